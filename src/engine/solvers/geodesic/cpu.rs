@@ -109,7 +109,12 @@ pub fn rays(
     control: &Control,
 ) -> Result<(Rays, u64, u64), Error> {
     let seeds = Seeds::new(&metric.field, regions, &params.curves, control)?;
-    started(&seeds, params, &|at| starts(metric, gates, params, at), control)
+    started(
+        &seeds,
+        params,
+        &|at| starts(metric, gates, params, at),
+        control,
+    )
 }
 
 /// The same of rays in distributions.
@@ -122,7 +127,12 @@ pub fn lobe_rays(
 ) -> Result<(Rays, u64, u64), Error> {
     let seeds = lobe_seeds(metric, regions, params, control)?;
     let lobe_starts = OdfStarts::new(metric);
-    started(&seeds, params, &|at| lobe_starts.at(gates, params, at), control)
+    started(
+        &seeds,
+        params,
+        &|at| lobe_starts.at(gates, params, at),
+        control,
+    )
 }
 
 fn started(

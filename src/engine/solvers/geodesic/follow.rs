@@ -270,7 +270,8 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
         // One bit per lane.
         let mut running = 0u32;
         for (lane, path) in paths.iter_mut().enumerate() {
-            let assigned = self.assign_next(lane, path, &mut queue, &halves, (&mut state, &mut cache));
+            let assigned =
+                self.assign_next(lane, path, &mut queue, &halves, (&mut state, &mut cache));
             running |= u32::from(assigned) << lane;
             due[lane] = u64::from(path.next_due_step(rules));
         }
@@ -353,7 +354,8 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
                         continue;
                     }
                     self.sampler.lattice().forget(&mut cells, lane);
-                    if !self.assign_next(lane, path, &mut queue, &halves, (&mut state, &mut cache)) {
+                    if !self.assign_next(lane, path, &mut queue, &halves, (&mut state, &mut cache))
+                    {
                         running &= !(1 << lane);
                     }
                     began[lane] = now;

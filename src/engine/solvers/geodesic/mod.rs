@@ -27,6 +27,18 @@
 //! its cell by 1/16 voxel at the end of a step, so that most cells are entered at midpoints: D and its gradient are
 //! then those of the face, and that slope only determines the midpoint.
 //!
+//! *Distributions* ([`trace_lobes`]). The length of a curve is ∫ |x′| / w(x, x′/|x′|) with the speed
+//! w = (δ + f / f_ref)^a of a fibre orientation distribution f, a Finsler metric. With h(x, p) = max w(x, u) (p · u) over
+//! the unit vectors u, H = h²/2 gives
+//!
+//! x′ = h w u,  p′ = −h (p · u) ∂w(x, u).
+//!
+//! The maximum is not the global one, but that which continues the last: a ray stays on its lobe where lobes cross. It is
+//! found by Newton's method from the last direction, in one step for each slope (two with Runge-Kutta 4), whose error is of
+//! the order of the integrator. w need not be convex as a norm: rays are stationary, but not all of them shortest. A fast
+//! bundle refracts rays out of it, so that fans should be narrow: of a fan of 5° about half stay in a bundle of 12 mm over
+//! 70 mm, of one of 45° none. Their measure is their mean speed.
+//!
 //! Regions, masks, outcomes and stop reasons are those of [`super::curves`], except that the length limit applies to
 //! each half separately, and except for the loop guard: it stops a ray that, over [`LOOP_WINDOW_MM`] of its path,
 //! moves away from its position by less than a tenth of that.
@@ -97,7 +109,7 @@ mod start;
 pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
 pub use odf_error::OdfError;
 pub use odf_metric::OdfMetric;
-pub use odf_parameters::OdfSpeed;
+pub use odf_parameters::{LOBE_DIRECTIONS, OdfSpeed};
 pub use paper::{PAIRS, christoffel};
 pub use parameters::{
     DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params, RayMetricParams, Rays,
@@ -248,7 +260,12 @@ pub fn trace_lobes(
         return Err(OdfError::Splines.into());
     }
     control.check()?;
-    backend.install(|| cpu::trace_lobes(metric, regions, params, memory, control))
+    match backend.accelerator() {
+        Some(Accelerator::Cuda(_)) if metric.field.order() <= cuda::MAX_LOBE_ORDER => {
+            cuda::trace_lobes(metric, regions, params, memory, backend, control)
+        }
+        _ => backend.install(|| cpu::trace_lobes(metric, regions, params, memory, control)),
+    }
 }
 
 /// Returns an error about the first invalid input.

@@ -15,6 +15,7 @@ pub enum OdfError {
     NoPeaks,
     /// The share of voxels whose coefficients no distribution can have.
     NoDistributions {
+        /// Fraction, 0..=1.
         share: f64,
     },
     /// The papers' form, which only tensors have.

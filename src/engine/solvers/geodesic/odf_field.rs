@@ -196,7 +196,8 @@ fn local<const FMA: bool>(
                     b[k] = minus.mul_add::<FMA>(q[k], b[k]);
                 }
             }
-            let factor = Lane::splat(step.by_square).mul_add::<FMA>(square, Lane::splat(step.constant));
+            let factor =
+                Lane::splat(step.by_square).mul_add::<FMA>(square, Lane::splat(step.constant));
             let twice = Lane::splat(2.0 * step.by_square);
             let by_z = twice * *z;
             let by = Lane::splat(step.before);
@@ -216,7 +217,10 @@ fn local<const FMA: bool>(
         out.second[4] = b[2].mul_add::<FMA>(im, a[2].mul_add::<FMA>(re, out.second[4]));
         if m > 0 {
             let degree = Lane::<FMA>::splat(m as f32);
-            let along = |p: [Lane<FMA>; 3], q: [Lane<FMA>; 3], k: usize, (re, im): (Lane<FMA>, Lane<FMA>)| {
+            let along = |p: [Lane<FMA>; 3],
+                         q: [Lane<FMA>; 3],
+                         k: usize,
+                         (re, im): (Lane<FMA>, Lane<FMA>)| {
                 let by_x = q[k].mul_add::<FMA>(im, p[k] * re);
                 let by_y = q[k].mul_add::<FMA>(re, -(p[k] * im));
                 (by_x, by_y)
@@ -312,7 +316,10 @@ impl Lobes<'_> {
             newton[0].where_at_least(definite, tiny, steep * s),
             newton[1].where_at_least(definite, tiny, steep * t),
         ];
-        let length = turn[0].mul_add::<FMA>(turn[0], turn[1] * turn[1]).max(tiny).sqrt();
+        let length = turn[0]
+            .mul_add::<FMA>(turn[0], turn[1] * turn[1])
+            .max(tiny)
+            .sqrt();
         let limit = (Lane::splat(MAX_TURN) / length).min(one);
         turn = [turn[0] * limit, turn[1] * limit];
         let next = sum3::<FMA>((one, n), (turn[0], &e), (turn[1], &g));
@@ -358,7 +365,8 @@ fn terms_at<const FMA: bool>(
                     *out = value.mul_add::<FMA>(term.cast(), *out);
                 }
             }
-            let factor = Lane::splat(step.by_square).mul_add::<FMA>(square, Lane::splat(step.constant));
+            let factor =
+                Lane::splat(step.by_square).mul_add::<FMA>(square, Lane::splat(step.constant));
             let next = before.mul_add::<FMA>(Lane::splat(step.before), factor * q);
             (before, q) = (q, next);
         }

@@ -133,8 +133,8 @@ impl OdfRecords {
         memory::claim_for::<f32>("The distributions of rays", records, stride)?;
         let mut coefficients = vec![0f32; records * stride];
         let all = coefficients[stride..].par_chunks_mut(CHUNK * stride);
-        all.zip(used.par_chunks(CHUNK))
-            .try_for_each(|(records, voxels)| -> Result<(), Cancelled> {
+        all.zip(used.par_chunks(CHUNK)).try_for_each(
+            |(records, voxels)| -> Result<(), Cancelled> {
                 control.check()?;
                 for i in 0..size {
                     let plane = &c[i * n..(i + 1) * n];
@@ -143,7 +143,8 @@ impl OdfRecords {
                     }
                 }
                 Ok(())
-            })?;
+            },
+        )?;
         let fitted = &coefficients[stride..(used.len() + 1) * stride];
         let share = implausible_share(fitted, stride, field.order());
         if share > MAX_IMPLAUSIBLE {

@@ -1,7 +1,14 @@
 //! Parameters of the speed of rays in distributions, and their defaults.
 
+use super::Directions;
 use crate::parameters::{self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters};
 use serde::{Deserialize, Serialize};
+
+/// Directions of rays in distributions: a fast bundle refracts rays out of it, so that fans are narrow.
+pub const LOBE_DIRECTIONS: Directions = Directions::Cone {
+    count: 20,
+    half_angle_rad: 5.0 * std::f64::consts::PI / 180.0,
+};
 
 /// How the amplitude f of a lobe becomes a speed: w = (floor + f / reference)^exponent.
 ///
@@ -39,6 +46,7 @@ impl Parameters for OdfSpeed {
         Param {
             value_name: "A",
             help: "Exponent of the speed along a lobe; higher values keep rays closer to the middle of their lobe",
+            reason: "keeps more rays on their bundle through crossings than 1",
             ..Param::new(
                 "speed-exponent",
                 "Exponent of the speed",
@@ -104,7 +112,7 @@ impl Parameters for OdfSpeed {
 
     fn defaults() -> Self {
         Self {
-            exponent: 1.0,
+            exponent: 2.0,
             floor: 0.03,
             reference: None,
             min_amplitude: None,

@@ -61,7 +61,9 @@ impl<'a> OdfStarts<'a> {
         let both_ways = params.curves.both_ways;
         let fan: Vec<DVec3> = match params.directions {
             Directions::Cone { .. } => {
-                let fans = axes.iter().map(|axis| params.directions.fan(both_ways, *axis));
+                let fans = axes
+                    .iter()
+                    .map(|axis| params.directions.fan(both_ways, *axis));
                 let fans: Vec<Vec<DVec3>> = fans.collect();
                 let count = fans[0].len();
                 (0..count).map(|i| fans[i % fans.len()][i]).collect()
