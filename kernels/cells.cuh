@@ -189,10 +189,15 @@ __device__ __forceinline__ u32 take(u32* queue, u32 threads) {
 // their cells until the next midpoint.
 struct Whole {
     static constexpr float MARGIN = 1.0f / 16.0f;
+    static constexpr bool IS_LARGE = false;
+    // LOW_FA.
+    static constexpr u32 TOO_LOW = 4;
     Term terms[4];
     Place at;
 
     static __device__ __forceinline__ bool any(bool active) { return active; }
+    // A ray begins in this direction, in the axes of Rules::root.
+    __device__ __forceinline__ void begin(f32x3) {}
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
@@ -231,7 +236,7 @@ struct Whole {
     __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
         return linear(rules, grids.records, at, INSIDE) >= 0.5f;
     }
-    __device__ __forceinline__ float fa(const Rules& rules, const Grids& grids) const {
+    __device__ __forceinline__ float level(const Rules& rules, const Grids& grids) const {
         return linear(rules, grids.records, at, FA);
     }
 };
@@ -242,12 +247,17 @@ struct Whole {
 template <u32 THREADS>
 struct Shared {
     static constexpr float MARGIN = 1.0f / 16.0f;
+    static constexpr bool IS_LARGE = false;
+    // LOW_FA.
+    static constexpr u32 TOO_LOW = 4;
     Term term;
     Place at;
     u32 lane = threadIdx.x & 3;
 
     // The threads of a warp continue until all have finished: sums over four of them then need no precautions.
     static __device__ __forceinline__ bool any(bool active) { return __any_sync(ALL, active); }
+    // A ray begins in this direction, in the axes of Rules::root.
+    __device__ __forceinline__ void begin(f32x3) {}
     __device__ __forceinline__ bool writes() const { return threadIdx.x % THREADS == 0; }
     __device__ __forceinline__ u32 next(u32* queue) const {
         u32 slot = writes() ? take(queue, THREADS) : 0;
@@ -299,7 +309,7 @@ struct Shared {
     __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
         return linear(rules, grids.records, at, INSIDE) >= 0.5f;
     }
-    __device__ __forceinline__ float fa(const Rules& rules, const Grids& grids) const {
+    __device__ __forceinline__ float level(const Rules& rules, const Grids& grids) const {
         return linear(rules, grids.records, at, FA);
     }
 };
@@ -307,12 +317,16 @@ struct Shared {
 // Cubic B-splines in single precision: 64 coefficients per evaluation.
 struct Spline {
     static constexpr float MARGIN = 0.0f;
+    static constexpr bool IS_LARGE = false;
+    static constexpr u32 TOO_LOW = 4;
     Place at;
     u32 base;
     // Axes along which the point lies beyond the outer samples, one bit each.
     u32 beyond;
 
     static __device__ __forceinline__ bool any(bool active) { return active; }
+    // A ray begins in this direction, in the axes of Rules::root.
+    __device__ __forceinline__ void begin(f32x3) {}
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
@@ -393,5 +407,5 @@ struct Spline {
     __device__ bool inside(const Rules& rules, const Grids& grids) const {
         return mixed(rules, grids, INSIDE) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const Grids& grids) const { return mixed(rules, grids, FA); }
+    __device__ float level(const Rules& rules, const Grids& grids) const { return mixed(rules, grids, FA); }
 };

@@ -8,8 +8,9 @@ mod report;
 mod tensors;
 mod tissues;
 
-pub use curves::{CurveOptions, RayRows, TrackingResult, out_of_reach, summary};
-pub use files::{key, must_be_streamlines};
+pub use curves::{CurveOptions, RayRows, out_of_reach};
+pub use files::{check_out, key, must_be_streamlines, save};
+pub use report::CountedCurves;
 
 use super::options::shared_option;
 use super::runner::{Failure, Runner};

@@ -147,7 +147,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("curves", &[]),
     ("density", &["curves"]),
     ("eikonal", &["metric", "tensor_fit"]),
-    ("geodesic", &["curves", "tensor_fit"]),
+    // Rays in distributions start along peaks.
+    ("geodesic", &["curves", "peaks", "tensor_fit"]),
     // The best of the axis changes gives the longest streamlines.
     ("gradient_check", &["curves", "tensor_fit", "tracking"]),
     ("level_set", &[]),

@@ -320,7 +320,8 @@ fn copied_ray_commands_parse() {
         let Some(Subcommand::Geodesic(options)) = command else {
             panic!("{arguments:?}: not geodesic")
         };
-        let Ok(found) = options.command_line(None) else {
+        let tensors = options.tensors().expect("a scan");
+        let Ok(found) = tensors.command_line(None) else {
             panic!("no command line")
         };
         // The text of the parsed command line is the same, up to the rounding of angles.

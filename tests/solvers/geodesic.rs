@@ -3,6 +3,7 @@
 mod behaviour;
 mod closed_forms;
 mod fans;
+mod lobes;
 mod noise;
 mod parity;
 mod rays;
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         closed_forms::tests(),
         behaviour::tests(),
         fans::tests(),
+        lobes::tests(),
         noise::tests(),
         parity::tests(),
         rays::tests(),

@@ -43,6 +43,20 @@ pub const GEODESIC: KernelFile = KernelFile {
     ],
 };
 
+/// Geodesic rays along the lobes of distributions.
+pub const GEODESIC_ODF: KernelFile = KernelFile {
+    stem: "geodesic_odf",
+    ptx: include_str!("../../../kernels/ptx/geodesic_odf.sm70.ptx"),
+    entries: &[
+        "geodesic_odf_trace_8_1",
+        "geodesic_odf_trace_8_2",
+        "geodesic_odf_trace_8_4",
+        "geodesic_odf_trace_12_1",
+        "geodesic_odf_trace_12_2",
+        "geodesic_odf_trace_12_4",
+    ],
+};
+
 /// Cost fields.
 pub const EIKONAL: KernelFile = KernelFile {
     stem: "eikonal",
@@ -167,6 +181,7 @@ pub const ALL: &[KernelFile] = &[
     PROBE,
     TRACKING,
     GEODESIC,
+    GEODESIC_ODF,
     EIKONAL,
     PATHWAY,
     LEVEL_SET,

@@ -2,6 +2,7 @@
 
 pub mod bootstrap;
 pub mod cut;
+pub mod lobes;
 pub mod odf_streamlines;
 pub mod orientations;
 pub mod stopped;

@@ -2,12 +2,12 @@
 
 use super::Params;
 use super::error::{InputError, MAX_VOXELS};
-use crate::data::{Region, Role, Shape, TensorField};
+use crate::data::{Grid, Region, Role, Shape};
 
 /// Returns an error about the first invalid input.
-pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(), InputError> {
+pub fn check(grid: &Grid, regions: &[Region], params: &Params) -> Result<(), InputError> {
     params.check()?;
-    let (low, high) = field.grid.bounds();
+    let (low, high) = grid.bounds();
     let across_mm = low.distance(high);
     if params.step_mm > across_mm {
         return Err(InputError::Step {
@@ -15,8 +15,8 @@ pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result
             across_mm,
         });
     }
-    if field.tensors.len() > MAX_VOXELS {
-        return Err(InputError::TooManyVoxels(field.tensors.len()));
+    if grid.voxel_count() > MAX_VOXELS {
+        return Err(InputError::TooManyVoxels(grid.voxel_count()));
     }
     check_regions(regions)
 }

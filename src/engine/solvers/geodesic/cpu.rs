@@ -4,6 +4,9 @@ use super::error::InputError;
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::RayFollower;
 use super::half_ray::{HalfRayRules, RayHalves};
+use super::odf_field::Lobes;
+use super::odf_metric::OdfMetric;
+use super::odf_start::OdfStarts;
 use super::ray_metric::RayMetric;
 use super::start::{Rays, Start, starts};
 use super::{Form, Output, Params, join, paper};
@@ -15,7 +18,7 @@ use crate::solvers::curves::collect::{JoinedCurves, gather};
 use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::memory_budget::{MemoryBudget, taken};
 use crate::solvers::curves::regions::RegionTests;
-use crate::solvers::curves::seeding::{MAX_SEEDS, Seeds};
+use crate::solvers::curves::seeding::{MAX_SEEDS, SeedableVoxels, Seeds};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,17 +32,11 @@ pub fn trace(
     control: &Control,
 ) -> Result<Output, Error> {
     let seeds = Seeds::new(&metric.field, regions, &params.curves, control)?;
-    check_rays(seeds.len(), params.directions.count())?;
-    let gates = RegionTests::new(regions, params.longest_step_mm(metric), &params.curves);
-    let job = Job {
-        metric,
-        seeds: &seeds,
-        gates: &gates,
-        params,
-        rules: HalfRayRules::new(metric, params),
-        budget: MemoryBudget::new("rays", seeds.len(), memory, control),
-        control,
-    };
+    let grid = &metric.field.grid;
+    let gates = RegionTests::new(regions, params.longest_step_mm(grid), &params.curves);
+    let begin = |at| starts(metric, &gates, params, at);
+    let rules = HalfRayRules::new(grid, params, params.curves.min_fa);
+    let job = Job::new(&seeds, &gates, params, rules, &begin, memory, control)?;
     let joined = match (params.form, metric.interpolation) {
         (Form::Christoffel, _) => {
             let derivatives = paper::Fields::new(metric, control)?;
@@ -56,13 +53,50 @@ pub fn trace(
             job.run(|starts| job.follow(&sampler, starts))
         }
     }?;
-    Ok(Output {
-        rays: Arc::new(gather(joined, &gates, true)?),
-        seeds: seeds.len() as u64,
-        directions: params.directions.count() as u64,
-        kernel_s: None,
-        gather_s: None,
-    })
+    job.output(joined)
+}
+
+/// Rays in distributions. Needs the backend's threads installed.
+pub fn trace_lobes(
+    metric: &OdfMetric,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    control: &Control,
+) -> Result<Output, Error> {
+    let seeds = lobe_seeds(metric, regions, params, control)?;
+    let gates = RegionTests::new(regions, params.curves.step_mm, &params.curves);
+    let lobe_starts = OdfStarts::new(metric);
+    let begin = |at| lobe_starts.at(&gates, params, at);
+    let rules = HalfRayRules::new(metric.grid(), params, metric.speed.min_amplitude);
+    let job = Job::new(&seeds, &gates, params, rules, &begin, memory, control)?;
+    let sampler = Lobes::new(metric, params.curves.integrator);
+    let joined = job.run(|starts| job.follow(&sampler, starts))?;
+    job.output(joined)
+}
+
+/// Seeds in voxels with distributions.
+fn lobe_seeds<'a>(
+    metric: &'a OdfMetric,
+    regions: &'a [Region],
+    params: &Params,
+    control: &Control,
+) -> Result<Seeds<'a>, Error> {
+    let records = &metric.records;
+    let grid = metric.grid();
+    let [nx, ny, _] = grid.shape;
+    let strides = metric.strides();
+    let has_data = |voxel: usize| {
+        let (x, y, z) = (voxel % nx, voxel / nx % ny, voxel / (nx * ny));
+        let number = records.record_of[x + strides[0] * y + strides[1] * z];
+        number > 0 && number <= records.fitted
+    };
+    let voxels = SeedableVoxels {
+        grid,
+        has_data: &has_data,
+    };
+    let curves = &params.curves;
+    Seeds::in_voxels(voxels, regions, curves.seeding, curves.random_seed, control)
 }
 
 /// All rays at their seeds, the number of seeds that cannot start, and the number of seeds. Needs the backend's
@@ -75,12 +109,44 @@ pub fn rays(
     control: &Control,
 ) -> Result<(Rays, u64, u64), Error> {
     let seeds = Seeds::new(&metric.field, regions, &params.curves, control)?;
+    started(
+        &seeds,
+        params,
+        &|at| starts(metric, gates, params, at),
+        control,
+    )
+}
+
+/// The same of rays in distributions.
+pub fn lobe_rays(
+    metric: &OdfMetric,
+    regions: &[Region],
+    gates: &RegionTests,
+    params: &Params,
+    control: &Control,
+) -> Result<(Rays, u64, u64), Error> {
+    let seeds = lobe_seeds(metric, regions, params, control)?;
+    let lobe_starts = OdfStarts::new(metric);
+    started(
+        &seeds,
+        params,
+        &|at| lobe_starts.at(gates, params, at),
+        control,
+    )
+}
+
+fn started(
+    seeds: &Seeds,
+    params: &Params,
+    begin: Begin,
+    control: &Control,
+) -> Result<(Rays, u64, u64), Error> {
     let directions = params.directions.count();
     check_rays(seeds.len(), directions)?;
     let begin = |seed| {
         control.check()?;
         let at = seeds.point(seed);
-        Ok((seed, at, starts(metric, gates, params, at)))
+        Ok((seed, at, begin(at)))
     };
     let each = (0..seeds.len()).into_par_iter().with_min_len(64);
     let started: Vec<_> = each.map(begin).collect::<Result<_, Cancelled>>()?;
@@ -109,8 +175,11 @@ fn check_rays(seeds: usize, directions: usize) -> Result<(), InputError> {
     Err(InputError::TooManyRays { seeds, directions })
 }
 
+/// The rays of a seed point; `None` if it cannot start any.
+type Begin<'a> = &'a (dyn Fn([f32; 3]) -> Option<Vec<Start>> + Sync);
+
 struct Job<'a> {
-    metric: &'a RayMetric,
+    begin: Begin<'a>,
     seeds: &'a Seeds<'a>,
     gates: &'a RegionTests<'a>,
     params: &'a Params,
@@ -119,7 +188,38 @@ struct Job<'a> {
     control: &'a Control,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn new(
+        seeds: &'a Seeds<'a>,
+        gates: &'a RegionTests<'a>,
+        params: &'a Params,
+        rules: HalfRayRules,
+        begin: Begin<'a>,
+        memory: Option<u64>,
+        control: &'a Control,
+    ) -> Result<Self, InputError> {
+        check_rays(seeds.len(), params.directions.count())?;
+        Ok(Self {
+            begin,
+            seeds,
+            gates,
+            params,
+            rules,
+            budget: MemoryBudget::new("rays", seeds.len(), memory, control),
+            control,
+        })
+    }
+
+    fn output(&self, joined: Vec<JoinedCurves>) -> Result<Output, Error> {
+        Ok(Output {
+            rays: Arc::new(gather(joined, self.gates, true)?),
+            seeds: self.seeds.len() as u64,
+            directions: self.params.directions.count() as u64,
+            kernel_s: None,
+            gather_s: None,
+        })
+    }
+
     fn run(
         &self,
         follow: impl Fn(&[Start]) -> Result<RayHalves, Cancelled> + Sync,
@@ -164,7 +264,7 @@ impl Job<'_> {
         let mut all: Vec<Start> = Vec::new();
         for seed in range {
             let at = self.seeds.point(seed);
-            match starts(self.metric, self.gates, self.params, at) {
+            match (self.begin)(at) {
                 Some(starts) => {
                     started.push((seed, at));
                     all.extend(starts);

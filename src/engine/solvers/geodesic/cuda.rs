@@ -8,15 +8,18 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 mod batch;
+mod lobes;
 mod prepare;
 
 use super::half_ray::HalfRayRules;
+use super::odf_metric::OdfMetric;
 use super::ray_metric::{Precision, RayMetric};
 use super::start::{Rays, Start};
 use super::{Form, Output, Params, cpu};
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernel_struct;
-use crate::compute::{Backend, Control, kernels};
+use crate::compute::kernels::{self, KernelFile};
+use crate::compute::{Backend, Control};
 use crate::data::Region;
 use crate::solvers::Error;
 use crate::solvers::curves::collect::{JoinedCurves, gather};
@@ -30,6 +33,8 @@ use batch::Summary;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use half::f16;
+use lobes::KernelLobes;
+pub use lobes::MAX_ORDER as MAX_LOBE_ORDER;
 pub use prepare::prepare;
 use std::sync::Arc;
 
@@ -108,6 +113,28 @@ impl KernelRules {
     }
 }
 
+/// What rays follow.
+#[derive(Clone, Copy)]
+enum Medium<'a> {
+    Tensors(&'a RayMetric),
+    Lobes(&'a OdfMetric),
+}
+
+impl Medium<'_> {
+    /// The rules of the medium; those of rays are still 0.
+    fn rules(self) -> KernelRules {
+        match self {
+            Self::Tensors(metric) => KernelRules::new(metric),
+            Self::Lobes(metric) => KernelRules {
+                shape: metric.records.shape.map(|n| n as i32),
+                stride: metric.strides().map(|n| n as u32),
+                face: metric.grid().shape.map(|n| n as f32 - 0.5),
+                ..KernelRules::zeroed()
+            },
+        }
+    }
+}
+
 pub fn trace(
     metric: &RayMetric,
     regions: &[Region],
@@ -116,18 +143,62 @@ pub fn trace(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    let gates = RegionTests::new(regions, params.longest_step_mm(metric), &params.curves);
-    let rules = HalfRayRules::new(metric, params);
-    let (rays, no_start, seeds) =
-        backend.install(|| cpu::rays(metric, regions, &gates, params, control))?;
+    let grid = &metric.field.grid;
+    let gates = RegionTests::new(regions, params.longest_step_mm(grid), &params.curves);
+    let rules = HalfRayRules::new(grid, params, params.curves.min_fa);
+    let begun = backend.install(|| cpu::rays(metric, regions, &gates, params, control))?;
+    let (medium, gates) = (Medium::Tensors(metric), (regions, &gates));
+    trace_in(
+        medium,
+        gates,
+        params,
+        &rules,
+        begun,
+        memory,
+        (backend, control),
+    )
+}
+
+pub fn trace_lobes(
+    metric: &OdfMetric,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    let gates = RegionTests::new(regions, params.curves.step_mm, &params.curves);
+    let rules = HalfRayRules::new(metric.grid(), params, metric.speed.min_amplitude);
+    let begun = backend.install(|| cpu::lobe_rays(metric, regions, &gates, params, control))?;
+    let (medium, gates) = (Medium::Lobes(metric), (regions, &gates));
+    trace_in(
+        medium,
+        gates,
+        params,
+        &rules,
+        begun,
+        memory,
+        (backend, control),
+    )
+}
+
+fn trace_in(
+    medium: Medium,
+    (regions, gates): (&[Region], &RegionTests),
+    params: &Params,
+    rules: &HalfRayRules,
+    (rays, no_start, seeds): (Rays, u64, u64),
+    memory: Option<u64>,
+    (backend, control): (&Backend, &Control),
+) -> Result<Output, Error> {
     let directions = params.directions.count() as u64;
     control.begin("Tracing rays", rays.starts.len() as u64);
     let shards = backend.split_among_devices(rays.starts.len());
     let job = Job {
-        metric,
+        medium,
         regions,
-        gates: &gates,
-        rules: &rules,
+        gates,
+        rules,
         params,
         rays: &rays,
         budget: MemoryBudget::new("rays", seeds as usize, memory, control),
@@ -144,11 +215,11 @@ pub fn trace(
         joined.push(shard.joined);
         kernel_ms = [0, 1].map(|i| kernel_ms[i].max(shard.kernel_ms[i]));
     }
-    let mut none = JoinedCurves::new(&gates);
+    let mut none = JoinedCurves::new(gates);
     none.no_start(no_start);
     joined.push(none);
     Ok(Output {
-        rays: Arc::new(backend.install(|| gather(joined, &gates, true))?),
+        rays: Arc::new(backend.install(|| gather(joined, gates, true))?),
         seeds,
         directions,
         kernel_s: Some(kernel_ms[0] * 1e-3),
@@ -157,7 +228,7 @@ pub fn trace(
 }
 
 struct Job<'a> {
-    metric: &'a RayMetric,
+    medium: Medium<'a>,
     regions: &'a [Region],
     gates: &'a RegionTests<'a>,
     rules: &'a HalfRayRules,
@@ -178,7 +249,9 @@ struct Shard {
 struct DeviceInputs {
     records: Arc<CudaSlice<u32>>,
     /// For the papers' form the four fields. For splines the records, which the kernel does not read as cells.
+    /// For lobes the numbers of the records.
     cells: Arc<CudaSlice<u32>>,
+    lobes: Option<KernelLobes>,
     regions: Regions,
 }
 
@@ -341,7 +414,18 @@ impl Job<'_> {
     }
 
     fn on_card(&self, device: &Device) -> Result<DeviceInputs, Error> {
-        let metric = self.metric;
+        let metric = match self.medium {
+            Medium::Tensors(metric) => metric,
+            Medium::Lobes(metric) => {
+                let [records, cells] = lobes::upload(device, metric)?;
+                return Ok(DeviceInputs {
+                    records,
+                    cells,
+                    lobes: Some(KernelLobes::new(metric)),
+                    regions: Regions::upload(device, self.regions, self.gates)?,
+                });
+            }
+        };
         let records = upload_records(device, metric)?;
         let cells = match (self.params.form, metric.interpolation) {
             (Form::Christoffel, _) => device.cached_as(metric.id(), "fields", || {
@@ -360,22 +444,31 @@ impl Job<'_> {
         Ok(DeviceInputs {
             records,
             cells,
+            lobes: None,
             regions: Regions::upload(device, self.regions, self.gates)?,
         })
     }
 
-    /// The kernel's name, threads per ray, and steps per launch.
-    fn kernel(&self) -> (String, u32, u32) {
+    /// The kernel's file and name, threads per ray, and steps per launch.
+    fn kernel(&self) -> (KernelFile, String, u32, u32) {
         let stages = match self.rules.integrator {
             Integrator::Euler => 1,
             Integrator::Rk2 => 2,
             Integrator::Rk4 => 4,
         };
         let [linear, spline] = SAMPLES_PER_LAUNCH;
+        let metric = match self.medium {
+            Medium::Tensors(metric) => metric,
+            Medium::Lobes(metric) => {
+                let order = lobes::kernel_order(metric.records.order);
+                let name = format!("geodesic_odf_trace_{order}_{stages}");
+                return (kernels::GEODESIC_ODF, name, 8, spline / stages);
+            }
+        };
         if self.params.form == Form::Christoffel {
-            return ("geodesic_paper".to_owned(), 1, spline);
+            return (kernels::GEODESIC, "geodesic_paper".to_owned(), 1, spline);
         }
-        let (interpolation, samples) = match self.metric.interpolation {
+        let (interpolation, samples) = match metric.interpolation {
             Interpolation::Trilinear => ("linear", linear),
             Interpolation::CubicBSpline => ("spline", spline),
         };
@@ -392,7 +485,7 @@ impl Job<'_> {
         } else {
             (format!("geodesic_trace_{interpolation}_{stages}"), 1)
         };
-        (name, threads, samples / stages)
+        (kernels::GEODESIC, name, threads, samples / stages)
     }
 
     /// The number of seeds of this many rays; each seed starts all its rays or none.
@@ -404,7 +497,7 @@ impl Job<'_> {
         let rules = self.rules;
         KernelRules {
             step_mm: rules.step_mm,
-            min_fa: rules.min_fa,
+            min_fa: rules.min_level,
             min_cos: rules.min_cos,
             max_steps: rules.max_steps,
             at_max: rules.at_max as u32,
@@ -417,7 +510,7 @@ impl Job<'_> {
             gates,
             masks,
             senses: self.halves_per_start() as u32,
-            ..KernelRules::new(self.metric)
+            ..self.medium.rules()
         }
     }
 }

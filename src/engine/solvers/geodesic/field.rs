@@ -5,6 +5,7 @@
 use super::ray_metric::{FA, RayMetric};
 use crate::compute::Lanes;
 use crate::compute::simd::{self, Kernel, prefetch};
+use crate::solvers::curves::StopReason;
 use crate::solvers::curves::cells::{Axis, INSIDE, Record};
 use crate::solvers::curves::half_queue::LANES;
 use crate::solvers::curves::spline::cubic_weights;
@@ -27,26 +28,31 @@ pub struct Slope<const FMA: bool> {
 pub struct PointSample<const FMA: bool> {
     /// Fraction of fitted voxels.
     pub inside: Lane<FMA>,
-    /// 0 unless requested.
-    pub fa: Lane<FMA>,
+    /// The quantity that a ray needs to continue: the FA, or the amplitude of its lobe; 0 unless requested.
+    pub level: Lane<FMA>,
 }
 
 impl<const FMA: bool> Default for PointSample<FMA> {
     fn default() -> Self {
         Self {
             inside: Lane::ZERO,
-            fa: Lane::ZERO,
+            level: Lane::ZERO,
         }
     }
 }
 
 /// A ray metric that can be sampled; `Cache` stores the cells of one group of rays.
 pub trait Sampler: Sync {
-    type Cache: Default;
+    type Cache;
     /// How far a ray may leave its cell, in voxels, before it changes to another, if that saves work: the cell's
     /// polynomial extends beyond its faces.
     const MARGIN: f32;
+    /// Why a ray ends whose level is below the limit.
+    const TOO_LOW: StopReason = StopReason::LowFa;
     fn lattice(&self) -> &Lattice;
+    fn cache(&self) -> Self::Cache;
+    /// A ray begins in a lane, in this direction in the axes of `HalfRayRules::root`.
+    fn begin(&self, _: &mut Self::Cache, _lane: usize, _direction: [f32; 3]) {}
     /// `cells` after [`Lattice::follow`].
     fn slope<const FMA: bool>(
         &self,
@@ -64,13 +70,13 @@ pub trait Sampler: Sync {
 
 /// The cell of eight samples around each point.
 pub struct Cells<const FMA: bool> {
-    base: [u32; LANES],
+    pub base: [u32; LANES],
     /// The cell's first corner, voxels.
     origin: Vector<FMA>,
     /// Position in the cell, 0 to 1.
-    t: Vector<FMA>,
+    pub t: Vector<FMA>,
     /// -½ between the outer samples of an axis, 0 beyond them.
-    slope_factor: Vector<FMA>,
+    pub slope_factor: Vector<FMA>,
     /// One bit per lane.
     pub in_volume: u32,
 }
@@ -95,12 +101,16 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    fn new(metric: &RayMetric) -> Self {
-        let voxels = metric.field.grid.shape;
+    /// Of samples with these strides in a grid of voxels.
+    pub fn new(samples: [usize; 3], voxels: [usize; 3], strides: [usize; 2]) -> Self {
         Self {
-            axes: [0, 1, 2].map(|a| Axis::new(metric.shape[a], voxels[a])),
-            strides: metric.strides().map(|n| n as u32),
+            axes: [0, 1, 2].map(|a| Axis::new(samples[a], voxels[a])),
+            strides: strides.map(|n| n as u32),
         }
+    }
+
+    fn of(metric: &RayMetric) -> Self {
+        Self::new(metric.shape, metric.field.grid.shape, metric.strides())
     }
 
     /// Moves the cells to new points; a point up to `margin` outside its cell stays in it.
@@ -155,7 +165,7 @@ impl Lattice {
 
 /// These values in the lanes of another instruction set.
 #[inline(always)]
-fn cast<const FROM: bool, const TO: bool, const N: usize>(
+pub fn cast<const FROM: bool, const TO: bool, const N: usize>(
     lanes: &[Lane<FROM>; N],
 ) -> [Lane<TO>; N] {
     let mut out = [Lane::ZERO; N];
@@ -230,7 +240,7 @@ const ALL_CORNERS: u8 = 0xFF;
 impl<'a> Trilinear<'a> {
     pub fn new(metric: &'a RayMetric) -> Self {
         Self {
-            lattice: Lattice::new(metric),
+            lattice: Lattice::of(metric),
             records: &metric.records,
         }
     }
@@ -330,7 +340,7 @@ impl Kernel for SampleKernel<'_, '_> {
 
 /// Linear interpolation between the eight corners.
 #[inline(always)]
-fn mixed(values: [f32; 8], [u, v, w]: [f32; 3]) -> f32 {
+pub fn mixed(values: [f32; 8], [u, v, w]: [f32; 3]) -> f32 {
     let mix = |a: f32, b: f32, t: f32| a + t * (b - a);
     let edge = |i: usize| mix(values[i], values[i + 1], u);
     mix(mix(edge(0), edge(2), v), mix(edge(4), edge(6), v), w)
@@ -342,6 +352,10 @@ impl Sampler for Trilinear<'_> {
 
     fn lattice(&self) -> &Lattice {
         &self.lattice
+    }
+
+    fn cache(&self) -> Polynomials {
+        Polynomials::default()
     }
 
     #[inline(always)]
@@ -399,7 +413,7 @@ impl Sampler for Trilinear<'_> {
         }
         PointSample {
             inside: Lane::splat(1.0),
-            fa: Lane::ZERO,
+            level: Lane::ZERO,
         }
     }
 }
@@ -414,7 +428,7 @@ impl Trilinear<'_> {
     ) -> PointSample<FMA> {
         let mut sample = PointSample {
             inside: Lane::splat(1.0),
-            fa: Lane::ZERO,
+            level: Lane::ZERO,
         };
         for lane in 0..LANES {
             let t = [0, 1, 2].map(|a| cells.t[a].0[lane]);
@@ -423,7 +437,7 @@ impl Trilinear<'_> {
             sample.inside.0[lane] = mixed(fitted, t);
             if with_fa {
                 let r = self.corners(cells.base[lane]);
-                sample.fa.0[lane] = mixed(r.map(|r| r[FA]), t);
+                sample.level.0[lane] = mixed(r.map(|r| r[FA]), t);
             }
         }
         sample
@@ -439,7 +453,7 @@ pub struct Cubic<'a> {
 impl<'a> Cubic<'a> {
     pub fn new(metric: &'a RayMetric) -> Self {
         Self {
-            lattice: Lattice::new(metric),
+            lattice: Lattice::of(metric),
             records: &metric.records,
         }
     }
@@ -513,6 +527,10 @@ impl Sampler for Cubic<'_> {
         &self.lattice
     }
 
+    fn cache(&self) -> Expanded {
+        Expanded::default()
+    }
+
     #[inline(always)]
     fn slope<const FMA: bool>(
         &self,
@@ -544,7 +562,7 @@ impl Sampler for Cubic<'_> {
         self.expand(cache, cells);
         PointSample {
             inside: cache.parts[0][INSIDE].cast(),
-            fa: cache.parts[0][FA].cast(),
+            level: cache.parts[0][FA].cast(),
         }
     }
 }

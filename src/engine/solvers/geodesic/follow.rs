@@ -200,19 +200,19 @@ struct PassedTests {
     in_volume: u32,
     in_mask: u32,
     definite: u32,
-    anisotropic: u32,
+    high: u32,
     straight: u32,
 }
 
 impl PassedTests {
     #[inline(always)]
     fn all(&self) -> u32 {
-        self.in_volume & self.in_mask & self.definite & self.anisotropic & self.straight
+        self.in_volume & self.in_mask & self.definite & self.high & self.straight
     }
 
     /// The reason of the first test that a lane fails.
     #[inline(always)]
-    fn failure(&self, lane: usize) -> Option<StopReason> {
+    fn failure(&self, lane: usize, too_low: StopReason) -> Option<StopReason> {
         let fails = |bits: u32| bits >> lane & 1 == 0;
         if fails(self.in_volume) {
             Some(StopReason::LeftVolume)
@@ -220,8 +220,8 @@ impl PassedTests {
             Some(StopReason::LeftMask)
         } else if fails(self.definite) {
             Some(StopReason::Indefinite)
-        } else if fails(self.anisotropic) {
-            Some(StopReason::LowFa)
+        } else if fails(self.high) {
+            Some(too_low)
         } else if fails(self.straight) {
             Some(StopReason::Angle)
         } else {
@@ -258,7 +258,7 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
         let mut halves = self.at_seeds();
         let mut queue = Queue::new(self.both_ways);
         let mut paths: [HalfRay; LANES] = std::array::from_fn(|_| HalfRay::new(IDLE, [0.0; 3]));
-        let (mut cache, mut cells) = (S::Cache::default(), Cells::default());
+        let (mut cache, mut cells) = (self.sampler.cache(), Cells::default());
         let mut state = State {
             x: [Lane::ZERO; 3],
             p: [Lane::ZERO; 3],
@@ -270,14 +270,15 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
         // One bit per lane.
         let mut running = 0u32;
         for (lane, path) in paths.iter_mut().enumerate() {
-            let assigned = self.assign_next(lane, path, &mut queue, &halves, &mut state);
+            let assigned =
+                self.assign_next(lane, path, &mut queue, &halves, (&mut state, &mut cache));
             running |= u32::from(assigned) << lane;
             due[lane] = u64::from(path.next_due_step(rules));
         }
         let mut next_due = first_due(&due, running);
         self.sampler.lattice().follow(&mut cells, &state.x, 0.0);
         let mut patience = STEPS_PER_CHECK;
-        let with_fa = rules.min_fa >= 0.0;
+        let with_level = rules.min_level >= 0.0;
         let margin = match rules.integrator {
             Integrator::Rk2 => S::MARGIN,
             // The slope at the beginning of the step is part of the result.
@@ -295,14 +296,14 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
             let before = state.riemann;
             let (next, cos) = state.advance(rules, &mean);
             self.sampler.lattice().follow(&mut cells, &next, margin);
-            let sample = self.sampler.point_sample(&mut cache, &cells, with_fa);
+            let sample = self.sampler.point_sample(&mut cache, &cells, with_level);
             // NaN fails these tests.
             let passed = PassedTests {
                 in_volume: cells.in_volume,
                 in_mask: sample.inside.at_least(Lane::splat(0.5)),
                 definite: state.riemann.at_least(before),
-                anisotropic: if with_fa {
-                    sample.fa.at_least(Lane::splat(rules.min_fa))
+                high: if with_level {
+                    sample.level.at_least(Lane::splat(rules.min_level))
                 } else {
                     ALL_LANES
                 },
@@ -338,7 +339,7 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
                     end: lane_of(&next, lane),
                     before: [length_mm(path.steps), before.0[lane]],
                     after: [length_mm(steps), state.riemann.0[lane]],
-                    verdict: passed.failure(lane),
+                    verdict: passed.failure(lane, S::TOO_LOW),
                 };
                 if let Some(end) = halves.advance(path, &step, rules, self.gates) {
                     halves.finish_half(path, end);
@@ -353,7 +354,8 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
                         continue;
                     }
                     self.sampler.lattice().forget(&mut cells, lane);
-                    if !self.assign_next(lane, path, &mut queue, &halves, &mut state) {
+                    if !self.assign_next(lane, path, &mut queue, &halves, (&mut state, &mut cache))
+                    {
                         running &= !(1 << lane);
                     }
                     began[lane] = now;
@@ -397,7 +399,7 @@ impl<S: Sampler> RayFollower<'_, S> {
         path: &mut HalfRay,
         queue: &mut Queue,
         halves: &RayHalves,
-        state: &mut State<FMA>,
+        (state, cache): (&mut State<FMA>, &mut S::Cache),
     ) -> bool {
         let Some(turn) = queue.next_half(&halves.halves, |half| half.reason) else {
             path.half = IDLE;
@@ -409,6 +411,8 @@ impl<S: Sampler> RayFollower<'_, S> {
             state.p[a].0[lane] = turn.sense * start.p[a];
             state.direction[a].0[lane] = turn.sense * start.direction[a];
         }
+        let direction = start.direction.map(|c| turn.sense * c);
+        self.sampler.begin(cache, lane, direction);
         state.riemann.0[lane] = 0.0;
         path.restart(turn.half, start.x);
         true

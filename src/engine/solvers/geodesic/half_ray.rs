@@ -1,7 +1,7 @@
 //! The state of half rays: which points are kept, which regions are met, why a half ends.
 
-use super::ray_metric::RayMetric;
 use super::{LOOP_WINDOW_MM, Params};
+use crate::data::Grid;
 use crate::solvers::curves::cells::rows;
 use crate::solvers::curves::half_queue::{PENDING, halves_per_start};
 use crate::solvers::curves::regions::RegionTests;
@@ -13,8 +13,8 @@ use glam::{DMat3, DVec3};
 pub struct HalfRayRules {
     pub integrator: Integrator,
     pub step_mm: f32,
-    /// Negative if there is no limit.
-    pub min_fa: f32,
+    /// The smallest FA, or amplitude of a lobe; negative if there is no limit.
+    pub min_level: f32,
     /// Cosine of the largest turn per step; below -1 if there is no limit.
     pub min_cos: f32,
     pub max_steps: u32,
@@ -44,9 +44,9 @@ impl HalfRayRules {
         u64::from(self.max_steps.div_ceil(self.keep_every)) + 1
     }
 
-    pub fn new(metric: &RayMetric, params: &Params) -> Self {
+    pub fn new(grid: &Grid, params: &Params, min_level: Option<f64>) -> Self {
         let walk = &params.curves;
-        let affine = metric.field.grid.world_from_voxel;
+        let affine = grid.world_from_voxel;
         let w: DMat3 = affine.matrix3;
         let limit = walk.step_limit();
         let loop_steps = (LOOP_WINDOW_MM / walk.step_mm).ceil().max(1.0);
@@ -54,7 +54,7 @@ impl HalfRayRules {
         Self {
             integrator: walk.integrator,
             step_mm: walk.step_mm as f32,
-            min_fa: walk.min_fa.map_or(-1.0, |fa| fa as f32),
+            min_level: min_level.map_or(-1.0, |level| level as f32),
             min_cos: walk.min_cos(),
             max_steps: limit.steps,
             at_max: limit.at_max,
@@ -65,7 +65,7 @@ impl HalfRayRules {
                 u32::MAX
             },
             loop_mm2: (min_loop_mm * min_loop_mm) as f32,
-            leap: (params.longest_step_mm(metric) / walk.step_mm).powi(2) as f32,
+            leap: (params.longest_step_mm(grid) / walk.step_mm).powi(2) as f32,
             world_from_voxel: rows(&affine),
             root: {
                 let r = root(w);

@@ -27,6 +27,18 @@
 //! its cell by 1/16 voxel at the end of a step, so that most cells are entered at midpoints: D and its gradient are
 //! then those of the face, and that slope only determines the midpoint.
 //!
+//! *Distributions* ([`trace_lobes`]). The length of a curve is ∫ |x′| / w(x, x′/|x′|) with the speed
+//! w = (δ + f / f_ref)^a of a fibre orientation distribution f, a Finsler metric. With h(x, p) = max w(x, u) (p · u) over
+//! the unit vectors u, H = h²/2 gives
+//!
+//! x′ = h w u,  p′ = −h (p · u) ∂w(x, u).
+//!
+//! The maximum is not the global one, but that which continues the last: a ray stays on its lobe where lobes cross. It is
+//! found by Newton's method from the last direction, in one step for each slope (two with Runge-Kutta 4), whose error is of
+//! the order of the integrator. w need not be convex as a norm: rays are stationary, but not all of them shortest. A fast
+//! bundle refracts rays out of it, so that fans should be narrow: of a fan of 5° about half stay in a bundle of 12 mm over
+//! 70 mm, of one of 45° none. Their measure is their mean speed.
+//!
 //! Regions, masks, outcomes and stop reasons are those of [`super::curves`], except that the length limit applies to
 //! each half separately, and except for the loop guard: it stops a ray that, over [`LOOP_WINDOW_MM`] of its path,
 //! moves away from its position by less than a tenth of that.
@@ -83,6 +95,11 @@ mod field;
 mod follow;
 mod half_ray;
 mod join;
+mod odf_error;
+mod odf_field;
+mod odf_metric;
+mod odf_parameters;
+mod odf_start;
 mod paper;
 mod parameters;
 mod rank;
@@ -90,6 +107,9 @@ mod ray_metric;
 mod start;
 
 pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
+pub use odf_error::OdfError;
+pub use odf_metric::OdfMetric;
+pub use odf_parameters::{LOBE_DIRECTIONS, OdfSpeed};
 pub use paper::{PAIRS, christoffel};
 pub use parameters::{
     DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params, RayMetricParams, Rays,
@@ -101,7 +121,7 @@ use super::Error;
 use super::curves::{self, Interpolation};
 use crate::compute::{Accelerator, Backend, Control};
 use crate::data::keyed;
-use crate::data::{Region, Role};
+use crate::data::{Grid, Region, Role};
 use error::InputError;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -163,12 +183,12 @@ pub enum Directions {
 
 impl Params {
     /// The longest possible step: rays with steps of equal parameter end before steps become longer.
-    fn longest_step_mm(&self, metric: &RayMetric) -> f64 {
+    fn longest_step_mm(&self, grid: &Grid) -> f64 {
         let chosen_mm = self.curves.step_mm;
         match self.form {
             Form::Hamiltonian => chosen_mm,
             Form::Christoffel => {
-                let voxel_mm = metric.field.grid.spacing().min_element();
+                let voxel_mm = grid.spacing().min_element();
                 voxel_mm.max(MAX_STEP_RATIO * chosen_mm)
             }
         }
@@ -222,24 +242,56 @@ pub fn trace_within(
     }
 }
 
+/// Traces rays along the lobes of distributions, like [`trace_within`]: every ray stays on its lobe where lobes cross.
+/// The FA limit has no effect; [`OdfSpeed::min_amplitude`] has its place.
+pub fn trace_lobes(
+    metric: &OdfMetric,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    check_rays(metric.grid(), regions, params)?;
+    if params.form == Form::Christoffel {
+        return Err(OdfError::PapersForm.into());
+    }
+    if params.curves.interpolation != Interpolation::Trilinear {
+        return Err(OdfError::Splines.into());
+    }
+    control.check()?;
+    match backend.accelerator() {
+        Some(Accelerator::Cuda(_)) if metric.field.order() <= cuda::MAX_LOBE_ORDER => {
+            cuda::trace_lobes(metric, regions, params, memory, backend, control)
+        }
+        _ => backend.install(|| cpu::trace_lobes(metric, regions, params, memory, control)),
+    }
+}
+
 /// Returns an error about the first invalid input.
 fn check(metric: &RayMetric, regions: &[Region], params: &Params) -> Result<(), InputError> {
-    curves::check(&metric.field, regions, &params.curves)?;
-    params.check()?;
+    check_rays(&metric.field.grid, regions, params)?;
     if params.form == Form::Christoffel && metric.interpolation != Interpolation::Trilinear {
         return Err(InputError::SplinesInPapersForm);
-    }
-    let gates = regions
-        .iter()
-        .filter(|r| r.role.affects_curves() && !matches!(r.role, Role::Seed | Role::Mask));
-    if gates.clone().count() > MAX_REGIONS {
-        return Err(InputError::TooManyRegions(gates.count()));
     }
     if metric.interpolation != params.curves.interpolation {
         return Err(InputError::Interpolation {
             prepared: metric.interpolation,
             requested: params.curves.interpolation,
         });
+    }
+    Ok(())
+}
+
+/// Returns an error about the first invalid input of rays in a grid.
+fn check_rays(grid: &Grid, regions: &[Region], params: &Params) -> Result<(), InputError> {
+    curves::check(grid, regions, &params.curves)?;
+    params.check()?;
+    let gates = regions
+        .iter()
+        .filter(|r| r.role.affects_curves() && !matches!(r.role, Role::Seed | Role::Mask));
+    if gates.clone().count() > MAX_REGIONS {
+        return Err(InputError::TooManyRegions(gates.count()));
     }
     Ok(())
 }

@@ -239,7 +239,7 @@ fn follow_one(
         let verdict = match &at_next {
             None => Some(StopReason::LeftVolume),
             Some((r, _)) if !(r[INSIDE] >= 0.5) => Some(StopReason::LeftMask),
-            Some((r, _)) if rules.min_fa >= 0.0 && !(r[FA] >= rules.min_fa) => {
+            Some((r, _)) if rules.min_level >= 0.0 && !(r[FA] >= rules.min_level) => {
                 Some(StopReason::LowFa)
             }
             _ if !(riemann >= lengths[1]) => Some(StopReason::Indefinite),

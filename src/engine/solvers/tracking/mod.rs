@@ -95,7 +95,7 @@ pub fn track_within(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    check(field, regions, params)?;
+    check(&field.grid, regions, params)?;
     params.check_reach()?;
     if params.repetitions.is_some() {
         return Err(InputError::BootstrapWithoutScan.into());
@@ -127,7 +127,7 @@ pub fn track_bootstrap(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    check(field, regions, params)?;
+    check(&field.grid, regions, params)?;
     params.check_reach()?;
     if !field.grid.matches(residuals.grid()) {
         return Err(InputError::ResidualGrid.into());

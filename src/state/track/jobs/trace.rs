@@ -1,7 +1,7 @@
 //! Geodesic rays: traced in a metric, which is prepared if it does not exist yet, then cut by their measure.
 
 use crate::compute::{Backend, Control};
-use crate::data::{Region, TensorField, Tractogram, Volume};
+use crate::data::{Grid, Region, TensorField, Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, ValueNames, Worker,
     memory_for_curves,
@@ -31,9 +31,9 @@ pub struct TraceRays {
     pub coarse: bool,
 }
 
-/// Rays after the cut.
+/// Rays after the cut, with the metric that was prepared for them.
 #[derive(Clone, Debug)]
-pub struct RayOutput {
+pub struct RayOutput<M = geodesic::RayMetric> {
     /// All outcomes; the kept rays are those after the cut.
     pub output: curves::Output,
     /// All rays that pass the regions, before the cut, and their measures.
@@ -47,7 +47,7 @@ pub struct RayOutput {
     /// Wall time of the rays alone, without preparing the metric.
     pub trace_ms: f64,
     /// To be passed to the next job; its precision may differ from the requested one.
-    pub metric: geodesic::RayMetric,
+    pub metric: M,
 }
 
 impl TraceRays {
@@ -70,24 +70,55 @@ impl TraceRays {
         let traced = geodesic::trace_within(&metric, regions, params, memory, backend, control)?;
         let mut output = Arc::unwrap_or_clone(traced.rays);
         output.explain_no_starts(field, regions, &params.curves, backend, control)?;
-        let measures = output.kept.per_streamline.get("cm").cloned();
-        let measures = measures.unwrap_or_default();
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
-        let all = ValueNames::shown(with_lengths(output.kept.with_per_point("fa", along)));
-        let all = with_target_names(all, regions).with_grid(field.grid.clone());
-        let (kept, min_measure) = geodesic::rank(&all, self.cut);
-        output.kept = kept;
+        output.kept = output.kept.with_per_point("fa", along);
+        let named = Named {
+            regions,
+            grid: &field.grid,
+        };
+        let ranked = named.ranked(output, self.cut);
         Ok(RayOutput {
-            output,
-            all,
-            measures,
-            min_measure,
+            output: ranked.output,
+            all: ranked.all,
+            measures: ranked.measures,
+            min_measure: ranked.min_measure,
             seeds: traced.seeds,
             directions: traced.directions,
             kernel_s: traced.kernel_s,
             trace_ms: started.elapsed().as_secs_f64() * 1e3,
             metric,
         })
+    }
+}
+
+/// What names the values of rays.
+pub struct Named<'a> {
+    pub regions: &'a [Region],
+    pub grid: &'a Arc<Grid>,
+}
+
+/// Rays before and after a cut, and their measures.
+pub struct RankedRays {
+    pub output: curves::Output,
+    pub all: Tractogram,
+    pub measures: Arc<[f32]>,
+    pub min_measure: Option<f32>,
+}
+
+impl Named<'_> {
+    /// Applies a cut to rays that were traced.
+    pub fn ranked(&self, output: curves::Output, cut: geodesic::Cut) -> RankedRays {
+        let measures = output.kept.per_streamline.get("cm").cloned();
+        let measures = measures.unwrap_or_default();
+        let all = ValueNames::shown(with_lengths(output.kept));
+        let all = with_target_names(all, self.regions).with_grid(self.grid.clone());
+        let (kept, min_measure) = geodesic::rank(&all, cut);
+        RankedRays {
+            output: curves::Output { kept, ..output },
+            all,
+            measures,
+            min_measure,
+        }
     }
 }
 

@@ -169,8 +169,8 @@ impl Job<'_> {
         let starts: CudaSlice<f32> =
             device.upload(bytemuck::cast_slice(&self.rays.starts[range]))?;
         let numbers = device.upload(active)?;
-        let (name, threads, window) = self.kernel();
-        let kernel = device.kernel(kernels::GEODESIC, &name)?;
+        let (file, name, threads, window) = self.kernel();
+        let kernel = device.kernel(file, &name)?;
         let pauses = self.rules.max_steps > window;
         // A buffer must not be empty.
         let mut paused = device.alloc_zeros::<u32>(if pauses { PAUSED * slots } else { PAUSED })?;
@@ -196,9 +196,8 @@ impl Job<'_> {
                 // each half can keep, for as many slots as the largest batch has; records and gates have the sizes
                 // given in the rules, and the metric's grid bounds the reads.
                 let launched = unsafe {
-                    device
-                        .stream()
-                        .launch_builder(&kernel)
+                    let mut launcher = device.stream().launch_builder(&kernel);
+                    launcher
                         .arg(&rules)
                         .arg(&*card.cells)
                         .arg(&*card.records)
@@ -210,8 +209,11 @@ impl Job<'_> {
                         .arg(&mut summaries)
                         .arg(&mut paused)
                         .arg(&mut *points)
-                        .arg(&mut queue)
-                        .launch(launch)
+                        .arg(&mut queue);
+                    if let Some(lobes) = &card.lobes {
+                        launcher.arg(lobes);
+                    }
+                    launcher.launch(launch)
                 };
                 device.check("tracing rays", launched)?;
                 Ok(())

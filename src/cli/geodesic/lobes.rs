@@ -1,0 +1,147 @@
+//! Rays along the lobes of fibre orientation distributions.
+
+use super::{Ranked, files_and_report};
+use crate::cli::options::{
+    GivenParameters, OdfLayoutOptions, RegionOptions, RowSelection, basis_keys, open_distributions,
+};
+use crate::cli::runner::{Failure, Runner};
+use crate::cli::track::{RayRows, check_out};
+use crate::compute::Control;
+use crate::data::{OdfLayout, Role};
+use crate::io::quoted;
+use crate::parameters::{Param, Parameters, arguments, arguments_of};
+use crate::solvers::curves;
+use crate::solvers::geodesic::{LOBE_DIRECTIONS, OdfSpeed, Rays};
+use crate::state::regions::recipe::region_arguments;
+use crate::state::track::empty;
+use crate::state::track::jobs::lobes::TraceLobes;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Rows that only tensors have.
+const TENSORS_ONLY: [&str; 5] = ["fa", "interpolation", "sharpen", "precision", "form"];
+
+/// The rows of rays in distributions, with their defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct LobeRows;
+
+impl RowSelection<curves::Params> for LobeRows {
+    fn defaults() -> curves::Params {
+        RayRows::defaults()
+    }
+
+    fn has(key: &str) -> bool {
+        RayRows::has(key) && !TENSORS_ONLY.contains(&key)
+    }
+}
+
+impl RowSelection<Rays> for LobeRows {
+    fn defaults() -> Rays {
+        let mut rays = Rays::defaults();
+        rays.params.directions = LOBE_DIRECTIONS;
+        rays
+    }
+
+    fn has(key: &str) -> bool {
+        !TENSORS_ONLY.contains(&key)
+    }
+}
+
+/// The keys of the rows that are options.
+fn keys<P: Parameters>() -> Vec<&'static str>
+where
+    LobeRows: RowSelection<P>,
+{
+    let keys = P::TABLE.iter().map(|row: &Param<P>| row.key);
+    keys.filter(|key| <LobeRows as RowSelection<P>>::has(key))
+        .collect()
+}
+
+#[derive(clap::Args, Debug)]
+#[command(
+    mut_arg("odf_basis", |arg| arg.help(format!(
+        "Basis of the distributions: {} [default: {}]",
+        basis_keys(),
+        OdfLayout::MRTRIX.basis.key()
+    ))),
+)]
+pub struct Options {
+    /// Follow the lobes of these fibre orientation distributions instead of tensors: an image as arcuate fod, MRtrix, DIPY
+    /// and Camino write it
+    #[arg(long, value_name = "FILE")]
+    pub fod: PathBuf,
+    #[command(flatten)]
+    pub layout: OdfLayoutOptions,
+    #[command(flatten)]
+    pub speed: GivenParameters<OdfSpeed>,
+    #[command(flatten)]
+    pub regions: RegionOptions,
+    #[command(flatten)]
+    pub curves: GivenParameters<curves::Params, LobeRows>,
+    #[command(flatten)]
+    pub rays: GivenParameters<Rays, LobeRows>,
+    /// Streamline file; its extension sets the format: .tck, .trk, .trx, .vtk, .vtp
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// The options that differ from those of tensors, with their defaults.
+pub fn defaults() -> String {
+    let rays = <LobeRows as RowSelection<Rays>>::defaults();
+    arguments_of(&rays, &["directions"]) + &arguments(&OdfSpeed::defaults())
+}
+
+impl Options {
+    fn rays(&self) -> Result<Rays, Failure> {
+        let mut rays = <LobeRows as RowSelection<Rays>>::defaults();
+        rays.params.curves = self.curves.params()?;
+        self.rays.or_defaults(rays)
+    }
+
+    fn command(&self, rays: &Rays, speed: &OdfSpeed) -> String {
+        let file = |path: &PathBuf| quoted(&path.to_string_lossy());
+        let mut text = format!("arcuate geodesic --fod {}", file(&self.fod));
+        if let Some(layout) = self.layout.layout() {
+            let _ = write!(text, "{layout}");
+        }
+        text += &region_arguments(&self.regions.specs());
+        // By default rays run in one direction, which a row of their own sets.
+        let walk = curves::Params {
+            both_ways: true,
+            ..rays.params.curves.clone()
+        };
+        text += &arguments_of(&walk, &keys::<curves::Params>());
+        text += &arguments_of(rays, &keys::<Rays>());
+        text += &arguments(speed);
+        text + &format!(" --out {}", file(&self.out))
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    check_out(&options.out, true, runner)?;
+    let (rays, speed) = (options.rays()?, options.speed.params()?);
+    let regions = options.regions.regions()?;
+    let opened = open_distributions(&options.fod, &options.layout, &Control::new())?;
+    for text in opened.notes {
+        note!("{text}: {}", options.fod.display());
+    }
+    let repeat = options.command(&rays, &speed);
+    let (ray_output, wall_ms) = runner.run(TraceLobes {
+        field: opened.field,
+        speed,
+        regions: regions.clone(),
+        params: rays.params,
+        cut: rays.cut,
+    })?;
+    let targets = regions.iter().filter(|r| r.role == Role::Target);
+    let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
+    let none_passed = || empty::none_passed(&ray_output.output, &targets, "the voxels with fibres");
+    let ranked = Ranked {
+        rays: &ray_output,
+        repaired: 0,
+        regions: &regions,
+        wall_ms,
+        in_distributions: true,
+    };
+    files_and_report(&ranked, &options.out, repeat, &none_passed, runner)
+}

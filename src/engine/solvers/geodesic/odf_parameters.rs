@@ -1,0 +1,121 @@
+//! Parameters of the speed of rays in distributions, and their defaults.
+
+use super::Directions;
+use crate::parameters::{self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters};
+use serde::{Deserialize, Serialize};
+
+/// Directions of rays in distributions: a fast bundle refracts rays out of it, so that fans are narrow.
+pub const LOBE_DIRECTIONS: Directions = Directions::Cone {
+    count: 20,
+    half_angle_rad: 5.0 * std::f64::consts::PI / 180.0,
+};
+
+/// How the amplitude f of a lobe becomes a speed: w = (floor + f / reference)^exponent.
+///
+/// The table's limits are those of fibres. Rays themselves follow any positive speed: with f = uᵀGu, which is a series
+/// of order 2, no floor and the exponent −½ they are the geodesics of the metric G.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct OdfSpeed {
+    /// Exponent a.
+    #[serde(rename = "speed_exponent")]
+    pub exponent: f64,
+    /// Speed δ where there is no fibre, before the exponent.
+    #[serde(rename = "speed_floor")]
+    pub floor: f64,
+    /// Amplitude f_ref; `None`: the median of the largest peaks.
+    #[serde(
+        rename = "speed_reference",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub reference: Option<f64>,
+    /// Rays end where the amplitude of their lobe is lower; `None`: nowhere.
+    #[serde(rename = "cutoff", default, skip_serializing_if = "Option::is_none")]
+    pub min_amplitude: Option<f64>,
+}
+
+impl OdfSpeed {
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+}
+
+impl Parameters for OdfSpeed {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            value_name: "A",
+            help: "Exponent of the speed along a lobe; higher values keep rays closer to the middle of their lobe",
+            reason: "keeps more rays on their bundle through crossings than 1",
+            ..Param::new(
+                "speed-exponent",
+                "Exponent of the speed",
+                Kind::Number(Number {
+                    decimals: 2,
+                    soft: (0.25, 4.0),
+                    hard: Limits::between(0.01, 8.0),
+                    ..Number::new(
+                        |p| Some(p.exponent),
+                        |p, v| p.exponent = v.unwrap_or(p.exponent),
+                    )
+                }),
+            )
+        },
+        Param {
+            value_name: "D",
+            help: "Speed where there is no fibre, as a share of that at the reference amplitude; lower values make \
+                   leaving the fibres dearer",
+            ..Param::new(
+                "speed-floor",
+                "Speed without fibres",
+                Kind::Number(Number {
+                    decimals: 3,
+                    soft: (0.005, 1.0),
+                    hard: Limits::between(1e-4, 100.0),
+                    ..Number::new(|p| Some(p.floor), |p, v| p.floor = v.unwrap_or(p.floor))
+                }),
+            )
+        },
+        Param {
+            value_name: "X",
+            help: "Amplitude with the speed of 1, in the unit of the response of white matter",
+            default_text: DefaultText::Noted("the median of the largest peaks"),
+            ..Param::new(
+                "speed-reference",
+                "Reference amplitude",
+                Kind::Number(Number {
+                    soft: (0.05, 2.0),
+                    hard: Limits::above(0.0, 1e6),
+                    off: Some("the median of the largest peaks"),
+                    on: Some(0.5),
+                    ..Number::new(|p| p.reference, |p, v| p.reference = v)
+                }),
+            )
+        },
+        Param {
+            value_name: "X|off",
+            help: "Stop rays where the amplitude of their lobe is below this, or off",
+            default_text: DefaultText::Noted("off"),
+            ..Param::new(
+                "cutoff",
+                "Minimum amplitude",
+                Kind::Number(Number {
+                    soft: (0.0, 0.5),
+                    hard: Limits::above(0.0, 100.0),
+                    off: Some("off: no limit"),
+                    on: Some(0.1),
+                    ..Number::new(|p| p.min_amplitude, |p, v| p.min_amplitude = v)
+                }),
+            )
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self {
+            exponent: 2.0,
+            floor: 0.03,
+            reference: None,
+            min_amplitude: None,
+        }
+    }
+}
