@@ -2,9 +2,9 @@
 
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
-    GivenParameters, ImageEnding, OdfAffineOptions, OdfLayoutOptions, ReadingOptions, ScanOptions,
-    ValueError, about_mask, basis_keys, make_folder, not_negative, noted, noted_volume,
-    open_distributions, positive,
+    GivenParameters, ImageEnding, OdfInputOptions, ReadingOptions, ScanOptions, ValueError,
+    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, open_distributions,
+    positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -77,7 +77,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with = "peaks")]
     pub fod: Option<PathBuf>,
     #[command(flatten)]
-    pub layout: OdfLayoutOptions,
+    pub layout: OdfInputOptions,
     #[command(flatten)]
     pub params: GivenParameters<Params>,
     #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma, help = gamma_help())]
@@ -236,8 +236,7 @@ impl Options {
             return Ok(None);
         };
         let control = Control::new();
-        let opened =
-            open_distributions(path, &self.layout, &OdfAffineOptions::default(), &control)?;
+        let opened = open_distributions(path, &self.layout, &control)?;
         for warning in opened.warnings {
             warning!("{warning}: {}", path.display());
         }

@@ -5,8 +5,8 @@ mod report;
 mod responses;
 
 use super::options::{
-    GivenParameters, ImageEnding, OdfAffineOptions, OdfLayoutOptions, ScanOptions, about_mask,
-    basis_keys, make_folder, noted,
+    GivenParameters, ImageEnding, OdfInputOptions, ScanOptions, about_mask, basis_keys,
+    make_folder, noted,
 };
 use super::output::remark;
 use super::runner::{Failure, Runner};
@@ -64,9 +64,7 @@ pub struct Options {
     #[command(flatten)]
     pub scan: ScanOptions,
     #[command(flatten)]
-    pub distributions: OdfLayoutOptions,
-    #[command(flatten)]
-    pub affine: OdfAffineOptions,
+    pub distributions: OdfInputOptions,
     /// Brain mask on the scan's grid (default: computed from the scan)
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
@@ -148,7 +146,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     // Options that are wrong for every scan are refused before the scan is read.
     let params = options.params.params()?;
     let maps = options.maps(&params)?;
-    if let Some(layout) = options.distributions.layout() {
+    if let Some(layout) = options.distributions.layout.layout() {
         return given::run(options, layout, runner);
     }
     let peak_params = options.peaks.params()?;

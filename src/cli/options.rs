@@ -11,7 +11,7 @@ mod value_error;
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use images::ImageEnding;
 pub use orientations::{
-    OdfAffineOptions, OdfLayoutOptions, OrientationOptions, basis_keys, open_distributions,
+    OdfInputOptions, OdfLayoutOptions, OrientationOptions, basis_keys, open_distributions,
 };
 pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};

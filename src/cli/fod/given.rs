@@ -61,7 +61,7 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
     let (opened, _) = runner.run(OpenOrientations {
         path: path.clone(),
         reading: OrientationReading::Distributions(layout),
-        affine: options.affine.odf_affine.clone(),
+        affine: options.distributions.odf_affine.clone(),
     })?;
     for note in &opened.remarks {
         remark(note, &options.scan.scan);

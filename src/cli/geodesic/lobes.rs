@@ -2,7 +2,7 @@
 
 use super::{Ranked, files_and_report};
 use crate::cli::options::{
-    GivenParameters, OdfLayoutOptions, RegionOptions, RowSelection, basis_keys, open_distributions,
+    GivenParameters, OdfInputOptions, RegionOptions, RowSelection, basis_keys, open_distributions,
 };
 use crate::cli::runner::{Failure, Runner};
 use crate::cli::track::{RayRows, check_out};
@@ -15,7 +15,6 @@ use crate::solvers::geodesic::{LOBE_DIRECTIONS, OdfSpeed, Rays};
 use crate::state::regions::recipe::region_arguments;
 use crate::state::track::empty;
 use crate::state::track::jobs::lobes::TraceLobes;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Rows that only tensors have.
@@ -71,7 +70,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub fod: PathBuf,
     #[command(flatten)]
-    pub layout: OdfLayoutOptions,
+    pub layout: OdfInputOptions,
     #[command(flatten)]
     pub speed: GivenParameters<OdfSpeed>,
     #[command(flatten)]
@@ -101,9 +100,7 @@ impl Options {
     fn command(&self, rays: &Rays, speed: &OdfSpeed) -> String {
         let file = |path: &PathBuf| quoted(&path.to_string_lossy());
         let mut text = format!("arcuate geodesic --fod {}", file(&self.fod));
-        if let Some(layout) = self.layout.layout() {
-            let _ = write!(text, "{layout}");
-        }
+        text += &self.layout.arguments();
         text += &region_arguments(&self.regions.specs());
         // By default rays run in one direction, which a row of their own sets.
         let walk = curves::Params {

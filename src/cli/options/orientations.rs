@@ -8,6 +8,7 @@ use crate::data::{OdfLayout, TensorFrame};
 use crate::io::AffineReading;
 use crate::io::orientations::{self, OpenedOdf};
 use crate::state::files::jobs::OrientationReading;
+use crate::state::tensors::recipe::odf_affine;
 use std::path::Path;
 
 /// The basis and the axes of distributions.
@@ -23,13 +24,24 @@ pub struct OdfLayoutOptions {
     pub odf_frame: Option<TensorFrame>,
 }
 
-/// A transform of distributions.
+/// Distributions that a command computes with: their layout, and a transform.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct OdfAffineOptions {
+pub struct OdfInputOptions {
+    #[command(flatten)]
+    pub layout: OdfLayoutOptions,
     /// Affine that moves and turns the distributions: one of ITK or ANTs, or matrix: and 12 numbers, row by row, in world
     /// mm; nothing is resampled
     #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
     pub odf_affine: Option<AffineReading>,
+}
+
+impl OdfInputOptions {
+    /// The options as given: ` --odf-basis mrtrix --odf-frame world`.
+    pub fn arguments(&self) -> String {
+        let layout = self.layout.layout().map(|layout| layout.to_string());
+        let affine = self.odf_affine.as_ref().map(odf_affine);
+        layout.into_iter().chain(affine).collect()
+    }
 }
 
 impl OdfLayoutOptions {
@@ -43,15 +55,14 @@ impl OdfLayoutOptions {
 /// Warnings stay with the result: a caller that refuses what they are about does not show them.
 pub fn open_distributions(
     path: &Path,
-    layout: &OdfLayoutOptions,
-    affine: &OdfAffineOptions,
+    options: &OdfInputOptions,
     control: &Control,
 ) -> Result<OpenedOdf, Failure> {
-    let stated = layout.layout();
+    let stated = options.layout.layout();
     let known = stated.or_else(|| orientations::implied_layout(path));
     let (layout, affine) = (
         known.unwrap_or(OdfLayout::MRTRIX),
-        affine.odf_affine.as_ref(),
+        options.odf_affine.as_ref(),
     );
     let opened = orientations::open_odf(path, layout, affine, control)?;
     if opened.field.order() == 0 {

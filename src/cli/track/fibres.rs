@@ -5,8 +5,7 @@ use super::files;
 use super::report::CountedCurves;
 use super::tissues::TissueOptions;
 use crate::cli::options::{
-    GivenParameters, OdfAffineOptions, OdfLayoutOptions, RegionOptions, basis_keys,
-    open_distributions,
+    GivenParameters, OdfInputOptions, RegionOptions, basis_keys, open_distributions,
 };
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
@@ -17,7 +16,6 @@ use crate::parameters::arguments;
 use crate::solvers::odf_tracking::{Fibres, Method, Params};
 use crate::state::core::text::count;
 use crate::state::regions::recipe::region_arguments;
-use crate::state::tensors::recipe::odf_affine;
 use crate::state::track::jobs::orientations::TrackOrientations;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -44,9 +42,7 @@ pub struct Options {
     #[command(flatten)]
     pub bootstrap: BootstrapOptions,
     #[command(flatten)]
-    pub layout: OdfLayoutOptions,
-    #[command(flatten)]
-    pub affine: OdfAffineOptions,
+    pub layout: OdfInputOptions,
     #[command(flatten)]
     pub tissues: TissueOptions,
     #[command(flatten)]
@@ -83,12 +79,7 @@ impl Options {
                 let _ = write!(text, " --{option} {}", file(path));
             }
         }
-        if let Some(layout) = self.layout.layout() {
-            let _ = write!(text, "{layout}");
-        }
-        if let Some(affine) = &self.affine.odf_affine {
-            text += &odf_affine(affine);
-        }
+        text += &self.layout.arguments();
         text += &responses;
         text += &self.tissues.arguments();
         text += &region_arguments(&self.regions.specs());
@@ -106,7 +97,7 @@ impl Options {
                 (path, fibres, opened.warnings, opened.notes)
             }
             (None, Some(path)) => {
-                let opened = open_distributions(path, &self.layout, &self.affine, &control)?;
+                let opened = open_distributions(path, &self.layout, &control)?;
                 // Tracking refuses what the warnings are about.
                 let fibres = Fibres::Distributions(opened.field);
                 (path, fibres, Vec::new(), opened.notes)

@@ -222,14 +222,14 @@ fn conserved() {
         .coefficients_at(grid.index([0, 39, 0]))
         .iter()
         .zip(&at_origin)
-        .map(|(high, low)| f64::from(high - low) / 39.0)
+        .map(|(high, low)| (high - low) / 39.0)
         .collect();
     let momentum = |at: DVec3, u: DVec3| {
         let base = |u: DVec3| {
             let y = evaluate(8, u.normalize());
             let values = at_origin.iter().zip(&slope).zip(&y);
             let f: f64 = values
-                .map(|((low, slope), y)| (f64::from(*low) + at.y * slope) * y)
+                .map(|((low, slope), y)| (*low + at.y * slope) * y)
                 .sum();
             SPEED.floor + f
         };
