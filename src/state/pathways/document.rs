@@ -62,6 +62,10 @@ impl State {
     /// The key of the pathway: that of the document's regions, and of the live surface where pathways heed it.
     pub fn pathway_key(&self) -> Option<PathwayKey> {
         let mut key = self.document.pathway_key()?;
+        // A path through a surface that is excluded must never be shown.
+        if self.pathway_awaits_surface() {
+            return None;
+        }
         key.regions.extend(self.pathway_surface());
         Some(key)
     }
@@ -87,7 +91,12 @@ impl State {
         self.view.task == Task::Segment && self.document.pathways.surface_use.role().is_some()
     }
 
-    /// Whether pathways heed a surface that is not there yet: a session restores it when Segment is shown.
+    /// Whether the live pathway heeds a surface, which no session restores before Segment is shown.
+    pub(in crate::state) fn pathway_heeds_surface(&self) -> bool {
+        self.pathway_surface().is_some()
+    }
+
+    /// Whether pathways heed a surface that is not there yet: Segment restores it once it is shown.
     pub fn pathway_awaits_surface(&self) -> bool {
         let is_heeded = self.document.pathways.surface_use.role().is_some();
         is_heeded && self.document.segment.resume.is_some() && self.pathway_surface().is_none()

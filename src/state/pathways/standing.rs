@@ -18,6 +18,9 @@ impl State {
     pub fn why_no_pathway(&self) -> &str {
         let live = &self.runtime.pathways.live;
         match self.pathway_key() {
+            None if self.pathway_awaits_surface() => {
+                "Pathways heed the surface of Segment, which is not restored yet: show Segment"
+            }
             None => "There is no pathway yet: place a seed and a target first",
             Some(key) if live.has_failed_for(&key) => {
                 live.failure().unwrap_or("The pathway could not be solved")

@@ -4,13 +4,18 @@ use super::replay::{outcomes, run};
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::pathways::{PathwayAction, RandomPairRank, ShownCost, Standing};
+use arcuate::solvers::level_set::Sphere;
+use arcuate::state::pathways::{PathwayAction, RandomPairRank, ShownCost, Standing, SurfaceUse};
+use arcuate::state::segment::SegmentAction;
 use arcuate::state::{Action, Phase, Task, ViewAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("sessions::pathways_are_restored", come_back)]
+    vec![
+        test("sessions::pathways_are_restored", come_back),
+        test("sessions::pathways_wait_for_their_surface", surface),
+    ]
 }
 
 fn come_back() {
@@ -85,4 +90,53 @@ fn come_back() {
     let (code, value, _) = run(&["replay", "other.arcuate"], folder.path());
     assert_eq!(code, Some(1));
     assert!(outcomes(&value).contains(&"pathway: differs".to_owned()));
+}
+
+/// A pathway that stays out of the surface is not shown before Segment has restored it; one that is kept needs no surface.
+fn surface() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let show = |window: &mut Window, task| window.act(Action::View(ViewAction::SelectTask(task)));
+    show(&mut window, Task::Segment);
+    window.act(Action::Segment(SegmentAction::Sphere(Sphere {
+        add: true,
+        centre: dvec3(0.0, 0.0, 0.0),
+        radius_mm: 4.0,
+    })));
+    show(&mut window, Task::Pathways);
+    window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
+    window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
+    let mut settings = window.state.document.pathways.clone();
+    settings.surface_use = SurfaceUse::Excluded;
+    let phase = Phase::Done;
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    let around = window
+        .state
+        .final_pathway()
+        .expect("solved")
+        .pathway
+        .min_cost;
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let path = folder.path().join("surface.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.messages(), "");
+    let kept = again.state.document.kept_pathways[0].result.as_ref();
+    let kept = kept.expect("solved again").pathway.min_cost;
+    assert!((kept / around - 1.0).abs() < 1e-4, "{kept}, {around}");
+    assert!(again.state.runtime.pathways.live.value().is_none());
+    let why = again.state.why_no_pathway();
+    assert!(why.ends_with("show Segment"), "{why}");
+    show(&mut again, Task::Segment);
+    let live = again
+        .state
+        .final_pathway()
+        .expect("solved")
+        .pathway
+        .min_cost;
+    assert!((live / around - 1.0).abs() < 1e-4, "{live}, {around}");
+    let (code, value, stderr) = run(&["replay", "surface.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{stderr}");
+    let all = outcomes(&value);
+    assert!(!all.iter().any(|o| o.starts_with("pathway: ")), "{all:?}");
 }

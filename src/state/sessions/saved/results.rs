@@ -74,7 +74,7 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
         ResultToSum::Values(of, result.excess.id(), result.pathway.total.clone())
     };
     let live = state.final_pathway();
-    let live = live.filter(|_| state.view.task == Task::Pathways);
+    let live = live.filter(|_| state.view.task == Task::Pathways && !state.pathway_heeds_surface());
     results.extend(live.map(|result| costs(PATHWAY.to_owned(), result)));
     for kept in &document.kept_pathways {
         let result = kept.result.as_ref();

@@ -51,7 +51,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         // Until something is solved, no error names these regions.
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
-        let text = if state.runtime.jobs.is_running(&[PATHWAY, FIT, LOAD]) {
+        let text = if state.pathway_awaits_surface() {
+            state.why_no_pathway()
+        } else if state.runtime.jobs.is_running(&[PATHWAY, FIT, LOAD]) {
             "Solving…"
         } else {
             "The pathway appears here once a seed and a target exist"

@@ -4,7 +4,7 @@ use super::super::display::select_row;
 use super::OnChange;
 use crate::state::pathways::{PathwaySettings, SurfaceUse};
 use crate::state::{Phase, State};
-use crate::ui::widgets::{menu, rows};
+use crate::ui::widgets::menu;
 use egui::Ui;
 
 const HELP: &str = "Whether pathways stay out of the surface of Segment, pay more inside it, or ignore it. In Segment, the \
@@ -37,12 +37,6 @@ pub fn row(ui: &mut Ui, state: &State, label: &str, set: &mut OnChange) {
             ..settings.clone()
         };
         set(settings, Phase::Done);
-    }
-    if state.pathway_awaits_surface() {
-        rows::hint(
-            ui,
-            "The surface of the session is not restored yet, and pathways ignore it until then: show Segment",
-        );
     }
 }
 
