@@ -178,6 +178,7 @@ fn not_joined() {
     let live = window.state_mut().state.runtime.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway"))
         .pathway
+        .joint
         .joining_epsilon = 1.3;
     window.run();
     let most = format::with_unit("100", "%");
