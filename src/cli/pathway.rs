@@ -1,28 +1,22 @@
-//! `arcuate pathway`: cost fields of two regions, and the pathway between them.
+//! `arcuate pathway`: cost fields of two regions, and the pathway between them, in the metric of tensors or through fibre
+//! orientation distributions.
 
-use super::options::{
-    DomainOptions, FitOptions, FittedScan, GivenParameters, ImageEnding, ValueError, make_folder,
-    shape,
-};
-use super::output::shown;
+mod lifted;
+mod tensors;
+
+use super::options::shape;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
-use crate::data::text::{counted, number, singular_or_plural};
+use crate::data::text::{counted, number};
 use crate::data::{Mask, Region, Role};
-use crate::jobs::ValueNames;
-use crate::parameters::Parameters as _;
-use crate::solvers::metric::{self, MAX_ANISOTROPY};
-use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
-use crate::state::core::text::duration_text;
-use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
-use crate::state::pathways::jobs::{ComparePathway, FindPathway, PathwayComparison, RANDOM_PAIRS};
-use crate::state::pathways::recipe::{command, option};
-use crate::state::pathways::{PathwayResult, RandomPairRank};
-use crate::state::regions::recipe::RegionSpec;
+use crate::solvers::pathway::{JointCosts, Path};
+use crate::state::pathways::CostliestStretch;
+use crate::state::pathways::recipe::option;
 use crate::state::regions::recipe::ShapeSpec;
-use crate::state::tensors::jobs::input::Tensors;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -30,103 +24,159 @@ Examples:
   arcuate pathway dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
   arcuate pathway dwi.nii.gz --from mask:genu.nii.gz --to mask:frontal.nii.gz --within mask:white.nii.gz --epsilon 0.1 --out genu
   arcuate pathway phantom:1 --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --metric inverse --local-solver godunov6 --out paper
+  arcuate pathway --fod fod/wm_fod.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
 
 Computes for every voxel the least cost of a path from each region (u1, u2) and of one that joins them through the
 voxel (u). A path through isotropic tissue with the mean diffusivity of the mask costs 1 per mm. The pathway holds
 the voxels with u up to 1 + epsilon times the minimum. Files in the folder: u1, u2, u (NaN where no path leads) and
 pathway as .nii.gz, and the minimal path as path.tck.
 
+With --fod, costs are computed in positions and directions: a path along the fibres of white matter costs 1 per mm, one
+elsewhere up to 33, and a turn by one radian as much as --curvature-price mm along a fibre. A path goes straight through
+a crossing and pays for turning into the other bundle. Costs in the images are 0 to 30 % too high, as those of turns are
+rough; the cost of the path is summed along the smoothed path, and is not. Images hold NaN where u exceeds the minimum
+by more than 30 %, or by more than epsilon.
+
 A path exists between almost any two regions: on its own it is no evidence of a connection. --null compares its
 weakest stretch and its cost per mm with those of the cheapest paths between random regions of white matter in the
 same head, as large as the two given, on voxels of twice the size. For a bundle, both are lower than for most random
 pairs.";
 
-#[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
-pub struct Options {
-    #[command(flatten)]
-    pub fit: FitOptions,
-    /// First region; several count as one
-    #[arg(long, value_name = "REGION", required = true)]
-    pub from: Vec<ShapeSpec>,
-    /// Second region; several count as one
-    #[arg(long, value_name = "REGION", required = true)]
-    pub to: Vec<ShapeSpec>,
-    #[command(flatten)]
-    pub domain: DomainOptions,
-    /// Regions where paths cost more: they pass only where the detour costs more still
-    #[arg(long, value_name = "REGION")]
-    pub costly: Vec<ShapeSpec>,
-    #[command(flatten)]
-    pub params: GivenParameters<Params>,
-    #[command(flatten)]
-    pub metric: GivenParameters<metric::Params>,
-    #[command(flatten)]
-    pub width: GivenParameters<Width>,
-    /// Number of random pairs of regions in the same head, at least 20, whose paths are compared with this one (0: no
-    /// comparison). Printed is the percentage of pairs whose path costs more: on its costliest stretch, and per mm of
-    /// its whole length. Takes about as long as the pathway itself
-    #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
-    pub null: usize,
-    /// Folder for the results
-    #[arg(long, value_name = "FOLDER")]
-    pub out: PathBuf,
-    #[command(flatten)]
-    pub images: ImageEnding,
+/// Reported if neither a scan nor distributions are named.
+const NO_MODEL: &str = "Found neither a scan nor --fod, expected one of them; name a scan for the metric of its tensors, \
+                        or a file of distributions";
+
+/// The options of one model.
+#[derive(Debug)]
+pub enum Options {
+    Tensors(Box<tensors::Options>),
+    Lifted(Box<lifted::Options>),
 }
 
-impl Options {
-    /// The parameters, with the width of the pathway.
-    fn params(&self) -> Result<(Params, f64), Failure> {
-        let defaults = Params::defaults();
-        let min_fa = match self.domain.within.is_empty() {
-            true => defaults.min_fa,
-            false => 0.0,
-        };
-        let metric = self.metric.or_defaults(defaults.metric)?;
-        let params = self.params.or_defaults(Params {
-            metric,
-            min_fa,
-            ..defaults
-        })?;
-        Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
-    }
+fn wrong_usage(sentence: impl std::fmt::Display) -> clap::Error {
+    clap::Error::raw(ErrorKind::ArgumentConflict, sentence)
+}
 
-    /// Shapes by what they are for.
-    fn shapes(&self) -> impl Iterator<Item = (Role, &ShapeSpec)> {
-        let ends = self.from.iter().map(|s| (Role::Seed, s));
-        let ends = ends.chain(self.to.iter().map(|s| (Role::Target, s)));
-        let walls = self.domain.within.iter().map(|s| (Role::Mask, s));
-        ends.chain(walls)
-            .chain(self.domain.exclude.iter().map(|s| (Role::Exclude, s)))
-            .chain(self.costly.iter().map(|s| (Role::Costly, s)))
-    }
+fn is_given(matches: &ArgMatches, id: &str) -> bool {
+    matches.value_source(id) == Some(ValueSource::CommandLine)
+}
 
-    /// The command that repeats this work, from the command line's values.
-    fn command(&self, fitted: &FittedScan, params: &Params, epsilon: f64) -> String {
-        let regions: Vec<RegionSpec> = self
-            .shapes()
-            .map(|(role, shape)| RegionSpec {
-                role,
-                shape: shape.clone(),
-            })
+fn has(options: &[Arg], arg: &Arg) -> bool {
+    options.iter().any(|option| option.get_id() == arg.get_id())
+}
+
+/// The options of tensors, and those of distributions, in the order of the help.
+fn all_options() -> [Vec<Arg>; 2] {
+    let tensors = tensors::Options::augment_args(Command::new("tensors"));
+    let lifted = lifted::Options::augment_args(Command::new("lifted"));
+    [tensors, lifted].map(|command| {
+        let mut options: Vec<Arg> = command.get_arguments().cloned().collect();
+        options.sort_by_key(Arg::get_display_order);
+        options
+    })
+}
+
+/// Refuses options that only the other model has.
+fn refuse_foreign(matches: &ArgMatches, is_lifted: bool) -> Result<(), clap::Error> {
+    let [tensors, lifted] = all_options();
+    let (own, foreign, model, remedy) = match is_lifted {
+        true => (
+            lifted,
+            tensors,
+            "distributions",
+            "name a scan instead of --fod for pathways through its tensors",
+        ),
+        false => (
+            tensors,
+            lifted,
+            "tensors",
+            "choose distributions with --fod instead of the scan",
+        ),
+    };
+    let given = foreign
+        .iter()
+        .find(|arg| !has(&own, arg) && is_given(matches, arg.get_id().as_str()));
+    match given.and_then(Arg::get_long) {
+        None => Ok(()),
+        Some(option) => Err(wrong_usage(format!(
+            "Found --{option}, expected an option of pathways through {model}; leave it out, or {remedy}"
+        ))),
+    }
+}
+
+impl Args for Options {
+    fn augment_args(command: Command) -> Command {
+        let [tensors, lifted] = all_options();
+        // The choice of the model comes first, then the scan and what both have.
+        let (choices, lifted): (Vec<Arg>, Vec<Arg>) =
+            lifted.into_iter().partition(|arg| arg.get_id() == "fod");
+        let (shared, tensors): (Vec<Arg>, Vec<Arg>) = tensors
+            .into_iter()
+            .partition(|arg| arg.is_positional() || has(&lifted, arg));
+        let lifted = lifted.into_iter().filter(|arg| !has(&shared, arg));
+        let lifted: Vec<Arg> = lifted
+            .map(|arg| arg.help_heading("Options for distributions (--fod)"))
             .collect();
-        let mut text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
-        text += &self.images.argument();
-        if self.null != RANDOM_PAIRS {
-            text += &format!(" --null {}", self.null);
-        }
-        text
+        let shared = shared.into_iter().map(|arg| match arg.is_positional() {
+            true => arg.required(false).help(
+                "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, for pathways through its tensors; none with \
+                 --fod",
+            ),
+            false => arg,
+        });
+        let tensors = tensors
+            .into_iter()
+            .map(|arg| arg.help_heading("Options for tensors (SCAN)"));
+        let options = choices
+            .into_iter()
+            .chain(shared)
+            .chain(tensors)
+            .chain(lifted);
+        let options = options.enumerate().map(|(i, arg)| arg.display_order(i));
+        command.args(options).after_help(EXAMPLES)
     }
 
-    fn files(&self) -> [PathBuf; 5] {
-        let image = |name: &str| self.images.path(&self.out, name);
-        let path = self.out.join("path.tck");
-        [image("u1"), image("u2"), image("u"), image("pathway"), path]
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }
 
-fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
+impl FromArgMatches for Options {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_lifted = is_given(matches, "fod");
+        match (matches.get_one::<String>("scan"), is_lifted) {
+            (None, false) => return Err(wrong_usage(NO_MODEL)),
+            (Some(scan), true) => {
+                return Err(wrong_usage(format!(
+                    "Found the scan {scan} and --fod, expected one of them; leave out the scan for pathways through \
+                     distributions, or --fod for pathways through the tensors of the scan"
+                )));
+            }
+            _ => refuse_foreign(matches, is_lifted)?,
+        }
+        Ok(match is_lifted {
+            true => Self::Lifted(Box::new(FromArgMatches::from_arg_matches(matches)?)),
+            false => Self::Tensors(Box::new(FromArgMatches::from_arg_matches(matches)?)),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    match options {
+        Options::Tensors(options) => tensors::run(options, runner),
+        Options::Lifted(options) => lifted::run(options, runner),
+    }
+}
+
+/// Regions named by the options that their roles have.
+fn regions<'a>(
+    shapes: impl Iterator<Item = (Role, &'a ShapeSpec)>,
+) -> Result<Vec<Region>, Failure> {
     let region = |(role, spec): (Role, &ShapeSpec)| {
         Ok(Region {
             id: RegionId(0),
@@ -139,210 +189,84 @@ fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
             label_number: None,
         })
     };
-    options.shapes().map(region).collect()
+    shapes.map(region).collect()
 }
 
-pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let (params, epsilon) = options.params()?;
-    let files = options.files();
-    runner.may_fill(&options.out, &files)?;
-    let fitted = options.fit.run(runner)?;
-    let tensors = Tensors::Here {
-        field: fitted.fit.field.clone(),
-        fa: fitted.maps.fa.clone(),
-        resample: None,
-    };
-    let regions = regions(options)?;
-    let (result, _) = runner.run(FindPathway {
-        tensors: tensors.clone(),
-        regions: regions.clone(),
-        params,
-        coarse: false,
-        prepared: None,
-        kept: None,
-        mask_name: fitted.mask_name(),
-    })?;
-    let pathway = &result.pathway;
-    let joined = pathway.joining_mask(epsilon);
+/// The part of the pathway that joins the regions; a warning if there is none.
+fn joining_mask(costs: &JointCosts, epsilon: f64) -> Option<Mask> {
+    let joined = costs.joining_mask(epsilon);
     if joined.is_none() {
         warning!(
             "The pathway is not joined at this width, found --epsilon {}, expected at least \
              {:.4}; widen it",
             number(epsilon),
+            costs.joining_epsilon
+        );
+    }
+    joined
+}
+
+/// A pathway and its cheapest path.
+struct Summary<'a> {
+    costs: &'a JointCosts,
+    path: &'a Path,
+    weakest: Option<&'a CostliestStretch>,
+    set: &'a Mask,
+    epsilon: f64,
+}
+
+impl Summary<'_> {
+    fn value_and_text(&self) -> (Value, String) {
+        let Self {
+            costs: pathway,
+            path,
+            weakest,
+            set,
+            epsilon,
+        } = *self;
+        let (cost, length_mm) = (path.total_cost(), path.total_mm());
+        let rate = cost / length_mm.max(f64::MIN_POSITIVE);
+        let value = json!({
+            "command": "pathway",
+            "least": pathway.min_cost,
+            "ends": pathway.cost_at_ends,
+            "epsilon": epsilon,
+            "joined_from": pathway.joining_epsilon,
+            "pathway": { "voxels": set.count(), "volume_ml": set.volume_ml() },
+            "path": {
+                "cost": cost, "length_mm": length_mm, "cost_per_mm": rate,
+                "along": { "length_mm": path.length_mm[1..], "cost_per_mm": path.cost_per_mm() },
+                "weakest": weakest.map(|w| json!({
+                    "cost_per_mm": w.cost_per_mm,
+                    "times_mean": w.times_mean(),
+                    "at": w.centre.to_array(),
+                    "length_mm": w.length_mm,
+                })),
+            },
+        });
+        let stretch = weakest.map_or(
+            "No weakest stretch: the path hardly leaves the regions".to_owned(),
+            |w| {
+                format!(
+                    "Weakest {:.0} mm: {:.3} per mm, {:.1} times the mean between the ends, around {:.1}, {:.1}, {:.1}",
+                    w.length_mm,
+                    w.cost_per_mm,
+                    w.times_mean(),
+                    w.centre.x,
+                    w.centre.y,
+                    w.centre.z
+                )
+            },
+        );
+        let text = format!(
+            "Least cost {:.3}\nThe path costs {cost:.3} and is {length_mm:.1} mm long: {rate:.3} per mm\n{stretch}\n\
+             Pathway at ε = {}: {}, {:.2} ml; joined from ε = {:.4}\n",
+            pathway.min_cost,
+            number(epsilon),
+            counted(set.count(), "voxel"),
+            set.volume_ml(),
             pathway.joining_epsilon
         );
+        (value, text)
     }
-    let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
-    let _folder = make_folder(&options.out)?;
-    let command = options.command(&fitted, &params, epsilon);
-    let [u1, u2, u, mask_file, path_file] = files.clone();
-    let [first, second] = result.sides.clone();
-    for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
-        let command = command.clone();
-        runner.run(SaveVolume {
-            source: None,
-            volume,
-            path,
-            command,
-        })?;
-    }
-    runner.run(SaveMask {
-        mask: set.clone(),
-        path: mask_file,
-        command: command.clone(),
-    })?;
-    runner.run(SaveTractogram {
-        tractogram: result.curve.clone(),
-        path: path_file,
-        command: command.clone(),
-        values: ValueNames::default(),
-    })?;
-    let (mut value, mut text) = summary(&result, &set, epsilon);
-    if options.null > 0 {
-        let (compared, _) = runner.run(ComparePathway {
-            tensors,
-            regions,
-            params,
-            pairs: options.null,
-            known_pairs: None,
-        })?;
-        value["random_pairs"] = random_pairs(&compared);
-        text += &compared_with(&compared);
-    }
-    value["joined"] = json!(joined.is_some());
-    value["voxels"] = json!(result.voxels);
-    let repaired = fitted.fit.repaired.count() as u64;
-    value["repaired"] = json!(repaired);
-    value["limited"] = json!(result.limited);
-    value["path"]["mean_fa"] = json!(result.mean_fa);
-    value["prepare_ms"] = json!(result.prepare_ms);
-    value["wall_ms"] = json!(result.solve_ms);
-    value["files"] = json!(files);
-    value["repeat"] = json!(command);
-    text += &format!(
-        "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
-        result.mean_fa,
-        counted(result.voxels, "voxel"),
-        domain_text(result.params.min_fa),
-        duration_text(result.prepare_ms),
-        duration_text(result.solve_ms)
-    );
-    if repaired > 0 {
-        let repaired = repaired as usize;
-        let was = singular_or_plural(repaired, "was", "were");
-        text += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
-    }
-    if result.limited > 0 {
-        text += &format!(
-            "The anisotropy of {} was limited: sharpening raises it above {MAX_ANISOTROPY}\n",
-            counted(result.limited as usize, "cost")
-        );
-    }
-    for file in &files {
-        text += &format!("{}\n", shown(file));
-    }
-    runner.report(&value, &text);
-    Ok(())
-}
-
-/// Parses a number of random pairs: zero, or enough for a percentage.
-fn pairs(text: &str) -> Result<usize, ValueError> {
-    let number = text.parse().ok();
-    let number = number.filter(|n| *n == 0 || (MIN_PAIRS..=MAX_PAIRS).contains(n));
-    number.ok_or_else(|| {
-        let expected = format!("0, or a whole number from {MIN_PAIRS} to {MAX_PAIRS}");
-        ValueError::new(expected, text)
-    })
-}
-
-fn random_pairs(compared: &PathwayComparison) -> Value {
-    let pairs = &compared.known_pairs.pairs;
-    let shares = compared.shares;
-    json!({
-        "tried": pairs.tried,
-        "joined": pairs.rates.len(),
-        "weakest_above": shares.map(|s| s.weakest),
-        "cost_per_mm_above": shares.map(|s| s.mean),
-        "wall_ms": compared.wall_ms,
-    })
-}
-
-/// `FA ≥ 0.15 and the ends`.
-fn domain_text(min_fa: f64) -> String {
-    match min_fa > 0.0 {
-        true => format!("FA ≥ {min_fa} and the ends"),
-        false => "all of the mask".to_owned(),
-    }
-}
-
-fn compared_with(compared: &PathwayComparison) -> String {
-    let joined = compared.known_pairs.pairs.rates.len();
-    let wall = duration_text(compared.wall_ms);
-    match RandomPairRank::from_compared(compared) {
-        Some(among) => format!(
-            "{} (compared in {wall}); a path exists between almost any two regions\n",
-            among.text()
-        ),
-        None if compared.known_pairs.pairs.too_few() => format!(
-            "Not compared: found {} of this domain that a path joins, expected at least {MIN_PAIRS}; widen the \
-             domain (--min-fa, --within)\n",
-            counted(joined, "random pair")
-        ),
-        None if compared.no_rates == Some(NoRates::NoPath) => {
-            "Not compared: on voxels of twice the size no path joins the regions; widen the domain (--min-fa, \
-             --within)\n"
-                .to_owned()
-        }
-        None => "Not compared: on voxels of twice the size the path hardly leaves the regions; move them apart\n"
-            .to_owned(),
-    }
-}
-
-fn summary(result: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
-    let (pathway, path) = (&result.pathway, &result.path);
-    let weakest = result.weakest.as_ref();
-    let (cost, length_mm) = (path.total_cost(), path.total_mm());
-    let rate = cost / length_mm.max(f64::MIN_POSITIVE);
-    let value = json!({
-        "command": "pathway",
-        "least": pathway.min_cost,
-        "ends": pathway.cost_at_ends,
-        "epsilon": epsilon,
-        "joined_from": pathway.joining_epsilon,
-        "pathway": { "voxels": set.count(), "volume_ml": set.volume_ml() },
-        "path": {
-            "cost": cost, "length_mm": length_mm, "cost_per_mm": rate,
-            "along": { "length_mm": path.length_mm[1..], "cost_per_mm": path.cost_per_mm() },
-            "weakest": weakest.map(|w| json!({
-                "cost_per_mm": w.cost_per_mm,
-                "times_mean": w.times_mean(),
-                "at": w.centre.to_array(),
-                "length_mm": w.length_mm,
-            })),
-        },
-    });
-    let stretch = weakest.map_or(
-        "No weakest stretch: the path hardly leaves the regions".to_owned(),
-        |w| {
-            format!(
-                "Weakest {:.0} mm: {:.3} per mm, {:.1} times the mean between the ends, around {:.1}, {:.1}, {:.1}",
-                w.length_mm,
-                w.cost_per_mm,
-                w.times_mean(),
-                w.centre.x,
-                w.centre.y,
-                w.centre.z
-            )
-        },
-    );
-    let text = format!(
-        "Least cost {:.3}\nThe path costs {cost:.3} and is {length_mm:.1} mm long: {rate:.3} per mm\n{stretch}\n\
-         Pathway at ε = {}: {}, {:.2} ml; joined from ε = {:.4}\n",
-        pathway.min_cost,
-        number(epsilon),
-        counted(set.count(), "voxel"),
-        set.volume_ml(),
-        pathway.joining_epsilon
-    );
-    (value, text)
 }

@@ -152,6 +152,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     // The best of the axis changes gives the longest streamlines.
     ("gradient_check", &["curves", "tensor_fit", "tracking"]),
     ("level_set", &[]),
+    // The ε-pathway and paths are those of pathways in a metric.
+    ("lifted", &["metric", "pathway"]),
     ("metric", &["tensor_fit"]),
     // Bases are ranked by symmetry, frames as the axes of gradients are, with the same pictures as tensor orders.
     (
@@ -356,7 +358,7 @@ pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
 pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems without a form in the window: each row is removed when the form is added.
-pub const WITHOUT_FORM: &[&str] = &["score"];
+pub const WITHOUT_FORM: &[&str] = &["lifted", "score"];
 
 /// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, if the user meets it
 /// separately.
@@ -375,6 +377,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("metric", None),
     ("connectivity", Some("connectome")),
     ("pathway", None),
+    ("lifted", Some("pathway")),
     ("csd", Some("fod")),
     ("odf_tracking", Some("track")),
     ("peaks", None),

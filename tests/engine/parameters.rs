@@ -16,7 +16,7 @@ use arcuate::solvers::level_set::TargetParts;
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
     alignment, commit, connectivity, csd, curves, density, geodesic, gradient_check, level_set,
-    metric, odf_tracking, pathway, peaks, region, response, tensor_fit,
+    lifted, metric, odf_tracking, pathway, peaks, region, response, tensor_fit,
 };
 use arcuate::state::WholeBrain;
 use arcuate::state::alignment::Nudge;
@@ -29,6 +29,7 @@ use std::collections::BTreeSet;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("parameters::tables::metric", table::<metric::Params>),
+        test("parameters::tables::lifted", table::<lifted::Params>),
         test("parameters::tables::pathway", table::<pathway::Params>),
         test("parameters::tables::pathway width", table::<pathway::Width>),
         test("parameters::tables::level set", table::<level_set::Params>),

@@ -14,6 +14,7 @@ mod eikonal;
 mod geodesic;
 mod gradient_check;
 mod level_set;
+mod lifted;
 mod metric;
 mod odf_check;
 mod odf_tracking;
@@ -39,6 +40,7 @@ fn main() {
         geodesic::tests(),
         gradient_check::tests(),
         level_set::tests(),
+        lifted::tests(),
         metric::tests(),
         odf_check::tests(),
         odf_tracking::tests(),

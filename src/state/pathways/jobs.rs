@@ -2,10 +2,12 @@
 
 mod compare;
 mod find;
+mod lifted;
 pub mod region;
 
 pub use compare::{COMPARE, ComparePathway, KnownPairs, PathwayComparison, RANDOM_PAIRS};
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
+pub use lifted::{FindLifted, LiftedResult};
 
 use crate::compute::Control;
 use crate::data::Shape;

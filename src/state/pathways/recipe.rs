@@ -3,6 +3,7 @@
 use crate::data::Role;
 use crate::io::quoted;
 use crate::parameters::arguments;
+use crate::solvers::lifted;
 use crate::solvers::pathway::{Params, Width};
 use crate::state::core::text::quoted_path;
 use crate::state::regions::recipe::RegionSpec;
@@ -30,14 +31,34 @@ pub fn command(
     out: &Path,
 ) -> String {
     let mut text = format!("arcuate pathway {}", fit.text());
-    for region in regions {
-        let Some(name) = option(region.role) else {
-            continue;
-        };
-        text += &format!(" --{name} {}", quoted(&region.shape.to_string()));
-    }
+    text += &region_options(regions);
     text += &arguments(params);
     text += &arguments(&params.metric);
     text += &arguments(&Width { epsilon });
     text + &format!(" --out {}", quoted_path(out))
+}
+
+/// `arcuate pathway --fod` for these regions; `odf` names the file of distributions and its layout.
+pub fn lifted_command(
+    odf: &str,
+    regions: &[RegionSpec],
+    params: &lifted::Params,
+    epsilon: f64,
+    out: &Path,
+) -> String {
+    let mut text = format!("arcuate pathway {odf}");
+    text += &region_options(regions);
+    text += &arguments(params);
+    text += &arguments(&Width { epsilon });
+    text + &format!(" --out {}", quoted_path(out))
+}
+
+fn region_options(regions: &[RegionSpec]) -> String {
+    let mut text = String::new();
+    for region in regions {
+        if let Some(name) = option(region.role) {
+            text += &format!(" --{name} {}", quoted(&region.shape.to_string()));
+        }
+    }
+    text
 }

@@ -1,7 +1,7 @@
 //! A pathway, and paths through its voxels.
 
 use crate::data::{DataId, Mask, Region, Role, Tractogram, Volume};
-use crate::solvers::metric::Metric;
+use crate::solvers::metric::Places;
 use crate::solvers::pathway::{Params, Path, Pathway, STRETCH_MM};
 use crate::state::core::live::Detail;
 use crate::state::pathways::jobs::PreparedCosts;
@@ -90,8 +90,8 @@ impl CostliestStretch {
 
     /// Points in a region or within a voxel of its boundary do not count: costs start from known values there, and the
     /// first voxel outside is charged for the step across the boundary.
-    pub fn find(path: &Path, metric: &Metric, regions: &[Region]) -> Option<Self> {
-        let between = path.between(metric.grid.spacing().max_element(), |at| {
+    pub fn find(path: &Path, places: &Places, regions: &[Region]) -> Option<Self> {
+        let between = path.between(places.grid.spacing().max_element(), |at| {
             let ends = |r: &&Region| matches!(r.role, Role::Seed | Role::Target);
             regions.iter().filter(ends).any(|r| r.shape.contains(at))
         });
@@ -111,21 +111,21 @@ impl CostliestStretch {
             mean_per_mm: rate(between.start, between.end - 1),
             length_mm: to_mm - from_mm,
             from_mm,
-            curve: parts(path, &[stretch], metric),
-            rest: parts(path, &around, metric),
+            curve: parts(path, &[stretch], places),
+            rest: parts(path, &around, places),
         })
     }
 }
 
 /// Parts of a path as streamlines; single points are left out.
-fn parts(path: &Path, ranges: &[Range<usize>], metric: &Metric) -> Tractogram {
+fn parts(path: &Path, ranges: &[Range<usize>], places: &Places) -> Tractogram {
     let (mut points, mut offsets) = (Vec::new(), vec![0]);
     for range in ranges.iter().filter(|r| r.len() > 1) {
         let part = path.points[range.clone()].iter();
         points.extend(part.map(|p| p.as_vec3().to_array()));
         offsets.push(points.len() as u64);
     }
-    Tractogram::new(points, offsets).with_grid(metric.grid.clone())
+    Tractogram::new(points, offsets).with_grid(places.grid.clone())
 }
 
 impl PathQuery {
@@ -163,14 +163,14 @@ impl PathwayResult {
     }
 
     /// A path as a streamline with the accumulated cost at each point.
-    pub fn line_of(path: &Path, metric: &Metric) -> Tractogram {
+    pub fn line_of(path: &Path, places: &Places) -> Tractogram {
         let points: Vec<[f32; 3]> = path.points.iter().map(|p| p.as_vec3().to_array()).collect();
         let offsets = vec![0, points.len() as u64];
         let cost: Vec<f32> = path.cost.iter().map(|c| *c as f32).collect();
         Tractogram::new(points, offsets)
             .with_per_point("cost", cost)
             .with_per_streamline("length", vec![path.total_mm() as f32])
-            .with_grid(metric.grid.clone())
+            .with_grid(places.grid.clone())
     }
 
     /// The component that joins the ends; if there is none, the whole set.

@@ -370,6 +370,7 @@ pub fn solve(
                 }
             }
             let Some(least) = least_waiting(&values, &mut lists, cap) else {
+                forget(&mut values, cap);
                 return Ok(values);
             };
             level = least + step;
@@ -393,6 +394,15 @@ pub fn solve(
         all.with_min_len(pieces)
             .for_each(|((values, lists), sent)| run.store((values, lists, sent), bounds));
     }
+}
+
+/// Values beyond a cap that was lowered are not final.
+fn forget(values: &mut [Vec<f32>], cap: f32) {
+    values.par_iter_mut().flatten().for_each(|value| {
+        if *value >= cap {
+            *value = UNREACHED;
+        }
+    });
 }
 
 /// The least value that waits; values beyond the cap no longer do.

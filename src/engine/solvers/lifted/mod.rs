@@ -107,6 +107,8 @@ pub struct Prepared {
     /// The least of them.
     least_cost: f32,
     amplitudes: Option<Amplitudes>,
+    /// By place the factor of the costs from amplitudes; `None`: 1.
+    factors: Option<Arc<[f32]>>,
 }
 
 impl Prepared {
@@ -200,7 +202,24 @@ impl Prepared {
             cost: cost.into(),
             least_cost,
             amplitudes,
+            factors: None,
         })
+    }
+
+    /// The costs of some places multiplied by a factor.
+    pub fn costlier(self, is_costly: impl Fn(usize) -> bool, factor: f64) -> Self {
+        let places = 0..self.places.len();
+        let of_place = |place| if is_costly(place) { factor as f32 } else { 1.0 };
+        let factors: Vec<f32> = places.map(of_place).collect();
+        let cost = self.cost.iter().zip(factors.iter().cycle());
+        let cost: Vec<f32> = cost.map(|(cost, factor)| cost * factor).collect();
+        Self {
+            id: DataId::fresh(),
+            least_cost: cost.iter().copied().fold(f32::INFINITY, f32::min),
+            cost: cost.into(),
+            factors: Some(factors.into()),
+            ..self
+        }
     }
 
     /// Identity of these data, shared by clones; caches use it as their key.
@@ -222,7 +241,8 @@ impl Prepared {
     /// the nearest direction.
     pub fn cost_along(&self, place: usize, direction: DVec3) -> f64 {
         if let Some(amplitudes) = &self.amplitudes {
-            return amplitudes.cost_at(self.places.voxels[place] as usize, direction);
+            let factor = self.factors.as_ref().map_or(1.0, |of| f64::from(of[place]));
+            return factor * amplitudes.cost_at(self.places.voxels[place] as usize, direction);
         }
         let cosine = |d: &usize| self.directions[*d].dot(direction).abs();
         let all = 0..self.directions.len();

@@ -19,6 +19,8 @@ pub struct Params {
     pub background_speed: f64,
     /// Smallest largest amplitude of voxels that paths may use.
     pub min_amplitude: f64,
+    /// Factor of the cost in costly regions, at least 1.
+    pub costly_factor: f64,
     /// Smallest relative decrease of a value that is propagated.
     pub tolerance: f32,
 }
@@ -31,6 +33,7 @@ impl Params {
             directions: DirectionSet::Icosphere162,
             background_speed: 0.03,
             min_amplitude: 0.1,
+            costly_factor: 5.0,
             tolerance: 1e-5,
         }
     }
@@ -132,6 +135,26 @@ impl Parameters for Params {
                 ..Number::new(
                     |p| Some(p.min_amplitude),
                     |p, v| p.min_amplitude = v.unwrap_or(p.min_amplitude),
+                )
+            }),
+            unused: used,
+        },
+        Param {
+            key: "costly-factor",
+            value_name: "X",
+            label: "Costly regions ×",
+            help: "Paths cost this many times as much inside costly regions",
+            reason: "a path then avoids a region unless the detour is five times as long",
+            hint: "",
+            default_text: DefaultText::Stated,
+            kind: Kind::Number(Number {
+                scale: Scale::Logarithmic,
+                decimals: 1,
+                soft: (1.0, 100.0),
+                hard: Limits::between(1.0, 1e4),
+                ..Number::new(
+                    |p| Some(p.costly_factor),
+                    |p, v| p.costly_factor = v.unwrap_or(p.costly_factor),
                 )
             }),
             unused: used,

@@ -117,9 +117,8 @@ impl Segments {
 
     /// Distances from a voxel to those that the line to the one a step before it passes in between.
     fn between(&self, step: [i32; 3]) -> Vec<i32> {
-        let inner = 1..length(step);
-        inner
-            .map(|i| self.distance(point(step, i)) as i32)
+        points_before(step)
+            .map(|by| self.distance(by) as i32)
             .collect()
     }
 
@@ -186,6 +185,11 @@ fn is_open(bits: &[u64], cell: usize) -> bool {
 /// Voxels along the longest axis.
 fn length(step: [i32; 3]) -> i32 {
     step.iter().map(|c| c.abs()).max().unwrap_or(0)
+}
+
+/// Offsets from a voxel to those that the line to the one a step before it passes in between.
+pub fn points_before(step: [i32; 3]) -> impl Iterator<Item = [i32; 3]> {
+    (1..length(step)).map(move |i| point(step, i))
 }
 
 /// Voxel number i on the line from a voxel to the one a step before it.

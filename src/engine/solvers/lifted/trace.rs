@@ -1,5 +1,6 @@
 //! Paths back to the region of a lifted field.
 
+use super::segments::points_before;
 use super::{LiftedField, Prepared, UNREACHED};
 use crate::solvers::metric::Places;
 use crate::solvers::pathway::Path;
@@ -96,7 +97,18 @@ pub fn smoothed(prepared: &Prepared, chain: &[u32]) -> Path {
         places.grid.world(DVec3::from_array(voxel))
     };
     let corners: Vec<DVec3> = chain.iter().map(world).collect();
-    let raw = resampled(&corners, POINTS * places.grid.spacing().min_element());
+    let mut raw = resampled(&corners, POINTS * places.grid.spacing().min_element());
+    // Between the voxels that a long step passes, its straight line may cross the corner of another one.
+    let passed: Vec<DVec3> = line_voxels(prepared, chain).iter().map(world).collect();
+    for point in raw.iter_mut().filter(|point| !is_inside(places, **point)) {
+        let nearer = |a: &&DVec3, b: &&DVec3| {
+            let [a, b] = [a, b].map(|c| c.distance_squared(*point));
+            a.total_cmp(&b)
+        };
+        if let Some(centre) = passed.iter().min_by(nearer) {
+            *point = *centre;
+        }
+    }
     let paths = HALF_WINDOWS.map(|half| prepared.path(smooth(places, &raw, half)));
     let [first, others @ ..] = paths;
     let cheaper = |a: Path, b: Path| {
@@ -115,16 +127,33 @@ fn smooth(places: &Places, raw: &[DVec3], half_window: f64) -> Vec<DVec3> {
     for _ in 0..PASSES {
         points = averaged(&points, half);
     }
-    let inside = |at: DVec3| {
-        let voxel = places.grid.voxel_at(at).round().to_array();
-        places.place_of(voxel.map(|c| c as i64)).is_some()
-    };
     for (point, raw) in points.iter_mut().zip(raw) {
-        if !inside(*point) {
+        if !is_inside(places, *point) {
             *point = *raw;
         }
     }
     points
+}
+
+fn is_inside(places: &Places, at: DVec3) -> bool {
+    let voxel = places.grid.voxel_at(at).round().to_array();
+    places.place_of(voxel.map(|c| c as i64)).is_some()
+}
+
+/// The places of a chain and those that its steps pass.
+fn line_voxels(prepared: &Prepared, chain: &[u32]) -> Vec<u32> {
+    let places = &prepared.places;
+    let mut all = chain.to_vec();
+    for pair in chain.windows(2) {
+        let [from, to] = [pair[0], pair[1]].map(|place| places.voxel(place as usize));
+        // Either may be the end of the step, which decides how its voxels are rounded.
+        for (end, start) in [(from, to), (to, from)] {
+            let step = [0, 1, 2].map(|a| (end[a] - start[a]) as i32);
+            let voxels = points_before(step).map(|by| [0, 1, 2].map(|a| end[a] + i64::from(by[a])));
+            all.extend(voxels.filter_map(|v| places.place_of(v)).map(|p| p as u32));
+        }
+    }
+    all
 }
 
 /// Points at equal distances of at most `step` along a line through points.

@@ -88,19 +88,21 @@ impl Domain<'_> {
 
     /// The metric with the costs inside costly regions multiplied by a factor.
     pub fn priced(&self, metric: Metric, factor: f64) -> Metric {
+        match self.costly(&metric) {
+            Some(is_costly) if factor != 1.0 => metric.costlier(|place| is_costly[place], factor),
+            _ => metric,
+        }
+    }
+
+    /// By place whether it lies in a costly region; `None` without any.
+    pub fn costly(&self, places: &Places) -> Option<Vec<bool>> {
         let costly = self.regions.iter().filter(|r| r.role == Role::Costly);
         let shapes: Vec<&Shape> = costly.map(|r| &*r.shape).collect();
-        if shapes.is_empty() || factor == 1.0 {
-            return metric;
-        }
-        let voxels = metric.voxels.par_iter();
-        let is_costly: Vec<bool> = voxels
-            .map(|&voxel| {
-                let at = centre(&metric.grid, voxel as usize);
-                shapes.iter().any(|shape| shape.contains(at))
-            })
-            .collect();
-        metric.costlier(|place| is_costly[place], factor)
+        let is_costly = |voxel: &u32| {
+            let at = centre(&places.grid, *voxel as usize);
+            shapes.iter().any(|shape| shape.contains(at))
+        };
+        (!shapes.is_empty()).then(|| places.voxels.par_iter().map(is_costly).collect())
     }
 
     fn walls(&self) -> Walls<'_> {

@@ -142,6 +142,11 @@ fn not_joined([a, b]: [&CostField; 2], regions: &[Region]) -> Option<Error> {
     if b.source.zero.iter().any(reaches) {
         return None;
     }
+    separated([&a.source.name, &b.source.name], regions)
+}
+
+/// The sentence about two ends that no path joins; `None` without regions that confine or exclude paths.
+pub(super) fn separated([from, to]: [&str; 2], regions: &[Region]) -> Option<Error> {
     let names = |role| region_names(regions, role);
     let (masks, excluded) = (names(Role::Mask), names(Role::Exclude));
     let inside = masks.as_ref().map(|names| format!(" inside {names}"));
@@ -149,9 +154,7 @@ fn not_joined([a, b]: [&CostField; 2], regions: &[Region]) -> Option<Error> {
     let place: Vec<String> = inside.into_iter().chain(outside).collect();
     (!place.is_empty()).then(|| {
         Error::from(format!(
-            "No path: region “{}” is not connected to “{}”{}; move, change or remove a region",
-            b.source.name,
-            a.source.name,
+            "No path: region “{to}” is not connected to “{from}”{}; move, change or remove a region",
             place.join(" and")
         ))
     })

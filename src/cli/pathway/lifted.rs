@@ -1,0 +1,188 @@
+//! Pathways through fibre orientation distributions.
+
+use super::{Summary, joining_mask, regions};
+use crate::cli::options::{
+    DomainOptions, GivenParameters, ImageEnding, OdfInputOptions, basis_keys, make_folder,
+    open_distributions,
+};
+use crate::cli::output::shown;
+use crate::cli::runner::{Failure, Runner};
+use crate::compute::Control;
+use crate::data::text::counted;
+use crate::data::{OdfLayout, Role};
+use crate::io::quoted;
+use crate::jobs::ValueNames;
+use crate::parameters::Parameters as _;
+use crate::solvers::lifted::Params;
+use crate::solvers::pathway::Width;
+use crate::state::core::text::duration_text;
+use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
+use crate::state::pathways::jobs::FindLifted;
+use crate::state::pathways::recipe::lifted_command;
+use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(clap::Args, Debug)]
+#[command(
+    mut_arg("odf_basis", |arg| arg.help(format!(
+        "Basis of the distributions: {} [default: {}]",
+        basis_keys(),
+        OdfLayout::MRTRIX.basis.key()
+    ))),
+)]
+pub struct Options {
+    /// Pathways through these fibre orientation distributions instead of tensors: an image as arcuate fod, MRtrix, DIPY
+    /// and Camino write it
+    #[arg(long, value_name = "FILE", required = true)]
+    pub fod: PathBuf,
+    #[command(flatten)]
+    pub layout: OdfInputOptions,
+    /// First region; several count as one
+    #[arg(long, value_name = "REGION", required = true)]
+    pub from: Vec<ShapeSpec>,
+    /// Second region; several count as one
+    #[arg(long, value_name = "REGION", required = true)]
+    pub to: Vec<ShapeSpec>,
+    #[command(flatten)]
+    pub domain: DomainOptions,
+    /// Regions where paths cost more: they pass only where the detour costs more still
+    #[arg(long, value_name = "REGION")]
+    pub costly: Vec<ShapeSpec>,
+    #[command(flatten)]
+    pub params: GivenParameters<Params>,
+    #[command(flatten)]
+    pub width: GivenParameters<Width>,
+    /// Folder for the results
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub images: ImageEnding,
+}
+
+impl Options {
+    /// The parameters, with the width of the pathway.
+    fn params(&self) -> Result<(Params, f64), Failure> {
+        let defaults = Params::defaults();
+        let min_amplitude = match self.domain.within.is_empty() {
+            true => defaults.min_amplitude,
+            false => 0.0,
+        };
+        let params = self.params.or_defaults(Params {
+            min_amplitude,
+            ..defaults
+        })?;
+        Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
+    }
+
+    /// Shapes by what they are for.
+    fn shapes(&self) -> impl Iterator<Item = (Role, &ShapeSpec)> {
+        let ends = self.from.iter().map(|s| (Role::Seed, s));
+        let ends = ends.chain(self.to.iter().map(|s| (Role::Target, s)));
+        let walls = self.domain.within.iter().map(|s| (Role::Mask, s));
+        ends.chain(walls)
+            .chain(self.domain.exclude.iter().map(|s| (Role::Exclude, s)))
+            .chain(self.costly.iter().map(|s| (Role::Costly, s)))
+    }
+
+    /// The command that repeats this work.
+    fn command(&self, params: &Params, epsilon: f64) -> String {
+        let regions: Vec<RegionSpec> = self
+            .shapes()
+            .map(|(role, shape)| RegionSpec {
+                role,
+                shape: shape.clone(),
+            })
+            .collect();
+        let mut odf = format!("--fod {}", quoted(&self.fod.to_string_lossy()));
+        odf += &self.layout.arguments();
+        let text = lifted_command(&odf, &regions, params, epsilon, &self.out);
+        text + &self.images.argument()
+    }
+
+    fn files(&self) -> [PathBuf; 5] {
+        let image = |name: &str| self.images.path(&self.out, name);
+        let path = self.out.join("path.tck");
+        [image("u1"), image("u2"), image("u"), image("pathway"), path]
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let (params, epsilon) = options.params()?;
+    let files = options.files();
+    runner.may_fill(&options.out, &files)?;
+    let regions = regions(options.shapes())?;
+    let opened = open_distributions(&options.fod, &options.layout, &Control::new())?;
+    // The solver refuses what the warnings are about.
+    for text in opened.notes {
+        note!("{text}: {}", options.fod.display());
+    }
+    let (result, _) = runner.run(FindLifted {
+        field: opened.field,
+        regions,
+        params,
+        epsilon,
+        coarse: false,
+    })?;
+    let pathway = &result.pathway;
+    let joined = joining_mask(pathway, epsilon);
+    let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
+    let _folder = make_folder(&options.out)?;
+    let command = options.command(&params, epsilon);
+    let [u1, u2, u, mask_file, path_file] = files.clone();
+    let [first, second] = result.sides.clone();
+    for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
+        let command = command.clone();
+        runner.run(SaveVolume {
+            source: None,
+            volume,
+            path,
+            command,
+        })?;
+    }
+    runner.run(SaveMask {
+        mask: set.clone(),
+        path: mask_file,
+        command: command.clone(),
+    })?;
+    runner.run(SaveTractogram {
+        tractogram: result.curve.clone(),
+        path: path_file,
+        command: command.clone(),
+        values: ValueNames::default(),
+    })?;
+    let (mut value, mut text) = Summary {
+        costs: pathway,
+        path: &result.path,
+        weakest: result.weakest.as_ref(),
+        set: &set,
+        epsilon,
+    }
+    .value_and_text();
+    let reference = pathway.prepared().amplitudes().map(|a| a.reference);
+    value["joined"] = json!(joined.is_some());
+    value["voxels"] = json!(result.voxels);
+    value["states"] = json!(result.reached);
+    value["reference_amplitude"] = json!(reference);
+    value["parameters"] = crate::parameters::json(&params);
+    value["prepare_ms"] = json!(result.prepare_ms);
+    value["wall_ms"] = json!(result.solve_ms);
+    value["files"] = json!(files);
+    value["repeat"] = json!(command);
+    let domain = match params.min_amplitude > 0.0 {
+        true => format!("amplitude ≥ {} and the ends", params.min_amplitude),
+        false => "all of the mask".to_owned(),
+    };
+    text += &format!(
+        "{} in the domain ({domain}), prepared in {}, solved in {} ({})\n",
+        counted(result.voxels, "voxel"),
+        duration_text(result.prepare_ms),
+        duration_text(result.solve_ms),
+        counted(result.reached, "state"),
+    );
+    for file in &files {
+        text += &format!("{}\n", shown(file));
+    }
+    runner.report(&value, &text);
+    Ok(())
+}

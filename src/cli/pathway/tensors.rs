@@ -1,0 +1,263 @@
+//! Pathways in the metric of tensors.
+
+use super::{Summary, joining_mask, regions};
+use crate::cli::options::{
+    DomainOptions, FitOptions, FittedScan, GivenParameters, ImageEnding, ValueError, make_folder,
+};
+use crate::cli::output::shown;
+use crate::cli::runner::{Failure, Runner};
+use crate::data::Role;
+use crate::data::text::{counted, singular_or_plural};
+use crate::jobs::ValueNames;
+use crate::parameters::Parameters as _;
+use crate::solvers::metric::{self, MAX_ANISOTROPY};
+use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
+use crate::state::core::text::duration_text;
+use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
+use crate::state::pathways::RandomPairRank;
+use crate::state::pathways::jobs::{ComparePathway, FindPathway, PathwayComparison, RANDOM_PAIRS};
+use crate::state::pathways::recipe::command;
+use crate::state::regions::recipe::RegionSpec;
+use crate::state::regions::recipe::ShapeSpec;
+use crate::state::tensors::jobs::input::Tensors;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    pub fit: FitOptions,
+    /// First region; several count as one
+    #[arg(long, value_name = "REGION", required = true)]
+    pub from: Vec<ShapeSpec>,
+    /// Second region; several count as one
+    #[arg(long, value_name = "REGION", required = true)]
+    pub to: Vec<ShapeSpec>,
+    #[command(flatten)]
+    pub domain: DomainOptions,
+    /// Regions where paths cost more: they pass only where the detour costs more still
+    #[arg(long, value_name = "REGION")]
+    pub costly: Vec<ShapeSpec>,
+    #[command(flatten)]
+    pub params: GivenParameters<Params>,
+    #[command(flatten)]
+    pub metric: GivenParameters<metric::Params>,
+    #[command(flatten)]
+    pub width: GivenParameters<Width>,
+    /// Number of random pairs of regions in the same head, at least 20, whose paths are compared with this one (0: no
+    /// comparison). Printed is the percentage of pairs whose path costs more: on its costliest stretch, and per mm of
+    /// its whole length. Takes about as long as the pathway itself
+    #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
+    pub null: usize,
+    /// Folder for the results
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub images: ImageEnding,
+}
+
+impl Options {
+    /// The parameters, with the width of the pathway.
+    fn params(&self) -> Result<(Params, f64), Failure> {
+        let defaults = Params::defaults();
+        let min_fa = match self.domain.within.is_empty() {
+            true => defaults.min_fa,
+            false => 0.0,
+        };
+        let metric = self.metric.or_defaults(defaults.metric)?;
+        let params = self.params.or_defaults(Params {
+            metric,
+            min_fa,
+            ..defaults
+        })?;
+        Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
+    }
+
+    /// Shapes by what they are for.
+    fn shapes(&self) -> impl Iterator<Item = (Role, &ShapeSpec)> {
+        let ends = self.from.iter().map(|s| (Role::Seed, s));
+        let ends = ends.chain(self.to.iter().map(|s| (Role::Target, s)));
+        let walls = self.domain.within.iter().map(|s| (Role::Mask, s));
+        ends.chain(walls)
+            .chain(self.domain.exclude.iter().map(|s| (Role::Exclude, s)))
+            .chain(self.costly.iter().map(|s| (Role::Costly, s)))
+    }
+
+    /// The command that repeats this work, from the command line's values.
+    fn command(&self, fitted: &FittedScan, params: &Params, epsilon: f64) -> String {
+        let regions: Vec<RegionSpec> = self
+            .shapes()
+            .map(|(role, shape)| RegionSpec {
+                role,
+                shape: shape.clone(),
+            })
+            .collect();
+        let mut text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
+        text += &self.images.argument();
+        if self.null != RANDOM_PAIRS {
+            text += &format!(" --null {}", self.null);
+        }
+        text
+    }
+
+    fn files(&self) -> [PathBuf; 5] {
+        let image = |name: &str| self.images.path(&self.out, name);
+        let path = self.out.join("path.tck");
+        [image("u1"), image("u2"), image("u"), image("pathway"), path]
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let (params, epsilon) = options.params()?;
+    let files = options.files();
+    runner.may_fill(&options.out, &files)?;
+    let fitted = options.fit.run(runner)?;
+    let tensors = Tensors::Here {
+        field: fitted.fit.field.clone(),
+        fa: fitted.maps.fa.clone(),
+        resample: None,
+    };
+    let regions = regions(options.shapes())?;
+    let (result, _) = runner.run(FindPathway {
+        tensors: tensors.clone(),
+        regions: regions.clone(),
+        params,
+        coarse: false,
+        prepared: None,
+        kept: None,
+        mask_name: fitted.mask_name(),
+    })?;
+    let pathway = &result.pathway;
+    let joined = joining_mask(pathway, epsilon);
+    let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
+    let _folder = make_folder(&options.out)?;
+    let command = options.command(&fitted, &params, epsilon);
+    let [u1, u2, u, mask_file, path_file] = files.clone();
+    let [first, second] = result.sides.clone();
+    for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
+        let command = command.clone();
+        runner.run(SaveVolume {
+            source: None,
+            volume,
+            path,
+            command,
+        })?;
+    }
+    runner.run(SaveMask {
+        mask: set.clone(),
+        path: mask_file,
+        command: command.clone(),
+    })?;
+    runner.run(SaveTractogram {
+        tractogram: result.curve.clone(),
+        path: path_file,
+        command: command.clone(),
+        values: ValueNames::default(),
+    })?;
+    let (mut value, mut text) = Summary {
+        costs: &result.pathway,
+        path: &result.path,
+        weakest: result.weakest.as_ref(),
+        set: &set,
+        epsilon,
+    }
+    .value_and_text();
+    if options.null > 0 {
+        let (compared, _) = runner.run(ComparePathway {
+            tensors,
+            regions,
+            params,
+            pairs: options.null,
+            known_pairs: None,
+        })?;
+        value["random_pairs"] = random_pairs(&compared);
+        text += &compared_with(&compared);
+    }
+    value["joined"] = json!(joined.is_some());
+    value["voxels"] = json!(result.voxels);
+    let repaired = fitted.fit.repaired.count() as u64;
+    value["repaired"] = json!(repaired);
+    value["limited"] = json!(result.limited);
+    value["path"]["mean_fa"] = json!(result.mean_fa);
+    value["prepare_ms"] = json!(result.prepare_ms);
+    value["wall_ms"] = json!(result.solve_ms);
+    value["files"] = json!(files);
+    value["repeat"] = json!(command);
+    text += &format!(
+        "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
+        result.mean_fa,
+        counted(result.voxels, "voxel"),
+        domain_text(result.params.min_fa),
+        duration_text(result.prepare_ms),
+        duration_text(result.solve_ms)
+    );
+    if repaired > 0 {
+        let repaired = repaired as usize;
+        let was = singular_or_plural(repaired, "was", "were");
+        text += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
+    }
+    if result.limited > 0 {
+        text += &format!(
+            "The anisotropy of {} was limited: sharpening raises it above {MAX_ANISOTROPY}\n",
+            counted(result.limited as usize, "cost")
+        );
+    }
+    for file in &files {
+        text += &format!("{}\n", shown(file));
+    }
+    runner.report(&value, &text);
+    Ok(())
+}
+
+/// Parses a number of random pairs: zero, or enough for a percentage.
+fn pairs(text: &str) -> Result<usize, ValueError> {
+    let number = text.parse().ok();
+    let number = number.filter(|n| *n == 0 || (MIN_PAIRS..=MAX_PAIRS).contains(n));
+    number.ok_or_else(|| {
+        let expected = format!("0, or a whole number from {MIN_PAIRS} to {MAX_PAIRS}");
+        ValueError::new(expected, text)
+    })
+}
+
+fn random_pairs(compared: &PathwayComparison) -> Value {
+    let pairs = &compared.known_pairs.pairs;
+    let shares = compared.shares;
+    json!({
+        "tried": pairs.tried,
+        "joined": pairs.rates.len(),
+        "weakest_above": shares.map(|s| s.weakest),
+        "cost_per_mm_above": shares.map(|s| s.mean),
+        "wall_ms": compared.wall_ms,
+    })
+}
+
+/// `FA ≥ 0.15 and the ends`.
+fn domain_text(min_fa: f64) -> String {
+    match min_fa > 0.0 {
+        true => format!("FA ≥ {min_fa} and the ends"),
+        false => "all of the mask".to_owned(),
+    }
+}
+
+fn compared_with(compared: &PathwayComparison) -> String {
+    let joined = compared.known_pairs.pairs.rates.len();
+    let wall = duration_text(compared.wall_ms);
+    match RandomPairRank::from_compared(compared) {
+        Some(among) => format!(
+            "{} (compared in {wall}); a path exists between almost any two regions\n",
+            among.text()
+        ),
+        None if compared.known_pairs.pairs.too_few() => format!(
+            "Not compared: found {} of this domain that a path joins, expected at least {MIN_PAIRS}; widen the \
+             domain (--min-fa, --within)\n",
+            counted(joined, "random pair")
+        ),
+        None if compared.no_rates == Some(NoRates::NoPath) => {
+            "Not compared: on voxels of twice the size no path joins the regions; widen the domain (--min-fa, \
+             --within)\n"
+                .to_owned()
+        }
+        None => "Not compared: on voxels of twice the size the path hardly leaves the regions; move them apart\n"
+            .to_owned(),
+    }
+}
