@@ -33,6 +33,18 @@ pub struct Domain<'a> {
     pub regions: &'a [Region],
 }
 
+impl<'a> Domain<'a> {
+    /// The domain of tensors.
+    pub fn of_tensors(fa: &'a Volume, min_fa: f64, regions: &'a [Region]) -> Self {
+        Self {
+            measure: Measure::Fa,
+            fa,
+            min_fa,
+            regions,
+        }
+    }
+}
+
 impl Domain<'_> {
     /// Voxels of the domain, on the grid of the FA.
     pub fn mask(&self) -> Result<Mask, Error> {

@@ -4,7 +4,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{DataId, Region, Role};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::Prepared;
-use crate::solvers::pathway::{Domain, Ends, Measure, NoRates, Params, RandomPairs, Rates};
+use crate::solvers::pathway::{Domain, Ends, NoRates, Params, RandomPairs, Rates};
 use crate::state::job_end::ended;
 use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
 use crate::state::tensors::jobs::input::Tensors;
@@ -103,12 +103,7 @@ impl ComparePathway {
         let started = Instant::now();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
         let (regions, params) = (self.regions, self.params);
-        let domain = Domain {
-            measure: Measure::Fa,
-            fa: &fa,
-            min_fa: params.min_fa,
-            regions: &regions,
-        };
+        let domain = Domain::of_tensors(&fa, params.min_fa, &regions);
         let walls = walls(&regions);
         let volumes_mm3 = [Role::Seed, Role::Target].map(|role| {
             let volumes = shapes(&regions, role).into_iter().map(|s| s.volume_mm3());

@@ -5,7 +5,7 @@ use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField,
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::metric::halved;
-use crate::solvers::pathway::{Domain, Measure, Params, Pathway, excess_on_card, region_names};
+use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card, region_names};
 use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
@@ -243,12 +243,7 @@ impl FindPathway {
         let whose = self.mask_name;
         let walls = walls(&regions);
         let ends = [Role::Seed, Role::Target].map(|role| shapes(&regions, role));
-        let domain = Domain {
-            measure: Measure::Fa,
-            fa: &fa,
-            min_fa: self.params.min_fa,
-            regions: &regions,
-        };
+        let domain = Domain::of_tensors(&fa, self.params.min_fa, &regions);
         let started = Instant::now();
         let adjacent = self.prepared.filter(|k| {
             k.field == field.id()
