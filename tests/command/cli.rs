@@ -320,8 +320,7 @@ fn copied_ray_commands_parse() {
         let Some(Subcommand::Geodesic(options)) = command else {
             panic!("{arguments:?}: not geodesic")
         };
-        let tensors = options.tensors().expect("a scan");
-        let Ok(found) = tensors.command_line(None) else {
+        let Ok(found) = options.tensors().expect("a scan").command_line(None) else {
             panic!("no command line")
         };
         // The text of the parsed command line is the same, up to the rounding of angles.
