@@ -9,6 +9,7 @@
 // rays enters another cell; the cell cannot be prefetched closer than that cache, because ptxas has no scoreboard to
 // spare for pending loads), for sums (8 %). With 2048 rays and eight threads each, 0.40 us. Cells of 8 M voxels take
 // 2.5 ms, three times as long as writing their 1.5 GB would.
+#include "lobes.cuh"
 #include "paper.cuh"
 #include "ray_steps.cuh"
 
@@ -36,6 +37,20 @@ SHARE(4, 2)
 SHARE(4, 4)
 SHARE(8, 2)
 SHARE(8, 4)
+
+// Eight threads follow one half ray along the lobes of distributions. Runge-Kutta 4 takes two Newton steps for each slope.
+#define LOBES(ORDER, STAGES, NEWTON, BLOCKS)                                                                              \
+    extern "C" __global__ void __launch_bounds__(64, BLOCKS)                                                              \
+        geodesic_lobes_##ORDER##_##STAGES(RAY_ARGUMENTS, LobeRules lobes) {                                               \
+        trace<Lobe<ORDER, NEWTON>, STAGES>(rules, {cells, records}, RAYS, thread_index() / 8, Lobe<ORDER, NEWTON>(lobes)); \
+    }
+
+LOBES(8, 1, 1, 8)
+LOBES(8, 2, 1, 8)
+LOBES(8, 4, 2, 6)
+LOBES(12, 1, 1, 4)
+LOBES(12, 2, 1, 4)
+LOBES(12, 4, 2, 4)
 
 // One thread computes a cell; a block of 64 writes its cells contiguously.
 extern "C" __global__ void __launch_bounds__(64) geodesic_cell(Rules rules, const void* records, float* cells) {

@@ -236,6 +236,6 @@ template <int ORDER, int NEWTON> struct Lobe {
         share += __shfl_xor_sync(group(), share, 2);
         return share + __shfl_xor_sync(group(), share, 4) >= 0.5f;
     }
-    // Of the lobe within the step.
+    // The amplitude of the lobe within the step.
     __device__ __forceinline__ float level(const Rules&, const Grids&) const { return amplitude; }
 };

@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("fibres::weights_by_their_peaks", weights),
         test("fibres::bootstrap", bootstrap),
+        test("fibres::rays along lobes", rays),
     ]
 }
 
@@ -115,6 +116,57 @@ fn head() {
     assert_eq!(peaks["parameters"]["method"], "deterministic");
     assert!(peaks["kept"].as_u64() > Some(20));
     assert!(peaks["outcomes"]["ends-in-white"] == 0);
+}
+
+/// Rays along lobes: counts, values and files as in tensors, the same on any number of threads, and refusals.
+fn rays() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    make_head(here);
+    let line = "geodesic --fod fod/wm_fod.nii.gz --odf-basis mrtrix --odf-frame world --seed sphere:-24,-18,8,8 \
+                --seeds random:40";
+    let report = run(&format!("{line} --threads 2 --out rays.tck"), here);
+    assert_eq!(report["command"], "geodesic");
+    assert_eq!([&report["seeds"], &report["directions"]], [40, 20]);
+    assert_eq!(sum(&report["outcomes"]), 800);
+    let passed = report["passed"].as_u64().expect("a number");
+    assert!(passed > 100, "{report}");
+    assert_eq!(report["kept"], passed.div_ceil(10));
+    assert!(report["measure"]["cut"].as_f64() >= report["measure"]["median"].as_f64());
+    assert!(here.join("rays.tsf").exists() && !here.join("rays.fa.tsf").exists());
+    run(&format!("{line} --threads 1 --out one.tck"), here);
+    let points = |name: &str| points_of(&here.join(name));
+    assert_eq!(points("rays.tck"), points("one.tck"));
+    let repeat = report["repeat"].as_str().expect("a command");
+    let again = repeat.strip_prefix("arcuate ").expect("arcuate");
+    run(&again.replace("rays.tck", "again.tck"), here);
+    assert_eq!(points("rays.tck"), points("again.tck"));
+    for (rest, parts) in [
+        ("", ["neither a scan nor --fod", "name a scan"]),
+        (
+            "head/dwi.nii.gz --fod fod/wm_fod.nii.gz",
+            [
+                "Found the scan head/dwi.nii.gz and --fod",
+                "leave out the scan",
+            ],
+        ),
+        (
+            "--fod fod/wm_fod.nii.gz --sharpen power:2",
+            ["--sharpen", "rays in distributions"],
+        ),
+        (
+            "head/dwi.nii.gz --speed-floor 0.1",
+            ["--speed-floor", "rays in tensors"],
+        ),
+        (
+            "--fod fod/wm_fod.nii.gz --speed-exponent 0",
+            ["speed-exponent", "0.01"],
+        ),
+    ] {
+        let line = format!("geodesic {rest} --seed sphere:0,0,0,5 --out no.tck");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        refuses(&words, &parts, here);
+    }
 }
 
 fn refusals() {

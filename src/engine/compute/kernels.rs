@@ -33,6 +33,12 @@ pub const GEODESIC: KernelFile = KernelFile {
         "geodesic_share4_linear_4",
         "geodesic_share8_linear_2",
         "geodesic_share8_linear_4",
+        "geodesic_lobes_8_1",
+        "geodesic_lobes_8_2",
+        "geodesic_lobes_8_4",
+        "geodesic_lobes_12_1",
+        "geodesic_lobes_12_2",
+        "geodesic_lobes_12_4",
         "geodesic_cell",
         "geodesic_paper",
         "geodesic_fields",
@@ -40,20 +46,6 @@ pub const GEODESIC: KernelFile = KernelFile {
         "geodesic_sharpen",
         "geodesic_extend",
         "geodesic_halve",
-    ],
-};
-
-/// Geodesic rays along the lobes of distributions.
-pub const GEODESIC_ODF: KernelFile = KernelFile {
-    stem: "geodesic_odf",
-    ptx: include_str!("../../../kernels/ptx/geodesic_odf.sm70.ptx"),
-    entries: &[
-        "geodesic_odf_trace_8_1",
-        "geodesic_odf_trace_8_2",
-        "geodesic_odf_trace_8_4",
-        "geodesic_odf_trace_12_1",
-        "geodesic_odf_trace_12_2",
-        "geodesic_odf_trace_12_4",
     ],
 };
 
@@ -181,7 +173,6 @@ pub const ALL: &[KernelFile] = &[
     PROBE,
     TRACKING,
     GEODESIC,
-    GEODESIC_ODF,
     EIKONAL,
     PATHWAY,
     LEVEL_SET,

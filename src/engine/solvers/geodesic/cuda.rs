@@ -18,8 +18,7 @@ use super::start::{Rays, Start};
 use super::{Form, Output, Params, cpu};
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernel_struct;
-use crate::compute::kernels::{self, KernelFile};
-use crate::compute::{Backend, Control};
+use crate::compute::{Backend, Control, kernels};
 use crate::data::Region;
 use crate::solvers::Error;
 use crate::solvers::curves::collect::{JoinedCurves, gather};
@@ -449,8 +448,8 @@ impl Job<'_> {
         })
     }
 
-    /// The kernel's file and name, threads per ray, and steps per launch.
-    fn kernel(&self) -> (KernelFile, String, u32, u32) {
+    /// The kernel's name, threads per ray, and steps per launch.
+    fn kernel(&self) -> (String, u32, u32) {
         let stages = match self.rules.integrator {
             Integrator::Euler => 1,
             Integrator::Rk2 => 2,
@@ -461,12 +460,12 @@ impl Job<'_> {
             Medium::Tensors(metric) => metric,
             Medium::Lobes(metric) => {
                 let order = lobes::kernel_order(metric.records.order);
-                let name = format!("geodesic_odf_trace_{order}_{stages}");
-                return (kernels::GEODESIC_ODF, name, 8, spline / stages);
+                let name = format!("geodesic_lobes_{order}_{stages}");
+                return (name, 8, spline / stages);
             }
         };
         if self.params.form == Form::Christoffel {
-            return (kernels::GEODESIC, "geodesic_paper".to_owned(), 1, spline);
+            return ("geodesic_paper".to_owned(), 1, spline);
         }
         let (interpolation, samples) = match metric.interpolation {
             Interpolation::Trilinear => ("linear", linear),
@@ -485,7 +484,7 @@ impl Job<'_> {
         } else {
             (format!("geodesic_trace_{interpolation}_{stages}"), 1)
         };
-        (kernels::GEODESIC, name, threads, samples / stages)
+        (name, threads, samples / stages)
     }
 
     /// The number of seeds of this many rays; each seed starts all its rays or none.

@@ -7,6 +7,7 @@
 use super::field::{Cells, Lane, Lattice, PointSample, Sampler, Slope, Vector, cast, mixed};
 use super::odf_metric::OdfMetric;
 use crate::compute::Lanes;
+use crate::compute::simd::{self, Kernel};
 use crate::data::spherical_harmonics::EvenRecurrence;
 use crate::solvers::curves::half_queue::LANES;
 use crate::solvers::curves::{Integrator, StopReason};
@@ -327,6 +328,11 @@ impl Lobes<'_> {
         next.map(|c| c * by)
     }
 
+    #[inline(never)]
+    fn dispatched(&self, kernel: SlopeKernel) -> [[Lanes<LANES>; 3]; 2] {
+        simd::dispatch(kernel)
+    }
+
     /// A covector of voxel axes in world axes, or with `transposed = false` a world vector in voxel axes.
     #[inline(always)]
     fn turned<const FMA: bool>(&self, v: &Vector<FMA>, transposed: bool) -> Vector<FMA> {
@@ -378,6 +384,74 @@ fn terms_at<const FMA: bool>(
     out
 }
 
+/// One evaluation, compiled once: integrators call it in several places.
+struct SlopeKernel<'a, 'b> {
+    lobes: &'a Lobes<'b>,
+    cache: &'a mut LobeCache,
+    t: [Lanes<LANES>; 3],
+    slope_factor: [Lanes<LANES>; 3],
+    p: [Lanes<LANES>; 3],
+}
+
+impl Kernel for SlopeKernel<'_, '_> {
+    type Output = [[Lanes<LANES>; 3]; 2];
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> Self::Output {
+        let Self { lobes, cache, .. } = self;
+        let [u, v, w]: Vector<FMA> = cast(&self.t);
+        let (uv, uw, vw) = (u * v, u * w, v * w);
+        let weights = [u, v, w, uv, uw, vw, uv * w];
+        for (c, terms) in cache.coefficients.iter_mut().zip(&cache.terms) {
+            let mut sum = terms[0].cast();
+            for i in 1..8 {
+                sum = weights[i - 1].mul_add::<FMA>(terms[i].cast(), sum);
+            }
+            *c = sum.cast();
+        }
+        let in_world = lobes.turned::<FMA>(&cast(&self.p), true);
+        let mut n: Vector<FMA> = cast(&cache.direction);
+        for _ in 0..lobes.newton {
+            n = lobes.uphill::<FMA>(&cache.coefficients, &n, &in_world);
+        }
+        cache.direction = cast(&n);
+        let q = terms_at::<FMA>(&lobes.table, &cache.terms, &n);
+        let mut f = q[0];
+        for i in 1..8 {
+            f = weights[i - 1].mul_add::<FMA>(q[i], f);
+        }
+        cache.amplitude = f.cast();
+        let along_u = q[4].mul_add::<FMA>(v, q[1]);
+        let along_u = q[7].mul_add::<FMA>(vw, q[5].mul_add::<FMA>(w, along_u));
+        let along_v = q[4].mul_add::<FMA>(u, q[2]);
+        let along_v = q[7].mul_add::<FMA>(uw, q[6].mul_add::<FMA>(w, along_v));
+        let along_w = q[5].mul_add::<FMA>(u, q[3]);
+        let along_w = q[7].mul_add::<FMA>(uv, q[6].mul_add::<FMA>(v, along_w));
+        let zero = Lane::<FMA>::ZERO;
+        let per_reference = Lane::splat(lobes.per_reference);
+        let base = (f * per_reference).max(zero) + Lane::splat(lobes.floor);
+        let exponent = Lane::splat(lobes.exponent);
+        let speed = (exponent * base.ln::<FMA>()).exp::<FMA>();
+        let by_amplitude = (exponent * per_reference * speed / base).where_at_least(f, zero, zero);
+        let ahead = dot::<FMA>(&in_world, &n);
+        let h = speed * ahead;
+        // Where p points backwards, p · x′ is negative, which ends the ray.
+        let length = h.max(-h) * speed;
+        let velocity = n.map(|c| c * length);
+        // `slope_factor` is −½ or 0.
+        let by = h * ahead * by_amplitude;
+        let by = by + by;
+        let factor: Vector<FMA> = cast(&self.slope_factor);
+        let x = lobes.turned::<FMA>(&velocity, false);
+        let p = [
+            by * factor[0] * along_u,
+            by * factor[1] * along_v,
+            by * factor[2] * along_w,
+        ];
+        [cast(&x), cast(&p)]
+    }
+}
+
 impl Sampler for Lobes<'_> {
     type Cache = LobeCache;
     const MARGIN: f32 = 1.0 / 16.0;
@@ -413,56 +487,16 @@ impl Sampler for Lobes<'_> {
         p: &Vector<FMA>,
     ) -> Slope<FMA> {
         self.enter(cache, cells);
-        let [u, v, w] = cells.t;
-        let (uv, uw, vw) = (u * v, u * w, v * w);
-        let weights = [u, v, w, uv, uw, vw, uv * w];
-        for (c, terms) in cache.coefficients.iter_mut().zip(&cache.terms) {
-            let mut sum = terms[0].cast();
-            for i in 1..8 {
-                sum = weights[i - 1].mul_add::<FMA>(terms[i].cast(), sum);
-            }
-            *c = sum.cast();
-        }
-        let in_world = self.turned::<FMA>(p, true);
-        let mut n: Vector<FMA> = cast(&cache.direction);
-        for _ in 0..self.newton {
-            n = self.uphill::<FMA>(&cache.coefficients, &n, &in_world);
-        }
-        cache.direction = cast(&n);
-        let q = terms_at::<FMA>(&self.table, &cache.terms, &n);
-        let mut f = q[0];
-        for i in 1..8 {
-            f = weights[i - 1].mul_add::<FMA>(q[i], f);
-        }
-        cache.amplitude = f.cast();
-        let along_u = q[4].mul_add::<FMA>(v, q[1]);
-        let along_u = q[7].mul_add::<FMA>(vw, q[5].mul_add::<FMA>(w, along_u));
-        let along_v = q[4].mul_add::<FMA>(u, q[2]);
-        let along_v = q[7].mul_add::<FMA>(uw, q[6].mul_add::<FMA>(w, along_v));
-        let along_w = q[5].mul_add::<FMA>(u, q[3]);
-        let along_w = q[7].mul_add::<FMA>(uv, q[6].mul_add::<FMA>(v, along_w));
-        let zero = Lane::<FMA>::ZERO;
-        let per_reference = Lane::splat(self.per_reference);
-        let base = (f * per_reference).max(zero) + Lane::splat(self.floor);
-        let exponent = Lane::splat(self.exponent);
-        let speed = (exponent * base.ln::<FMA>()).exp::<FMA>();
-        let by_amplitude = (exponent * per_reference * speed / base).where_at_least(f, zero, zero);
-        let ahead = dot::<FMA>(&in_world, &n);
-        let h = speed * ahead;
-        // Where p points backwards, p · x′ is negative, which ends the ray.
-        let length = h.max(-h) * speed;
-        let velocity = n.map(|c| c * length);
-        // `slope_factor` is −½ or 0.
-        let by = h * ahead * by_amplitude;
-        let by = by + by;
-        let factor = &cells.slope_factor;
+        let [x, p] = self.dispatched(SlopeKernel {
+            lobes: self,
+            cache,
+            t: cast(&cells.t),
+            slope_factor: cast(&cells.slope_factor),
+            p: cast(p),
+        });
         Slope {
-            x: self.turned::<FMA>(&velocity, false),
-            p: [
-                by * factor[0] * along_u,
-                by * factor[1] * along_v,
-                by * factor[2] * along_w,
-            ],
+            x: cast(&x),
+            p: cast(&p),
         }
     }
 

@@ -169,8 +169,8 @@ impl Job<'_> {
         let starts: CudaSlice<f32> =
             device.upload(bytemuck::cast_slice(&self.rays.starts[range]))?;
         let numbers = device.upload(active)?;
-        let (file, name, threads, window) = self.kernel();
-        let kernel = device.kernel(file, &name)?;
+        let (name, threads, window) = self.kernel();
+        let kernel = device.kernel(kernels::GEODESIC, &name)?;
         let pauses = self.rules.max_steps > window;
         // A buffer must not be empty.
         let mut paused = device.alloc_zeros::<u32>(if pauses { PAUSED * slots } else { PAUSED })?;

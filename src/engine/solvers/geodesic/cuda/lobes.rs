@@ -1,4 +1,4 @@
-//! Distributions as the kernels of kernels/geodesic_odf.cu read them.
+//! Distributions as the kernels of kernels/geodesic.cu read them.
 
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernel_struct;
