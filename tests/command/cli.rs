@@ -232,7 +232,7 @@ fn random_command(random: &mut Random) -> (FitArguments, Vec<RegionSpec>, curves
     // A region that takes no part has no option.
     let regions = Role::ALL
         .into_iter()
-        .filter(|role| *role != Role::Region)
+        .filter(|role| role.affects_curves())
         .flat_map(|role| {
             let sphere = ShapeSpec::Sphere {
                 centre: point(),

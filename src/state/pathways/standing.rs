@@ -19,7 +19,7 @@ impl State {
         let live = &self.runtime.pathways.live;
         match self.pathway_key() {
             None if self.pathway_awaits_surface() => {
-                "Pathways heed the surface of Segment, which is not restored yet: show Segment"
+                "Pathways heed the surface of Segment, which is not there yet: show Segment, or ignore it here"
             }
             None => "There is no pathway yet: place a seed and a target first",
             Some(key) if live.has_failed_for(&key) => {

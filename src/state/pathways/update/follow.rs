@@ -24,7 +24,9 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn follow_regions(state: &mut State, effects: &mut Vec<Effect>) {
     // A running job is finished in other tasks, too, and the shown result stays.
-    if !is_looked_at(state) {
+    // In Segment the surface comes at once, and the pathway of the last one stays dimmed until then.
+    let waits = state.view.task == Task::Segment && state.pathway_awaits_surface();
+    if !is_looked_at(state) || waits {
         return state.runtime.pathways.live.pause();
     }
     let requested_key = state.pathway_key();
