@@ -43,7 +43,7 @@ pub use parameters::{Cost, Params};
 
 use super::Error;
 use crate::compute::{Backend, Control, DataId, memory};
-use crate::data::{Grid, Mask, TensorField};
+use crate::data::{Grid, Mask, Tensor, TensorField};
 use crate::solvers::tensor_fit::eigen_symmetric;
 use error::InputError;
 use glam::{DMat3, DVec3};
@@ -93,6 +93,8 @@ pub struct Metric {
     pub repaired: u64,
     /// Voxels whose cost exceeded the anisotropy [`MAX_ANISOTROPY`] and was limited to it.
     pub limited: u64,
+    /// Factor on the tensors: 1 over their mean diffusivity in the mask.
+    scale: f64,
 }
 
 impl Metric {
@@ -151,6 +153,7 @@ impl Metric {
         Ok(Self {
             repaired,
             limited,
+            scale,
             ..Self::of_voxels(grid, voxels, speeds)
         })
     }
@@ -193,6 +196,39 @@ impl Metric {
             cost: cost.into(),
             repaired: 0,
             limited: 0,
+            scale: 1.0,
+        }
+    }
+
+    /// This metric in some of its voxels alone, by place, ascending.
+    pub fn within(&self, places: &[u32]) -> Self {
+        let voxels = places.iter().map(|p| self.voxels[*p as usize]).collect();
+        let speeds = places.iter().map(|p| self.speed[*p as usize]).collect();
+        Self {
+            scale: self.scale,
+            ..Self::of_voxels(&self.grid, voxels, speeds)
+        }
+    }
+
+    /// The metric of other tensors in the same voxels, one for each place, with the same unit of cost. Runs on the
+    /// calling thread.
+    pub fn with_tensors(&self, tensors: &[Tensor], params: &Params) -> Self {
+        let turn = self.grid.voxel_from_world.matrix3;
+        let (mut repaired, mut limited) = (0u64, 0u64);
+        let mut speeds = Vec::with_capacity(tensors.len());
+        for tensor in tensors {
+            let speed = speed(tensor.d.map(|x| self.scale * f64::from(x)), *params);
+            speeds.push(in_axes(speed.w, turn));
+            repaired += u64::from(speed.repaired);
+            limited += u64::from(speed.limited);
+        }
+        Self {
+            id: DataId::fresh(),
+            cost: speeds.iter().map(|w| inverse(*w)).collect(),
+            speed: speeds.into(),
+            repaired,
+            limited,
+            ..self.clone()
         }
     }
 
