@@ -5,6 +5,7 @@ pub mod look;
 mod profile;
 mod results;
 mod row_menu;
+mod sensitivity;
 
 use super::parameters::{self, Rows, Shown};
 use super::{curve_parameters, tracking};
