@@ -69,6 +69,7 @@ pub mod signals;
 mod table;
 mod track;
 mod typed;
+mod uncertainty;
 
 pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
@@ -95,6 +96,7 @@ Examples:
   arcuate track --fod fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 10000 --out whole.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
   arcuate pathway dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
+  arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise
   arcuate segment t1.nii.gz --probe 21,-40,12 --add sphere:21,-40,12,6 --out tumour
   arcuate region --image fa.nii.gz --threshold 0.3..1 --out white.nii.gz
   arcuate convert tracks.trk tracks.trx
@@ -174,6 +176,8 @@ pub enum Command {
     Geodesic(geodesic::Options),
     /// Compute the cost of paths between two regions in every voxel, and the pathway
     Pathway(pathway::Options),
+    /// Find how far measurement noise alone moves a pathway, and its distance from a mask
+    Uncertainty(uncertainty::Options),
     /// Segment an image with an interactive level set
     Segment(segment::Options),
     /// Check the axes of a gradient table, and correct them
@@ -320,6 +324,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Track(options) => track::run(&options, &mut runner),
             Command::Geodesic(options) => geodesic::run(&options, &mut runner),
             Command::Pathway(options) => pathway::run(&options, &mut runner),
+            Command::Uncertainty(options) => uncertainty::run(&options, &mut runner),
             Command::Segment(options) => segment::run(&options, &mut runner),
             Command::Gradients(options) => gradients::run(&options, &mut runner),
             Command::Region(options) => region::run(&options, &mut runner),

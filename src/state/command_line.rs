@@ -6,6 +6,7 @@ use crate::io::AffineReading;
 use crate::io::{Reading, quoted};
 use crate::parameters::arguments;
 use crate::solvers::geodesic::{self, RayMetricParams, Rays};
+use crate::solvers::pathway::DEFAULT_EPSILON;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::solvers::{curves, density};
@@ -88,6 +89,12 @@ pub enum CommandLine {
         regions: Vec<RegionSpec>,
         params: crate::solvers::pathway::Params,
         epsilon: f64,
+    },
+    /// The map of the voxels that hold a pathway up.
+    Sensitivity {
+        fit: FitArguments,
+        regions: Vec<RegionSpec>,
+        params: crate::solvers::pathway::Params,
     },
     /// A mask by a level set.
     Segment(Box<segment::recipe::SegmentCommand>),
@@ -365,6 +372,7 @@ impl CommandLine {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
             Self::Pathway { .. } => "pathway",
+            Self::Sensitivity { .. } => "sensitivity.nii.gz",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
             Self::Fods(_) => "fod",
@@ -478,6 +486,15 @@ impl CommandLine {
                 params,
                 epsilon,
             } => pathways::recipe::command(fit, regions, params, *epsilon, out),
+            Self::Sensitivity {
+                fit,
+                regions,
+                params,
+            } => {
+                let (epsilon, folder) = (DEFAULT_EPSILON, Path::new("pathway"));
+                let text = pathways::recipe::command(fit, regions, params, epsilon, folder);
+                text + &pathways::recipe::sensitivity_argument(out)
+            }
             Self::Track {
                 fit,
                 regions,

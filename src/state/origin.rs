@@ -26,6 +26,7 @@ use crate::state::density::recipe::DensityRecipe;
 use crate::state::document::Document;
 pub use crate::state::files::types::PhantomPart;
 use crate::state::filter::{FitInputs, FittedWeights, WeightMapRecipe, WeightRecipe};
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::recipe::{FitMask, ScanSource};
@@ -122,6 +123,8 @@ recipes! {
     Density: DensityRecipe;
     /// A mask by a level set.
     Segment: SegmentRecipe;
+    /// A map of the voxels that hold a pathway up.
+    Sensitivity: SensitivityRecipe;
     /// A COMMIT fit; not a layer itself.
     Weights: WeightRecipe;
     /// A map of such a fit.
@@ -471,6 +474,14 @@ impl Document {
     pub fn density_map(&self, layer: LayerId) -> Option<&Arc<DensityRecipe>> {
         match self.computed(layer)? {
             Recipe::Density(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The recipe of a map of the voxels that hold a pathway up.
+    pub fn sensitivity_recipe(&self, layer: LayerId) -> Option<&Arc<SensitivityRecipe>> {
+        match self.computed(layer)? {
+            Recipe::Sensitivity(recipe) => Some(recipe),
             _ => None,
         }
     }

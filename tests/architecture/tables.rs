@@ -162,7 +162,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ),
     // Probabilistic streamlines follow the repetitions of a bootstrap.
     ("odf_tracking", &["csd", "curves", "peaks"]),
-    ("pathway", &["eikonal", "metric"]),
+    ("pathway", &["eikonal", "metric", "tensor_fit"]),
     ("peaks", &[]),
     ("region", &[]),
     ("response", &["csd", "peaks", "tensor_fit"]),

@@ -3,6 +3,8 @@
 pub mod card;
 mod phantom;
 mod random_pairs;
+mod repeats;
+mod sensitivity;
 
 use crate::eikonal::{PARAMS, cube, nested, oblique, source, swirl};
 use crate::support::fields::backend;
@@ -38,6 +40,8 @@ pub fn tests() -> Vec<Trial> {
     ];
     all.extend(phantom::tests());
     all.extend(random_pairs::tests());
+    all.extend(repeats::tests());
+    all.extend(sensitivity::tests());
     all.extend(card::tests());
     all
 }

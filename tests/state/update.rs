@@ -10,6 +10,7 @@ mod fod_images;
 mod fods;
 mod masks;
 mod pathway_looks;
+mod pathway_maps;
 mod pathway_steps;
 mod pathway_surface;
 mod pathways;
@@ -80,6 +81,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
     let own = own.chain(pathway_surface::tests());
+    let own = own.chain(pathway_maps::tests());
     let own = own.chain(drags::tests()).chain(colours::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     let own = own

@@ -6,8 +6,8 @@ use crate::cli::options::{
 };
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
-use crate::data::Role;
 use crate::data::text::{counted, singular_or_plural};
+use crate::data::{Region, Role};
 use crate::jobs::ValueNames;
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
@@ -15,16 +15,20 @@ use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
 use crate::state::core::text::duration_text;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::RandomPairRank;
-use crate::state::pathways::jobs::{ComparePathway, FindPathway, PathwayComparison, RANDOM_PAIRS};
-use crate::state::pathways::recipe::command;
+use crate::state::pathways::jobs::{
+    ComparePathway, FindPathway, MapSensitivity, MappedSensitivity, PathwayComparison, RANDOM_PAIRS,
+};
+use crate::state::pathways::recipe::{command, sensitivity_argument};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::tensors::jobs::input::Tensors;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+/// A scan, the ends of a pathway in it, and its parameters.
 #[derive(clap::Args, Debug)]
-pub struct Options {
+pub struct PathwayInputs {
     #[command(flatten)]
     pub fit: FitOptions,
     /// First region; several count as one
@@ -44,11 +48,20 @@ pub struct Options {
     pub metric: GivenParameters<metric::Params>,
     #[command(flatten)]
     pub width: GivenParameters<Width>,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    pub inputs: PathwayInputs,
     /// Number of random pairs of regions in the same head, at least 20, whose paths are compared with this one (0: no
     /// comparison). Printed is the percentage of pairs whose path costs more: on its costliest stretch, and per mm of
     /// its whole length. Takes about as long as the pathway itself
     #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
     pub null: usize,
+    /// Image of the voxels that hold the pathway up: the percentage of the least cost that depends on each
+    #[arg(long, value_name = "FILE")]
+    pub sensitivity: Option<PathBuf>,
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
@@ -56,9 +69,9 @@ pub struct Options {
     pub images: ImageEnding,
 }
 
-impl Options {
+impl PathwayInputs {
     /// The parameters, with the width of the pathway.
-    fn params(&self) -> Result<(Params, f64), Failure> {
+    pub fn params(&self) -> Result<(Params, f64), Failure> {
         let defaults = Params::defaults();
         let min_fa = match self.domain.within.is_empty() {
             true => defaults.min_fa,
@@ -83,19 +96,32 @@ impl Options {
             .chain(self.costly.iter().map(|s| (Role::Costly, s)))
     }
 
+    /// The regions as text.
+    pub fn specs(&self) -> Vec<RegionSpec> {
+        let spec = |(role, shape): (Role, &ShapeSpec)| RegionSpec {
+            role,
+            shape: shape.clone(),
+        };
+        self.shapes().map(spec).collect()
+    }
+
+    /// The regions, named by their options.
+    pub fn regions(&self) -> Result<Vec<Region>, Failure> {
+        regions(self.shapes())
+    }
+}
+
+impl Options {
     /// The command that repeats this work, from the command line's values.
     fn command(&self, fitted: &FittedScan, params: &Params, epsilon: f64) -> String {
-        let regions: Vec<RegionSpec> = self
-            .shapes()
-            .map(|(role, shape)| RegionSpec {
-                role,
-                shape: shape.clone(),
-            })
-            .collect();
+        let regions = self.inputs.specs();
         let mut text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
         text += &self.images.argument();
         if self.null != RANDOM_PAIRS {
             text += &format!(" --null {}", self.null);
+        }
+        if let Some(file) = &self.sensitivity {
+            text += &sensitivity_argument(file);
         }
         text
     }
@@ -108,16 +134,19 @@ impl Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let (params, epsilon) = options.params()?;
+    let (params, epsilon) = options.inputs.params()?;
     let files = options.files();
     runner.may_fill(&options.out, &files)?;
-    let fitted = options.fit.run(runner)?;
+    if let Some(file) = &options.sensitivity {
+        runner.may_write(file)?;
+    }
+    let fitted = options.inputs.fit.run(runner)?;
     let tensors = Tensors::Here {
         field: fitted.fit.field.clone(),
         fa: fitted.maps.fa.clone(),
         resample: None,
     };
-    let regions = regions(options.shapes())?;
+    let regions = options.inputs.regions()?;
     let (result, _) = runner.run(FindPathway {
         tensors: tensors.clone(),
         regions: regions.clone(),
@@ -173,6 +202,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         value["random_pairs"] = random_pairs(&compared);
         text += &compared_with(&compared);
     }
+    if let Some(file) = &options.sensitivity {
+        let pathway = Arc::new(*result.clone());
+        let (mapped, _) = runner.run(MapSensitivity { pathway })?;
+        runner.run(SaveVolume {
+            source: None,
+            volume: mapped.volume.clone(),
+            path: file.clone(),
+            command: command.clone(),
+        })?;
+        value["sensitivity"] = sensitivity(&mapped, file);
+        text += &sensitivity_text(&mapped);
+    }
     value["joined"] = json!(joined.is_some());
     value["voxels"] = json!(result.voxels);
     let repaired = fitted.fit.repaired.count() as u64;
@@ -202,11 +243,30 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             counted(result.limited as usize, "cost")
         );
     }
-    for file in &files {
+    for file in files.iter().chain(&options.sensitivity) {
         text += &format!("{}\n", shown(file));
     }
     runner.report(&value, &text);
     Ok(())
+}
+
+fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
+    json!({
+        "file": file,
+        "voxels_of_half": mapped.half,
+        "voxels_of_95_percent": mapped.most,
+        "largest_percent": mapped.largest,
+        "wall_ms": mapped.wall_ms,
+    })
+}
+
+fn sensitivity_text(mapped: &MappedSensitivity) -> String {
+    format!(
+        "Half of the least cost depends on {}, 95 % of it on {}; no voxel on its own decides more than {:.2} %\n",
+        counted(mapped.half, "voxel"),
+        counted(mapped.most, "voxel"),
+        mapped.largest
+    )
 }
 
 /// Parses a number of random pairs: zero, or enough for a percentage.

@@ -15,6 +15,7 @@ use crate::state::origin::scripts::segmented_command;
 use crate::state::origin::{
     BrainMaskRecipe, Describe, FitMapRecipe, FitRecipe, Origin, PhantomPart,
 };
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::segment::SegmentRecipe;
 use crate::state::streamlines::recipe::{Choice, on_image};
@@ -132,6 +133,28 @@ impl Describe for DensityRecipe {
                 DensityGrid::Within(_, mm) | DensityGrid::Around(mm) => Some(mm),
             },
             params: self.params.clone(),
+        }
+    }
+}
+
+impl Describe for SensitivityRecipe {
+    fn inputs(&self) -> Vec<OriginId> {
+        vec![self.fit]
+    }
+
+    fn command_line(&self, document: &Document) -> CommandLine {
+        let Some(fit) = fit_arguments(document, self.fit) else {
+            return unknown();
+        };
+        match document.specs(&self.regions) {
+            Err(MaskWithoutFile(region)) => {
+                CommandLine::NoCommand(NoCommand::MaskWithoutFile(region))
+            }
+            Ok(regions) => CommandLine::Sensitivity {
+                fit,
+                regions,
+                params: self.params,
+            },
         }
     }
 }

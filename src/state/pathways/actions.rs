@@ -4,7 +4,8 @@ use crate::state::files::opening::exported;
 use crate::state::pathways::PathwayAction;
 use crate::state::pathways::jobs::region::MakePathwayRegion;
 use crate::state::pathways::update::{
-    change, chosen_pathway, delete, hover, keep, rename, save, set, solve_again, swap,
+    change, chosen_pathway, delete, hover, keep, map_sensitivity, rename, save, set, solve_again,
+    swap,
 };
 use crate::state::{Effect, State};
 
@@ -38,6 +39,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
                 }));
             }
         }
+        PathwayAction::Sensitivity(layer) => map_sensitivity(state, layer, effects),
         PathwayAction::SwapEnds => swap(state),
         PathwayAction::Hover(at) => hover(state, at, effects),
         PathwayAction::SolveAgain => solve_again(state),

@@ -50,6 +50,16 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
         }
         text += &pathway_text(pathway, epsilon, citations);
     }
+    for layer in &state.document.layers {
+        if state.document.sensitivity_recipe(layer.id).is_some() {
+            let _ = write!(
+                text,
+                " “{}” maps the relative change of the least cost with the cost of each voxel, computed with the \
+                 adjoint of the discrete equation.",
+                layer.name
+            );
+        }
+    }
     text
 }
 

@@ -1,14 +1,28 @@
-//! The command of a pathway.
+//! The command of a pathway, and the recipe of a map of it.
 
-use crate::data::Role;
+use crate::data::{Region, Role};
 use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::lifted;
 use crate::solvers::pathway::{Params, Width};
+use crate::state::core::layer::OriginId;
 use crate::state::core::text::quoted_path;
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::tensors::recipe::FitArguments;
 use std::path::Path;
+
+/// The recipe of a map of the voxels that hold a pathway up.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SensitivityRecipe {
+    pub fit: OriginId,
+    pub regions: Vec<Region>,
+    pub params: Params,
+}
+
+/// `--sensitivity FILE`.
+pub fn sensitivity_argument(file: &Path) -> String {
+    format!(" --sensitivity {}", quoted_path(file))
+}
 
 /// Option of `arcuate pathway` for regions with this role, without its dashes; `None` if they have no effect.
 pub fn option(role: Role) -> Option<&'static str> {
@@ -20,6 +34,11 @@ pub fn option(role: Role) -> Option<&'static str> {
         Role::Costly => Some("costly"),
         Role::Include | Role::Terminate | Role::Region => None,
     }
+}
+
+/// `--distance-to FILE`.
+pub fn distance_argument(file: &Path) -> String {
+    format!(" --distance-to {}", quoted_path(file))
 }
 
 /// `arcuate pathway` for these regions.

@@ -341,6 +341,8 @@ pub enum PathwayAction {
         layer: Option<LayerId>,
         role: Role,
     },
+    /// Maps the voxels that hold a kept pathway up, or the live one.
+    Sensitivity(Option<LayerId>),
     /// Exchanges seeds and targets.
     SwapEnds,
     /// The pointer is over this point of a slice, or over none.

@@ -3,6 +3,7 @@
 mod compare;
 mod follow;
 mod restored_pathways;
+mod sensitivity;
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
@@ -21,6 +22,8 @@ pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
 use crate::state::pathways::update::follow::is_looked_at;
 pub use crate::state::pathways::update::restored_pathways::{find, kept_failed};
+pub(in crate::state) use crate::state::pathways::update::sensitivity::map as map_sensitivity;
+pub use crate::state::pathways::update::sensitivity::sensitivity_mapped;
 use crate::state::pathways::{
     HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult, PathwayRuntime,
     PathwaySettings, RandomPairRank, Standing, percent_joined,

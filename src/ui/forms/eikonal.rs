@@ -5,6 +5,7 @@ pub mod look;
 mod profile;
 mod results;
 mod row_menu;
+mod sensitivity;
 pub mod surface;
 
 use super::parameters::{self, Rows, Shown};

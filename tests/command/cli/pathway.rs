@@ -1,5 +1,7 @@
 //! `arcuate pathway`: its files agree with its numbers; refusals.
 
+mod uncertainty;
+
 use super::{arcuate, json, refuses, small_head, split_arguments};
 use arcuate::compute::Control;
 use arcuate::data::{Tractogram, Volume};
@@ -129,6 +131,51 @@ pub fn costs() {
     refused(here);
     nothing_starts(here);
     ends_close_together(here);
+    sensitivity(here);
+    uncertainty::repeats(here);
+}
+
+/// The voxels that hold a pathway up: their percentages add up to 100, and the command that is printed repeats them.
+fn sensitivity(here: &Path) {
+    let rest = [
+        "--null",
+        "0",
+        "--out",
+        "cst2",
+        "--sensitivity",
+        "held.nii.gz",
+    ];
+    let line = [&["pathway", "head/dwi.nii.gz"][..], &ENDS, &rest].concat();
+    let value = json(&line, here);
+    let map = volume(&here.join("held.nii.gz"));
+    let sum: f64 = map.values.iter().map(|v| f64::from(*v)).sum();
+    assert!((sum - 100.0).abs() < 1e-2, "{sum}");
+    let stated = &value["sensitivity"];
+    let number = |name: &str| stated[name].as_u64().unwrap();
+    let (half, most) = (number("voxels_of_half"), number("voxels_of_95_percent"));
+    assert!(0 < half && half < most, "{stated}");
+    let largest = map.values.iter().copied().fold(0.0, f32::max);
+    assert!((stated["largest_percent"].as_f64().unwrap() / f64::from(largest) - 1.0).abs() < 1e-5);
+    let again = value["repeat"].as_str().unwrap();
+    assert!(again.ends_with(" --sensitivity held.nii.gz"), "{again}");
+    let output = arcuate(&[&line[..], &["--force"]].concat(), here);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.contains("\nHalf of the least cost depends on "),
+        "{text}"
+    );
+    assert_eq!(volume(&here.join("held.nii.gz")).values, map.values);
+    // No file is replaced.
+    let rest = [
+        "--null",
+        "0",
+        "--out",
+        "other",
+        "--sensitivity",
+        "held.nii.gz",
+    ];
+    let line = [&["pathway", "head/dwi.nii.gz"][..], &ENDS, &rest].concat();
+    refuses(&line, &["held.nii.gz"], here);
 }
 
 /// A path that hardly leaves its regions has no costliest stretch, and no number is given for one.

@@ -7,7 +7,7 @@ use arcuate::data::Role;
 use arcuate::solvers::level_set::Sphere;
 use arcuate::state::pathways::{PathwayAction, RandomPairRank, ShownCost, Standing, SurfaceUse};
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::{Action, Phase, Task, ViewAction};
+use arcuate::state::{Action, Layer, Phase, Task, ViewAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::pathways_are_restored", come_back),
         test("sessions::pathways_wait_for_their_surface", surface),
+        test("sessions::maps_of_pathways_are_stored", maps),
     ]
 }
 
@@ -139,4 +140,34 @@ fn surface() {
     assert_eq!(code, Some(0), "{stderr}");
     let all = outcomes(&value);
     assert!(!all.iter().any(|o| o.starts_with("pathway: ")), "{all:?}");
+}
+
+/// The map of the voxels that hold a pathway up: stored with its values, described by its command.
+fn maps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
+    window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
+    window.act(Action::Pathway(PathwayAction::Sensitivity(None)));
+    let map = |window: &Window| {
+        let layers = &window.state.document.layers;
+        let map = layers.iter().find(|l| l.unit == "%").expect("the map");
+        (map.clone(), window.state.document.command_line(map).text())
+    };
+    let (before, command) = map(&window);
+    assert!(
+        command.contains("--sensitivity sensitivity.nii.gz"),
+        "{command}"
+    );
+    let path = folder.path().join("map.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert_eq!(again.messages(), "");
+    let (after, repeated) = map(&again);
+    assert_eq!((&*after.name, &*repeated), (&*before.name, &*command));
+    let values = |layer: &Layer| layer.content.volume().expect("an image").values.clone();
+    assert_eq!(values(&after), values(&before));
+    assert_eq!(after.display, before.display);
+    assert!(!again.state.is_dirty());
 }

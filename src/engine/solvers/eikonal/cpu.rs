@@ -48,6 +48,8 @@ pub struct Front<'a> {
     layout: &'a Layout,
     schedule: Schedule,
     tolerance: f32,
+    /// Whether the calling thread makes all visits.
+    alone: bool,
     /// Bits of the values: by field, then cell.
     cells: Vec<AtomicU32>,
     /// Bits of the values with which voxels last woke their readers: by field, then row and lane. Small decreases add
@@ -71,6 +73,7 @@ impl<'a> Front<'a> {
         let fields = sources.len();
         let filled = |count: usize, value: f32| -> Vec<AtomicU32> {
             let all = (0..count).into_par_iter();
+            let all = all.with_min_len(prepared.at_once(1));
             all.map(|_| AtomicU32::new(value.to_bits())).collect()
         };
         let cells = filled(fields * layout.cells, OUTSIDE);
@@ -85,6 +88,7 @@ impl<'a> Front<'a> {
             layout,
             schedule,
             tolerance: params.tolerance,
+            alone: prepared.alone,
             cells,
             known,
             keys: of_bricks(NOT_WAITING),
@@ -161,7 +165,9 @@ impl<'a> Front<'a> {
                     f32::INFINITY
                 }
             };
-            self.layout.cell_of.par_iter().map(value).collect()
+            let cells = self.layout.cell_of.par_iter();
+            let part = if self.alone { usize::MAX } else { 1 };
+            cells.with_min_len(part).map(value).collect()
         };
         (0..self.fields).map(costs).collect()
     }
@@ -185,7 +191,7 @@ impl<'a> Front<'a> {
             control.advance(reached);
             woken
         };
-        let woken: Vec<u32> = if now.len() < 4 {
+        let woken: Vec<u32> = if self.alone || now.len() < 4 {
             now.iter().fold(Vec::new(), visit)
         } else {
             let parts = now.par_iter().with_min_len(2).fold(Vec::new, visit);

@@ -48,6 +48,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod adjoint;
 mod cpu;
 mod cuda;
 mod error;
@@ -58,6 +59,7 @@ mod simplex;
 mod source;
 mod weights;
 
+pub use adjoint::derivative_by_log_cost;
 pub use cuda::DeviceField;
 pub use simplex::{Simplex, simplex};
 pub use source::{CostSource, Seed, region_places};
@@ -158,6 +160,8 @@ pub struct Prepared {
     pub local: LocalSolver,
     /// By place in the metric; empty unless the local solver uses it.
     selling: Arc<Selling>,
+    /// Whether all of the work is done by the thread that asks for it.
+    alone: bool,
     /// The layout that the CPU visits, built on first use for a shape of brick.
     layout: Arc<OnceLock<([usize; 2], Layout)>>,
     /// The layout that a graphics card visits, built on first use.
@@ -172,15 +176,26 @@ impl Prepared {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        let selling = backend.install(|| Selling::new(metric, local, control))?;
-        Ok(Self {
+        let selling = backend.install(|| Selling::new(metric, local, false, control))?;
+        Ok(Self::of_terms(metric, local, selling, false))
+    }
+
+    /// Data for [`solve_alone`], computed on the calling thread.
+    pub fn alone(metric: &Metric, local: LocalSolver, control: &Control) -> Result<Self, Error> {
+        let selling = Selling::new(metric, local, true, control)?;
+        Ok(Self::of_terms(metric, local, selling, true))
+    }
+
+    fn of_terms(metric: &Metric, local: LocalSolver, selling: Selling, alone: bool) -> Self {
+        Self {
             id: DataId::fresh(),
             metric: metric.clone(),
             local,
             selling: Arc::new(selling),
+            alone,
             layout: Arc::default(),
             bricks: Arc::default(),
-        })
+        }
     }
 
     /// Identity of these data, shared by clones; caches use it as their key.
@@ -191,6 +206,11 @@ impl Prepared {
     /// Terms of Selling's decomposition at a place; none if the local solver does not use them.
     pub fn offsets(&self, place: usize) -> &[Offset] {
         self.selling.at(place)
+    }
+
+    /// The smallest part of a list that a thread takes: all of it if one thread does all.
+    fn at_once(&self, part: usize) -> usize {
+        if self.alone { usize::MAX } else { part }
     }
 
     fn bricks(&self, control: &Control) -> Result<&cuda::Bricks, Cancelled> {
@@ -303,6 +323,22 @@ pub fn solve(
                 .collect()
         }
     })
+}
+
+/// Solves on the calling thread, for many problems side by side: the bits of the result do not depend on the others.
+/// The data must be those of [`Prepared::alone`].
+pub fn solve_alone(
+    prepared: &Prepared,
+    sources: &[Arc<CostSource>],
+    params: &Params,
+    control: &Control,
+) -> Result<Vec<CostField>, Error> {
+    check(prepared, sources, params)?;
+    control.check()?;
+    let solved = cpu::solve(prepared, sources, params, &control.silent(), |_| ())?;
+    let fields = sources.iter().zip(solved);
+    let fields = fields.map(|(source, values)| CostField::new(prepared, source.clone(), values));
+    Ok(fields.collect())
 }
 
 /// The values by place that [`solve`] has on the CPU after every batch of bricks, ending with the result: shows that

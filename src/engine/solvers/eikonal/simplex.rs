@@ -15,6 +15,8 @@ pub struct Simplex {
     pub value: f64,
     /// Towards the source, in voxels; its length has no meaning.
     pub direction: DVec3,
+    /// Whether its corners are those of Selling's terms, rather than of a face between neighbours.
+    pub(super) of_selling: bool,
     corners: [(usize, f64); MAX_CORNERS],
     count: usize,
 }
@@ -183,6 +185,7 @@ fn cheapest_face(field: &CostField, place: usize, faces: &[Face], square: f64) -
     let mut simplex = Simplex {
         value,
         direction: DVec3::ZERO,
+        of_selling: false,
         corners: [(0, 0.0); MAX_CORNERS],
         count: face.corners,
     };
@@ -296,6 +299,7 @@ fn selling(field: &CostField, place: usize) -> Option<Simplex> {
     let mut simplex = Simplex {
         value: value + low,
         direction: DVec3::ZERO,
+        of_selling: true,
         corners: [(0, 0.0); MAX_CORNERS],
         count,
     };

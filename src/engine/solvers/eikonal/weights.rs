@@ -1,6 +1,6 @@
 //! Selling's decomposition of W, once per metric.
 
-use super::{FARTHEST_OFFSET, HYBRID_ANISOTROPY, LocalSolver, MAX_OFFSET, Metric};
+use super::{FARTHEST_OFFSET, HYBRID_ANISOTROPY, LocalSolver, MAX_OFFSET, Metric, Prepared};
 use crate::compute::{Cancelled, Control};
 use crate::solvers::metric::matrix;
 use crate::solvers::tensor_fit::eigen_symmetric;
@@ -29,18 +29,28 @@ pub struct Selling {
 const CHUNK: usize = 1024;
 
 impl Selling {
-    pub fn new(metric: &Metric, local: LocalSolver, control: &Control) -> Result<Self, Cancelled> {
+    pub fn new(
+        metric: &Metric,
+        local: LocalSolver,
+        alone: bool,
+        control: &Control,
+    ) -> Result<Self, Cancelled> {
         if !local.uses_selling() {
             return Ok(Self::default());
         }
-        control.begin("Preparing steps", metric.len() as u64);
+        if !alone {
+            control.begin("Preparing steps", metric.len() as u64);
+        }
         let chunks = metric.len().div_ceil(CHUNK);
         let parts: Vec<Vec<Vec<Offset>>> = (0..chunks)
             .into_par_iter()
+            .with_min_len(if alone { usize::MAX } else { 1 })
             .map(|chunk| {
                 control.check()?;
                 let places = chunk * CHUNK..((chunk + 1) * CHUNK).min(metric.len());
-                control.advance(places.len() as u64);
+                if !alone {
+                    control.advance(places.len() as u64);
+                }
                 Ok(places.map(|place| terms(metric, local, place)).collect())
             })
             .collect::<Result<_, Cancelled>>()?;
@@ -103,19 +113,75 @@ fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
 /// several voxels that starts within a bundle and leaves it would be charged as if the bundle continued. Where the
 /// metric is constant along the step nothing changes, and the ratio approaches 1 as voxels shrink.
 fn cost_ratio(metric: &Metric, place: usize, ways: [[i64; 3]; 2], open: [bool; 2]) -> f64 {
-    let voxel = metric.voxel(place);
-    let along = |way: [i64; 3]| {
-        let d = DVec3::from_array(way.map(|c| c as f64));
-        let pieces = 2 * way.iter().map(|c| c.abs()).max().unwrap_or(0);
-        let cost = |i: i64| {
-            let t = (i as f64 + 0.5) / pieces as f64;
-            let at = [0, 1, 2].map(|a| voxel[a] + (way[a] as f64 * t).round() as i64);
-            metric.step_cost(metric.place_of(at).unwrap_or(place), d)
-        };
-        (0..pieces).map(cost).sum::<f64>() / pieces as f64 / metric.step_cost(place, d)
-    };
     let open = ways.into_iter().zip(open).filter(|(_, open)| *open);
-    open.map(|(way, _)| along(way)).fold(1.0, f64::max)
+    open.map(|(way, _)| ratio_along(metric, place, way))
+        .fold(1.0, f64::max)
+}
+
+/// The ratio of a step's cost along one way to its cost in the metric of the voxel itself.
+fn ratio_along(metric: &Metric, place: usize, way: [i64; 3]) -> f64 {
+    let d = DVec3::from_array(way.map(|c| c as f64));
+    let (mut sum, mut pieces) = (0.0, 0u32);
+    for (_, cost) in pieces_along(metric, place, way) {
+        sum += cost;
+        pieces += 1;
+    }
+    sum / f64::from(pieces) / metric.step_cost(place, d)
+}
+
+/// The voxels along a way from a place, half a voxel at a time, and the cost of the whole way in the metric of each.
+fn pieces_along(
+    metric: &Metric,
+    place: usize,
+    way: [i64; 3],
+) -> impl Iterator<Item = (usize, f64)> {
+    let voxel = metric.voxel(place);
+    let d = DVec3::from_array(way.map(|c| c as f64));
+    let pieces = 2 * way.iter().map(|c| c.abs()).max().unwrap_or(0);
+    (0..pieces).map(move |i| {
+        let t = (i as f64 + 0.5) / pieces as f64;
+        let at = [0, 1, 2].map(|a| voxel[a] + (way[a] as f64 * t).round() as i64);
+        let at = metric.place_of(at).unwrap_or(place);
+        (at, metric.step_cost(at, d))
+    })
+}
+
+/// Splits the cost of a step among the voxels that determine it: those along the dearer open way where the hybrid
+/// charges the step its cost along it, otherwise the voxel itself.
+pub fn charge(
+    prepared: &Prepared,
+    place: usize,
+    step: [i64; 3],
+    amount: f64,
+    keep: &mut impl FnMut(usize, f64),
+) {
+    let metric = &prepared.metric;
+    let back = step.map(|c| -c);
+    let is_of = |term: &&Offset| {
+        let e = term.e.map(i64::from);
+        e == step || e == back
+    };
+    let term = match prepared.local {
+        LocalSolver::Hybrid => prepared.offsets(place).iter().find(is_of),
+        _ => None,
+    };
+    let ways = term.into_iter().flat_map(|term| {
+        let e = term.e.map(i64::from);
+        let ways = [e, e.map(|c| -c)].into_iter().zip(term.open);
+        ways.filter(|(_, open)| *open).map(|(way, _)| way)
+    });
+    let dearer = ways
+        .map(|way| (ratio_along(metric, place, way), way))
+        .filter(|(ratio, _)| *ratio > 1.0)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((_, way)) = dearer else {
+        keep(place, amount);
+        return;
+    };
+    let total: f64 = pieces_along(metric, place, way).map(|(_, cost)| cost).sum();
+    for (at, cost) in pieces_along(metric, place, way) {
+        keep(at, amount * cost / total);
+    }
 }
 
 /// W = Σ ρ e eᵀ: an obtuse superbase b₀ … b₃ has ⟨bᵢ, W bⱼ⟩ ≤ 0 for all pairs, and gives ρ = −⟨bᵢ, W bⱼ⟩, e = bₖ × bₗ

@@ -45,7 +45,7 @@ pub use places::{OUTSIDE, Places};
 
 use super::Error;
 use crate::compute::{Backend, Control, DataId, memory};
-use crate::data::{Grid, Mask, TensorField};
+use crate::data::{Grid, Mask, Tensor, TensorField};
 use crate::solvers::tensor_fit::eigen_symmetric;
 use error::InputError;
 use glam::{DMat3, DVec3};
@@ -88,6 +88,10 @@ pub struct Metric {
     pub repaired: u64,
     /// Voxels whose cost exceeded the anisotropy [`MAX_ANISOTROPY`] and was limited to it.
     pub limited: u64,
+    /// Factor on the tensors: 1 over their mean diffusivity in the mask.
+    scale: f64,
+    /// By place the factor on the cost; `None`: 1.
+    factors: Option<Arc<[f32]>>,
 }
 
 impl Deref for Metric {
@@ -154,6 +158,7 @@ impl Metric {
         Ok(Self {
             repaired,
             limited,
+            scale,
             ..Self::of_voxels(grid, voxels, speeds)
         })
     }
@@ -187,25 +192,64 @@ impl Metric {
             cost: cost.into(),
             repaired: 0,
             limited: 0,
+            scale: 1.0,
+            factors: None,
+        }
+    }
+
+    /// This metric in some of its voxels alone, by place, ascending.
+    pub fn within(&self, places: &[u32]) -> Self {
+        let voxels = places.iter().map(|p| self.voxels[*p as usize]).collect();
+        let speeds = places.iter().map(|p| self.speed[*p as usize]).collect();
+        let factors = |all: &Arc<[f32]>| places.iter().map(|p| all[*p as usize]).collect();
+        Self {
+            scale: self.scale,
+            factors: self.factors.as_ref().map(factors),
+            ..Self::of_voxels(&self.grid, voxels, speeds)
+        }
+    }
+
+    /// The metric of other tensors in the same voxels, one for each place, with the same unit of cost. Runs on the
+    /// calling thread.
+    pub fn with_tensors(&self, tensors: &[Tensor], params: &Params) -> Self {
+        let turn = self.grid.voxel_from_world.matrix3;
+        let (mut repaired, mut limited) = (0u64, 0u64);
+        let mut speeds = Vec::with_capacity(tensors.len());
+        for (place, tensor) in tensors.iter().enumerate() {
+            let speed = speed(tensor.d.map(|x| self.scale * f64::from(x)), *params);
+            let factor = self.factors.as_ref().map_or(1.0, |of| f64::from(of[place]));
+            speeds.push(in_axes(speed.w * (factor * factor).recip(), turn));
+            repaired += u64::from(speed.repaired);
+            limited += u64::from(speed.limited);
+        }
+        Self {
+            id: DataId::fresh(),
+            cost: speeds.iter().map(|w| inverse(*w)).collect(),
+            speed: speeds.into(),
+            repaired,
+            limited,
+            ..self.clone()
         }
     }
 
     /// The metric with the costs of some places multiplied by a factor. Must be called on the backend's threads.
     pub fn costlier(self, is_costly: impl Fn(usize) -> bool + Sync, factor: f64) -> Self {
-        let scaled = |values: &[[f32; 6]], by: f64| -> Arc<[[f32; 6]]> {
-            let places = values.par_iter().enumerate();
-            let scale = |value: &f32| (f64::from(*value) * by) as f32;
-            let new = places.map(|(place, w)| match is_costly(place) {
-                true => w.each_ref().map(scale),
-                false => *w,
-            });
-            new.collect()
+        let places = (0..self.len()).into_par_iter();
+        let of_place = |place| if is_costly(place) { factor as f32 } else { 1.0 };
+        let factors: Vec<f32> = places.map(of_place).collect();
+        // A factor f on the cost is one of f² on G.
+        let scaled = |values: &[[f32; 6]], by: fn(f64) -> f64| -> Arc<[[f32; 6]]> {
+            let both = values.par_iter().zip(&factors);
+            let scale = |(values, factor): (&[f32; 6], &f32)| {
+                values.map(|value| (f64::from(value) * by(f64::from(*factor))) as f32)
+            };
+            both.map(scale).collect()
         };
-        let square = factor * factor;
         Self {
             id: DataId::fresh(),
-            speed: scaled(&self.speed, square.recip()),
-            cost: scaled(&self.cost, square),
+            speed: scaled(&self.speed, |f| (f * f).recip()),
+            cost: scaled(&self.cost, |f| f * f),
+            factors: Some(factors.into()),
             ..self
         }
     }

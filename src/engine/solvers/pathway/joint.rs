@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// Relative rounding error of the sums in single precision.
-const ROUNDING: f64 = 2e-7;
+pub(super) const ROUNDING: f64 = 2e-7;
 
 /// One of the regions that a pathway joins.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl JointCosts {
         })
     }
 
-    fn within(&self, epsilon: f64) -> impl Fn(usize) -> bool {
+    pub(super) fn within(&self, epsilon: f64) -> impl Fn(usize) -> bool {
         let limit = (1.0 + epsilon + ROUNDING) * self.min_cost;
         move |place| f64::from(self.total[place]) <= limit
     }

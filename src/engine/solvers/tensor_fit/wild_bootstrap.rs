@@ -19,7 +19,7 @@ use super::design::{Design, UNKNOWNS};
 use super::unshared;
 use crate::compute::{Cancelled, Control, Lanes, simd, zeroed};
 use crate::data::random::Stream;
-use crate::data::{Grid, Mask, TensorField, Volume};
+use crate::data::{Grid, Mask, Tensor, TensorField, Volume};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -125,6 +125,40 @@ impl Residuals {
         &self.grid
     }
 
+    /// The voxels whose residuals are known, ascending.
+    pub fn voxels(&self) -> &[usize] {
+        &self.voxels
+    }
+
+    /// The tensors of one repetition in the order of [`Self::voxels`], equal to those of [`Self::field`]. Runs on the
+    /// calling thread.
+    pub fn tensors(&self, seed: u64, repetition: u64) -> Vec<Tensor> {
+        let size = piece_size(&self.design);
+        let rows = self.design.rows.len();
+        let n = self.voxels.len();
+        let (mut tensors, mut s0, mut repaired) =
+            (vec![Tensor::default(); n], vec![0.0; n], vec![0; n]);
+        let places: Vec<usize> = (0..n).collect();
+        let pieces = split(places.chunks(size), &mut tensors, &mut s0, &mut repaired);
+        let salt = Stream::new(seed ^ SALT, repetition).bits();
+        let mut signed = vec![Voxels::ZERO; rows];
+        let kept = self.groups.chunks(size / LANES);
+        let kept = kept.zip(self.pulls.chunks(size / LANES * rows));
+        let voxels = self.voxels.chunks(size);
+        for ((piece, voxels), (fits, pulls)) in pieces.into_iter().zip(voxels).zip(kept) {
+            simd::dispatch(RefitPiece {
+                residuals: self,
+                salt,
+                signed: &mut signed,
+                voxels,
+                piece,
+                fits,
+                pulls,
+            });
+        }
+        tensors
+    }
+
     /// The tensors of one repetition. Runs on the current rayon pool; the bytes do not depend on it.
     pub fn field(
         &self,
@@ -155,6 +189,7 @@ impl Residuals {
                         residuals: self,
                         salt,
                         signed,
+                        voxels: piece.voxels,
                         piece,
                         fits,
                         pulls,
@@ -229,6 +264,8 @@ struct RefitPiece<'a> {
     residuals: &'a Residuals,
     salt: u64,
     signed: &'a mut [Voxels],
+    /// The voxels of the piece, by their indices in the grid, which determine the signs.
+    voxels: &'a [usize],
     piece: Piece<'a>,
     fits: &'a [Fit],
     pulls: &'a [Voxels],
@@ -241,9 +278,10 @@ impl simd::Kernel for RefitPiece<'_> {
     fn run<const FMA: bool>(mut self) {
         const WORD: usize = 64;
         let rows = &self.residuals.design.rows[..];
-        let voxels = self.piece.voxels;
-        let groups = voxels.chunks(LANES).zip(self.fits);
-        for ((voxels, fit), pulls) in groups.zip(self.pulls.chunks_exact(rows.len())) {
+        let stored = self.piece.voxels;
+        let groups = self.voxels.chunks(LANES).zip(stored.chunks(LANES));
+        let groups = groups.zip(self.fits);
+        for (((voxels, stored), fit), pulls) in groups.zip(self.pulls.chunks_exact(rows.len())) {
             let mut streams = [0; LANES].map(|_: u64| Stream::new(self.salt, 0));
             for (stream, &voxel) in streams.iter_mut().zip(voxels) {
                 *stream = Stream::new(self.salt, voxel as u64);
@@ -267,7 +305,7 @@ impl simd::Kernel for RefitPiece<'_> {
             }
             let min = self.residuals.settings.min_eigenvalue_mm2_per_s;
             let group = Group::new::<FMA>(&estimate, self.residuals.design.b_max_s_per_mm2, min);
-            store(&group, voxels, &mut self.piece, min);
+            store(&group, stored, &mut self.piece, min);
         }
     }
 }

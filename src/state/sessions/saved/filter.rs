@@ -148,7 +148,7 @@ pub(in crate::state) fn add_weights(
     }
 }
 
-/// Creates maps of streamlines with weights.
+/// Creates maps whose values a session stores: of streamlines with weights, and of pathways.
 pub(in crate::state) fn make(
     document: &mut Document,
     read: &ReadSession,
@@ -158,16 +158,13 @@ pub(in crate::state) fn make(
         Some(SavedOrigin::WeightMap { layer: of, .. }) => {
             Some(map(document, read, layer, LayerId(*of)))
         }
+        Some(SavedOrigin::Sensitivity(_)) => Some(sensitivity(document, read, layer)),
         _ => None,
     }
 }
 
-fn map(
-    document: &Document,
-    read: &ReadSession,
-    layer: &SavedLayer,
-    of: LayerId,
-) -> Result<Layer, PartError> {
+/// The stored values of a map.
+fn values(read: &ReadSession, layer: &SavedLayer) -> Result<Volume, PartError> {
     let Some(SavedContent::Image { grid, values }) = &layer.content else {
         return Err(PartError::NoValues);
     };
@@ -177,6 +174,31 @@ fn map(
     if values.len() != grid.voxel_count() {
         return Err(PartError::MapVoxels);
     }
+    Ok(Volume::scalar(grid, values.to_vec()))
+}
+
+fn sensitivity(
+    document: &Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+) -> Result<Layer, PartError> {
+    let content = Content::Image(values(read, layer)?);
+    let origins = Table::new(read).resolve(document, read, [layer.origin]);
+    let origin = origins.get(layer.origin)?;
+    let (name, display) = (layer.name.clone(), layer.display.clone());
+    Ok(Layer {
+        unit: "%",
+        ..Layer::new(LayerId(layer.id), name, content, display, origin)
+    })
+}
+
+fn map(
+    document: &Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+    of: LayerId,
+) -> Result<Layer, PartError> {
+    let content = Content::Image(values(read, layer)?);
     let weights = document.weights.get(&of);
     let weights = weights.ok_or(PartError::StreamlinesOfMap)?;
     let scan = document.fit_inputs(weights).map(|from| from.scan);
@@ -184,7 +206,6 @@ fn map(
     scan.ok_or(PartError::ScanOfMap)?;
     let origins = Table::new(read).resolve(document, read, [layer.origin]);
     let origin = origins.get(layer.origin)?;
-    let content = Content::Image(Volume::scalar(grid, values.to_vec()));
     let (name, display) = (layer.name.clone(), layer.display.clone());
     Ok(Layer::new(
         LayerId(layer.id),

@@ -8,6 +8,7 @@ use crate::state::filter::{GivenPeaks, WeightMapRecipe, WeightRecipe};
 use crate::state::origin::{
     BrainMaskRecipe, FitMapRecipe, FitRecipe, FodMapRecipe, FodRecipe, Origin, Origins, Recipe,
 };
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::FitMask;
@@ -192,6 +193,11 @@ impl MovedFile<'_> {
             }
             .into(),
             Recipe::Segment(recipe) => self.segmented(recipe).into(),
+            Recipe::Sensitivity(map) => SensitivityRecipe {
+                fit: self.origin(map.fit),
+                ..(**map).clone()
+            }
+            .into(),
             Recipe::Weights(fit) => WeightRecipe {
                 tracks: self.origin(fit.tracks),
                 scan: self.input(fit.scan),

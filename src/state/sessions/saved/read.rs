@@ -130,6 +130,7 @@ pub(in crate::state) fn item(
         | SavedOrigin::FitMap { .. }
         | SavedOrigin::FodMap { .. }
         | SavedOrigin::Segment(_)
+        | SavedOrigin::Sensitivity(_)
         | SavedOrigin::WeightMap { .. } => None,
         SavedOrigin::Density(saved) => {
             let map = density::read(saved)?;

@@ -273,10 +273,16 @@ impl ReferencedItems<'_> {
                 let surface = document.surfaces.get(&layer.id);
                 Some(self.segmented(mask, surface.map(|surface| &**surface)))
             }
-            (Origin::Computed(Recipe::WeightMap(_)), DocumentContent::Image(volume)) => {
-                Some(self.image(volume))
-            }
-            (Origin::Computed(Recipe::Segment(_) | Recipe::WeightMap(_)), _) => return None,
+            (
+                Origin::Computed(Recipe::WeightMap(_) | Recipe::Sensitivity(_)),
+                DocumentContent::Image(volume),
+            ) => Some(self.image(volume)),
+            (
+                Origin::Computed(
+                    Recipe::Segment(_) | Recipe::WeightMap(_) | Recipe::Sensitivity(_),
+                ),
+                _,
+            ) => return None,
             _ => None,
         };
         let is_scan =

@@ -9,7 +9,7 @@ use crate::solvers::geodesic::Cut;
 use crate::solvers::level_set::{RunHistory, Sphere};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Runs;
-use crate::solvers::{commit, density};
+use crate::solvers::{commit, density, pathway};
 use crate::state::alignment::AlignedBy;
 use crate::state::files::types::PhantomPart;
 use crate::state::filter::{GivenPeaks, ScanTimings, WeightMap};
@@ -60,6 +60,7 @@ pub enum SavedOrigin {
     Curves(Box<SavedCurves>),
     Density(Box<SavedDensity>),
     Segment(Box<SavedSegment>),
+    Sensitivity(Box<SavedSensitivity>),
     Weights(Box<SavedWeightFit>),
     /// A map of a fit of weights to a layer's streamlines.
     WeightMap {
@@ -132,6 +133,14 @@ pub struct SavedCurves {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tissues: Option<SavedInput>,
     pub cut: Cut,
+}
+
+/// The inputs of a map of the voxels that hold a pathway up.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedSensitivity {
+    pub fit: usize,
+    pub regions: Vec<SavedRegion>,
+    pub params: pathway::Params,
 }
 
 /// A layer that something was made of, and where that came from then.
@@ -224,6 +233,7 @@ impl SavedOrigin {
                 std::iter::once(&mut curves.fit).chain(tissues).collect()
             }
             Self::Density(map) => vec![&mut map.input.origin],
+            Self::Sensitivity(map) => vec![&mut map.fit],
             Self::Segment(segment) => {
                 let speeds = segment.inputs.iter_mut();
                 let speeds = speeds.filter_map(|i| Some(&mut i.layer.as_mut()?.0.origin));

@@ -1,6 +1,6 @@
 //! Results of Pathways: a table of pathways, and the cost along one path.
 
-use super::{compared, profile, row_menu};
+use super::{compared, profile, row_menu, sensitivity};
 use crate::state::core::display::STALE_OPACITY;
 use crate::state::files::jobs::LOAD;
 use crate::state::pathways::jobs::PATHWAY;
@@ -83,6 +83,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             profile::show(ui, state, live, actions);
         });
         compared::meaning(ui, state, actions);
+        sensitivity::button(ui, state, actions);
     }
 }
 

@@ -16,6 +16,7 @@ const WIDTH: f32 = 230.0;
 enum PathwayMenuItem {
     File(PathwayFile),
     Region,
+    Sensitivity,
     Command,
     Again,
     Rename,
@@ -75,6 +76,8 @@ fn entries(
         menu::line(ui);
         let region = menu::Item::new("Region of its voxels").icon(icons::REGION);
         chosen = chosen.or(item(ui, region, PathwayMenuItem::Region));
+        let map = menu::Item::new("Which voxels hold it up?").icon(icons::LAYERS);
+        chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
         let command = menu::Item::new("Copy as command").icon(icons::TERMINAL);
         chosen = chosen.or(item(ui, command, PathwayMenuItem::Command));
     }
@@ -120,6 +123,7 @@ fn act(
             layer: id,
             role: Role::Mask,
         },
+        (PathwayMenuItem::Sensitivity, _) => PathwayAction::Sensitivity(id),
         (PathwayMenuItem::Command, _) => {
             let line = crate::state::update::pathway_command(state, id);
             return actions.extend(line.map(Action::CopyCommand));

@@ -1,6 +1,6 @@
 //! From the table of origins in a session to that of a document.
 
-use crate::data::BuiltInHead;
+use crate::data::{BuiltInHead, Region};
 use crate::io::{AffineReading, Reading};
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, ValueCondition};
 use crate::state::Document;
@@ -13,9 +13,11 @@ use crate::state::origin::FitMapRecipe;
 use crate::state::origin::FitRecipe;
 use crate::state::origin::FodMapRecipe;
 use crate::state::origin::Origin;
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
-    SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, fods, segment,
+    SavedEdit, SavedInput, SavedMask, SavedOrigin, SavedRegion, SavedSensitivity, Table, density,
+    fods, segment,
 };
 use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
@@ -136,17 +138,14 @@ fn resolve(
             map: *map,
         }
         .into(),
-        SavedOrigin::Curves(curves) => {
-            let regions = curves.regions.iter().map(|r| region(document, read, r));
-            CurveRecipe {
-                fit: before.get(curves.fit)?,
-                regions: regions.collect::<Result<_, _>>()?,
-                curves: curves.curves.clone(),
-                tissues: curves.tissues.as_ref().map(input),
-                cut: curves.cut,
-            }
-            .into()
+        SavedOrigin::Curves(curves) => CurveRecipe {
+            fit: before.get(curves.fit)?,
+            regions: regions(document, read, &curves.regions)?,
+            curves: curves.curves.clone(),
+            tissues: curves.tissues.as_ref().map(input),
+            cut: curves.cut,
         }
+        .into(),
         SavedOrigin::Density(saved) => {
             let map = density::read(saved)?;
             DensityRecipe {
@@ -158,6 +157,7 @@ fn resolve(
             }
             .into()
         }
+        SavedOrigin::Sensitivity(saved) => sensitivity(document, read, before, saved)?.into(),
         SavedOrigin::Segment(saved) => segment::resolve(document, read, saved, &input)?.into(),
         SavedOrigin::Weights(fit) => WeightRecipe {
             tracks: before.get(fit.tracks)?,
@@ -200,6 +200,29 @@ fn resolve(
             turn: *turn,
         },
     })
+}
+
+fn sensitivity(
+    document: &Document,
+    read: &ReadSession,
+    before: &ResolvedOrigins,
+    saved: &SavedSensitivity,
+) -> Result<SensitivityRecipe, PartError> {
+    saved.params.check()?;
+    Ok(SensitivityRecipe {
+        fit: before.get(saved.fit)?,
+        regions: regions(document, read, &saved.regions)?,
+        params: saved.params,
+    })
+}
+
+fn regions(
+    document: &Document,
+    read: &ReadSession,
+    saved: &[SavedRegion],
+) -> Result<Vec<Region>, PartError> {
+    let regions = saved.iter().map(|r| region(document, read, r));
+    regions.collect()
 }
 
 /// A step that kept some of a layer's streamlines.

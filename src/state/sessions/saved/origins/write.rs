@@ -11,7 +11,8 @@ use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
-    SavedRegion, SavedRules, SavedShape, SavedStart, SavedWeightFit, Table, density,
+    SavedRegion, SavedRules, SavedSensitivity, SavedShape, SavedStart, SavedWeightFit, Table,
+    density,
 };
 use crate::state::tensors::recipe::FitMask;
 use std::collections::BTreeMap;
@@ -148,6 +149,14 @@ impl ReferencedItems<'_> {
                 let template = map.template.as_ref().map(|p| self.file(p, false));
                 SavedOrigin::Density(Box::new(density::saved(map, of, template)))
             }
+            Recipe::Sensitivity(recipe) => {
+                let regions = recipe.regions.iter();
+                SavedOrigin::Sensitivity(Box::new(SavedSensitivity {
+                    regions: regions.map(|r| self.region(document, r)).collect(),
+                    fit: self.origin(document, recipe.fit),
+                    params: recipe.params,
+                }))
+            }
             Recipe::Segment(recipe) => {
                 SavedOrigin::Segment(Box::new(self.segment(document, recipe)))
             }
@@ -240,6 +249,7 @@ impl ReferencedItems<'_> {
             }
             SavedOrigin::Fods(fods) => self.renumber_fods(read, fods)?,
             SavedOrigin::Curves(curves) => self.renumbered_regions(read, &mut curves.regions)?,
+            SavedOrigin::Sensitivity(map) => self.renumbered_regions(read, &mut map.regions)?,
             SavedOrigin::Density(map) => {
                 if let Some(template) = &mut map.template {
                     self.renumber(read, template, &mut [])?;

@@ -1,0 +1,305 @@
+//! `arcuate uncertainty`: how far measurement noise alone moves a pathway, and its distance from a mask.
+
+use super::options::{FittedScan, GivenParameters, ImageEnding, make_folder, noted};
+use super::output::shown;
+use super::pathway::PathwayInputs;
+use super::runner::{Failure, Runner};
+use crate::data::text::{counted, number};
+use crate::data::{Mask, Tractogram};
+use crate::io;
+use crate::jobs::ValueNames;
+use crate::parameters::arguments;
+use crate::solvers::pathway::{MaskDistance, NEAR_MM, Params, Range90, RepeatParams};
+use crate::state::core::text::duration_text;
+use crate::state::files::jobs::{SaveTractogram, SaveVolume};
+use crate::state::pathways::jobs::{FindPathway, RepeatPathway, RepeatedPathway};
+use crate::state::pathways::recipe::{command, distance_argument};
+use crate::state::streamlines::jobs::csv::SaveDistances;
+use crate::state::tensors::jobs::input::Tensors;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate uncertainty dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out noise
+  arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise
+
+Each repeat fits the tensors again with the signs of the residuals drawn at random (wild bootstrap), and solves the
+pathway again. Repeat r depends on the random seed and r alone. Files in the folder: share.nii.gz, the share of the
+repeats whose pathway contains the voxel; paths.tck, the cheapest path of each repeat; with --distance-to also
+distances.csv, the distance of the paths from the mask along the pathway.
+
+Measurement noise only. Errors of the model, distortion, alignment and brain shift come on top and are not in these
+figures.";
+
+/// Shares of the repeats whose voxels are reported.
+const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
+const HONEST: &str = "Measurement noise only. Errors of the model, distortion, alignment and brain shift come on top \
+                      and are not in these figures";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    pub inputs: PathwayInputs,
+    #[command(flatten)]
+    pub repeats: GivenParameters<RepeatParams>,
+    /// Mask whose distance from the paths is given, such as a tumour
+    #[arg(long, value_name = "FILE")]
+    pub distance_to: Option<PathBuf>,
+    /// Folder for the results
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub images: ImageEnding,
+}
+
+impl Options {
+    fn files(&self) -> [PathBuf; 3] {
+        let share = self.images.path(&self.out, "share");
+        let [paths, distances] = ["paths.tck", "distances.csv"].map(|name| self.out.join(name));
+        [share, paths, distances]
+    }
+
+    /// The command that repeats this work.
+    fn command(
+        &self,
+        fitted: &FittedScan,
+        params: &Params,
+        epsilon: f64,
+        repeats: &RepeatParams,
+    ) -> String {
+        let regions = self.inputs.specs();
+        let text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
+        let mut text = text.replacen("arcuate pathway", "arcuate uncertainty", 1);
+        text += &arguments(repeats);
+        if let Some(file) = &self.distance_to {
+            text += &distance_argument(file);
+        }
+        text + &self.images.argument()
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let (params, epsilon) = options.inputs.params()?;
+    let repeats = options.repeats.or_defaults(RepeatParams::defaults())?;
+    let files = options.files();
+    let written = match options.distance_to {
+        Some(_) => &files[..],
+        None => &files[..2],
+    };
+    runner.may_fill(&options.out, written)?;
+    let mask = options.distance_to.as_ref();
+    let mask = mask
+        .map(|path| noted(io::mask_on_own_grid(path), path))
+        .transpose()?;
+    let fitted = options.inputs.fit.run(runner)?;
+    let Some(gradients) = fitted.scan.gradients.clone() else {
+        return Err(Failure::usage(
+            "Repeats need the residuals of a fit, found tensors; name the scan itself instead",
+        ));
+    };
+    let (result, _) = runner.run(FindPathway {
+        tensors: Tensors::Here {
+            field: fitted.fit.field.clone(),
+            fa: fitted.maps.fa.clone(),
+            resample: None,
+        },
+        regions: options.inputs.regions()?,
+        params,
+        coarse: false,
+        prepared: None,
+        kept: None,
+        mask_name: fitted.mask_name(),
+    })?;
+    let (repeated, _) = runner.run(RepeatPathway {
+        pathway: Arc::new(*result),
+        epsilon,
+        dwi: fitted.scan.dwi.clone(),
+        gradients,
+        fit: fitted.arguments.params.clone(),
+        params: repeats,
+        distance_to: mask.clone(),
+    })?;
+    let command = options.command(&fitted, &params, epsilon, &repeats);
+    let _folder = make_folder(&options.out)?;
+    let [share, paths, distances] = files.clone();
+    runner.run(SaveVolume {
+        source: None,
+        volume: repeated.repeats.share(),
+        path: share,
+        command: command.clone(),
+    })?;
+    runner.run(SaveTractogram {
+        tractogram: tractogram(&repeated),
+        path: paths,
+        command: command.clone(),
+        values: ValueNames::default(),
+    })?;
+    if let Some(of_mask) = &repeated.distances {
+        runner.run(SaveDistances {
+            path: distances,
+            distances: Arc::new(of_mask.clone()),
+        })?;
+    }
+    let levels = levels(&repeated, mask.as_ref());
+    let mut value = report(&repeated, &levels);
+    value["random_seed"] = json!(repeats.random_seed);
+    value["files"] = json!(written);
+    value["repeat"] = json!(command);
+    let mut text = text(&repeated, &levels);
+    for file in written {
+        let _ = writeln!(text, "{}", shown(file));
+    }
+    runner.report(&value, &text);
+    Ok(())
+}
+
+/// The cheapest path of each repeat that has one, with its cost.
+fn tractogram(repeated: &RepeatedPathway) -> Tractogram {
+    let (mut points, mut offsets, mut costs) = (Vec::new(), vec![0], Vec::new());
+    for (cost, path) in repeated.repeats.paths.iter().flatten() {
+        points.extend(path.points.iter().map(|p| p.as_vec3().to_array()));
+        offsets.push(points.len() as u64);
+        costs.push(*cost as f32);
+    }
+    Tractogram::new(points, offsets)
+        .with_per_streamline("cost", costs)
+        .with_grid(repeated.repeats.metric.grid.clone())
+}
+
+/// The voxels in at least a share of the repeats.
+struct Level {
+    share: f64,
+    volume_ml: f64,
+    /// Least distance from the mask, mm, and the volume in it, ml.
+    to_mask: Option<(f64, f64)>,
+}
+
+fn levels(repeated: &RepeatedPathway, mask: Option<&Mask>) -> Vec<Level> {
+    let distance = mask.and_then(MaskDistance::new);
+    let level = |share: f64| {
+        let voxels = repeated.repeats.mask(share);
+        Level {
+            share,
+            volume_ml: voxels.volume_ml(),
+            to_mask: distance.as_ref().and_then(|d| d.to_mask(&voxels)),
+        }
+    };
+    SHARES.map(level).into_iter().collect()
+}
+
+fn range(range: Option<Range90>) -> Value {
+    json!(range.map(|r| json!({ "low": r.low, "median": r.median, "high": r.high })))
+}
+
+fn report(repeated: &RepeatedPathway, levels: &[Level]) -> Value {
+    let repeats = &repeated.repeats;
+    let levels = levels.iter().map(|level| {
+        json!({
+            "share": level.share,
+            "volume_ml": level.volume_ml,
+            "nearest_mm": level.to_mask.map(|(mm, _)| mm),
+            "overlap_ml": level.to_mask.map(|(_, ml)| ml),
+        })
+    });
+    let distances = repeated.distances.as_ref();
+    json!({
+        "command": "uncertainty",
+        "repeats": repeats.paths.len(),
+        "without_path": repeats.without_path(),
+        "at_rim": repeats.at_rim,
+        "least": repeats.measured,
+        "least_without_noise": range(repeats.cost_range()),
+        "least_of_repeats": range(repeats.costs()),
+        "near": repeated.near,
+        "near_mm": NEAR_MM,
+        "levels": levels.collect::<Vec<_>>(),
+        "nearest_mm": distances.map(|d| d.shown),
+        "nearest_of_repeats_mm": range(distances.and_then(|d| d.nearest)),
+        "along": distances.map(|d| json!({
+            "mm": d.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
+            "low": d.along.iter().map(|(_, r)| r.low).collect::<Vec<_>>(),
+            "median": d.along.iter().map(|(_, r)| r.median).collect::<Vec<_>>(),
+            "high": d.along.iter().map(|(_, r)| r.high).collect::<Vec<_>>(),
+        })),
+        "wall_ms": repeated.wall_ms,
+        "note": HONEST,
+    })
+}
+
+/// The limits within which the share of infinitely many repeats lies with 95 % (Wilson 1927).
+fn limits(some: usize, all: usize) -> [f64; 2] {
+    const Z: f64 = 1.96;
+    let (p, n) = (some as f64 / all.max(1) as f64, all.max(1) as f64);
+    let middle = p + Z * Z / (2.0 * n);
+    let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+    [middle - half, middle + half].map(|limit| limit / (1.0 + Z * Z / n))
+}
+
+fn text(repeated: &RepeatedPathway, levels: &[Level]) -> String {
+    let repeats = &repeated.repeats;
+    let all = repeats.paths.len();
+    let mut text = format!("Least cost {:.3}", repeats.measured);
+    if let Some(range) = repeats.cost_range() {
+        let _ = write!(
+            text,
+            "; without noise {:.3} to {:.3} (90 %)",
+            range.low, range.high
+        );
+    }
+    let [low, high] = limits(repeated.near, all).map(|share| 100.0 * share);
+    let _ = writeln!(
+        text,
+        "\nThe path stays within {} mm in {} of {} ({low:.0}–{high:.0} %), repeated in {}",
+        number(NEAR_MM),
+        repeated.near,
+        counted(all, "repeat"),
+        duration_text(repeated.wall_ms)
+    );
+    for level in levels {
+        let _ = write!(
+            text,
+            "In at least {:.0} % of repeats: {:.2} ml",
+            100.0 * level.share,
+            level.volume_ml
+        );
+        let _ = match level.to_mask {
+            Some((_, ml)) if ml > 0.0 => write!(text, ", {ml:.2} ml of it in the mask"),
+            Some((mm, _)) => write!(text, ", {mm:.1} mm from the mask"),
+            None => Ok(()),
+        };
+        text.push('\n');
+    }
+    if let Some(distances) = &repeated.distances {
+        let _ = write!(
+            text,
+            "The path passes the mask at {:.1} mm",
+            distances.shown
+        );
+        if let Some(range) = distances.nearest {
+            let _ = write!(
+                text,
+                "; in the repeats {:.1} mm, 5 to 95 %: {:.1} to {:.1} mm",
+                range.median, range.low, range.high
+            );
+        }
+        text.push('\n');
+    }
+    let _ = match repeats.without_path() {
+        0 => Ok(()),
+        some => writeln!(text, "{some} of {} found no path", counted(all, "repeat")),
+    };
+    let _ = match repeats.at_rim {
+        0 => Ok(()),
+        some => writeln!(
+            text,
+            "{some} of {} reach voxels that cost twice as much or more, where repeats were not solved: their volume \
+             is too small; lower --epsilon",
+            counted(all, "repeat")
+        ),
+    };
+    text + HONEST + "\n"
+}

@@ -1,0 +1,419 @@
+//! The noise of a pathway: how far measurement noise alone moves it.
+//!
+//! Each repeat refits the tensors to the scan with the signs of its residuals drawn at random (wild bootstrap,
+//! [`tensor_fit::Residuals`]), and solves the costs of both regions again: E*, the voxels of the pathway and the minimal
+//! path of a scan that could equally have been measured. Repeat r depends on the random seed and r alone, and its
+//! tensors are those of the tracking's repetition r.
+//!
+//! *Domain.* The voxels in which paths may run are those of the pathway; of these the repeats keep the ones whose
+//! excess cost is at most [`WIDEST`], some tenth of them, because noise does not make a path twice as cheap. How many
+//! repeats have a pathway that touches the rim of that part is counted.
+//!
+//! *The range of E\*.* The cheapest path of noisy tensors is the cheapest of many, each with its own noise: E* of a
+//! measured scan lies below that of the tensors without noise, and E* of the repeats, with noise upon noise, lies below
+//! the measured one by about as much again. The 90 % range is therefore the basic bootstrap's (Davison and Hinkley
+//! 1997, Bootstrap Methods and their Application, section 5.2), the percentiles of the repeats mirrored in the measured
+//! value, which removes that bias.
+//!
+//! Measurement noise only: errors of the model, distortion, alignment and brain shift come on top.
+
+use super::Pathway;
+use super::joint::ROUNDING;
+use super::trace::{Path, trace};
+use crate::compute::{Backend, Control, memory};
+use crate::data::statistics::quantile;
+use crate::data::{Gradients, Mask, Volume};
+use crate::parameters::{DefaultText, ParamError};
+use crate::parameters::{Kind, Limits, Number, Param, Parameters, Scale, Text, used};
+use crate::solvers::eikonal::{self, CostSource, Prepared, solve_alone};
+use crate::solvers::metric::{self, Metric};
+use crate::solvers::tensor_fit::{self, Residuals};
+use crate::solvers::{Error, eikonal::CostField};
+use glam::DVec3;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Excess costs up to this one are solved in the repeats.
+pub const WIDEST: f64 = 1.0;
+/// A path that stays within this distance of the shown one counts as the same, mm.
+pub const NEAR_MM: f64 = 4.0;
+/// The share of the values within a range.
+pub const WITHIN: f64 = 0.9;
+
+/// Parameters of the repeats.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RepeatParams {
+    /// Number of repeats.
+    pub repeats: usize,
+    /// Seed of the signs.
+    pub random_seed: u64,
+}
+
+impl RepeatParams {
+    /// 200 repeats know a share to 7 %.
+    pub const fn defaults() -> Self {
+        Self {
+            repeats: 200,
+            random_seed: 1,
+        }
+    }
+
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        crate::parameters::check(self)
+    }
+}
+
+impl Parameters for RepeatParams {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            key: "repeats",
+            value_name: "N",
+            label: "Repeats",
+            help: "Number of repeats: each fits the tensors with other signs of the residuals and solves the pathway again",
+            reason: "200 repeats know the share of a voxel to 7 %",
+            hint: "",
+            default_text: DefaultText::Stated,
+            kind: Kind::Number(Number {
+                scale: Scale::Logarithmic,
+                decimals: 0,
+                soft: (20.0, 1000.0),
+                hard: Limits::whole(2.0, 100_000.0),
+                ..Number::new(
+                    |p| Some(p.repeats as f64),
+                    |p, v| p.repeats = v.map_or(p.repeats, |v| v as usize),
+                )
+            }),
+            unused: used,
+        },
+        Param {
+            value_name: "SEED",
+            help: "Seed of the random signs: the same seed gives the same repeats",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "random-seed",
+                "Random seed",
+                Kind::Text(Text {
+                    expected: "a whole number from 0",
+                    short: true,
+                    get: |p: &Self| Some(p.random_seed.to_string()),
+                    set: |p: &mut Self, text| {
+                        p.random_seed = text?.parse().ok()?;
+                        Some(())
+                    },
+                    off: None,
+                }),
+            )
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+}
+
+/// The scan to which the tensors of a pathway were fitted.
+#[derive(Clone, Copy, Debug)]
+pub struct Scan<'a> {
+    /// Diffusion scan, on the grid of the tensors.
+    pub dwi: &'a Volume,
+    /// Its gradients.
+    pub gradients: &'a Gradients,
+    /// Parameters of the fit.
+    pub fit: &'a tensor_fit::Params,
+}
+
+/// Median, and the range that holds 90 %.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Range90 {
+    /// 5th percentile.
+    pub low: f64,
+    /// Median.
+    pub median: f64,
+    /// 95th percentile.
+    pub high: f64,
+}
+
+impl Range90 {
+    /// The range of some values; `None` without any.
+    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+        let tail = 0.5 * (1.0 - WITHIN);
+        Some(Self {
+            low: quantile(&mut values, tail)?,
+            median: quantile(&mut values, 0.5)?,
+            high: quantile(&mut values, 1.0 - tail)?,
+        })
+    }
+}
+
+/// The repeats of a pathway.
+#[derive(Clone, Debug)]
+pub struct Repeats {
+    /// Metric whose places the counts belong to.
+    pub metric: Metric,
+    /// ε of the sets that are counted.
+    pub epsilon: f64,
+    /// E* of the pathway itself.
+    pub measured: f64,
+    /// The minimal path and its E* of each repeat, in order; `None`: no path joins the regions.
+    pub paths: Vec<Option<(f64, Path)>>,
+    /// By place: repeats whose pathway contains the voxel.
+    pub visits: Vec<u32>,
+    /// Repeats whose pathway touches the rim of the part that was solved.
+    pub at_rim: usize,
+}
+
+/// One repeat.
+struct Repeat {
+    path: Option<(f64, Path)>,
+    /// Places of the part that was solved.
+    set: Vec<u32>,
+    at_rim: bool,
+}
+
+/// Everything that all repeats share.
+struct Problem<'a> {
+    pathway: &'a Pathway,
+    metric_params: &'a metric::Params,
+    tolerance: f32,
+    epsilon: f64,
+    /// Metric of the part that is solved, its places in that of the pathway, and whether each has a neighbour outside.
+    part: Metric,
+    places: Vec<u32>,
+    rim: Vec<bool>,
+    zero: [Vec<u32>; 2],
+    residuals: Residuals,
+}
+
+impl Repeats {
+    /// Solves the repeats of a pathway of tensors that were fitted to a scan. `look` is called whenever more repeats
+    /// are finished. The result is equal on any number of threads.
+    pub fn solve(
+        pathway: &Pathway,
+        scan: Scan<'_>,
+        (metric_params, tolerance, epsilon): (&metric::Params, f32, f64),
+        params: &RepeatParams,
+        backend: &Backend,
+        control: &Control,
+        mut look: impl FnMut(&Self),
+    ) -> Result<Self, Error> {
+        params.check()?;
+        let problem = Problem::new(
+            pathway,
+            scan,
+            (metric_params, tolerance, epsilon),
+            backend,
+            control,
+        )?;
+        // Metric, weights and layout with both fields, for each thread.
+        let threads = backend.threads();
+        memory::claim_for::<u8>(
+            "The repeats of a pathway",
+            problem.places.len(),
+            600 * threads,
+        )?;
+        control.begin("Repeats", params.repeats as u64);
+        let mut all = Self {
+            metric: pathway.metric().clone(),
+            epsilon,
+            measured: pathway.min_cost,
+            paths: Vec::with_capacity(params.repeats),
+            visits: vec![0; pathway.metric().len()],
+            at_rim: 0,
+        };
+        // A few at a time, so that their sets need not be stored.
+        let at_once = 4 * threads;
+        while all.paths.len() < params.repeats {
+            let first = all.paths.len();
+            let numbers = first..params.repeats.min(first + at_once);
+            let done: Vec<Repeat> = backend.install(|| {
+                let numbers = numbers.into_par_iter().with_max_len(1);
+                numbers
+                    .map(|number| {
+                        let repeat = problem.repeat(params.random_seed, number as u64, control)?;
+                        control.advance(1);
+                        Ok(repeat)
+                    })
+                    .collect::<Result<_, Error>>()
+            })?;
+            for repeat in done {
+                all.at_rim += usize::from(repeat.at_rim);
+                all.paths.push(repeat.path);
+                for place in repeat.set {
+                    all.visits[problem.places[place as usize] as usize] += 1;
+                }
+            }
+            look(&all);
+        }
+        Ok(all)
+    }
+
+    /// Repeats in which no path joins the regions.
+    pub fn without_path(&self) -> usize {
+        self.paths.iter().filter(|p| p.is_none()).count()
+    }
+
+    /// The minimal paths of the repeats that have one.
+    pub fn found(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().flatten().map(|(_, path)| path)
+    }
+
+    /// E* of the repeats, as they are; `None` if none has a path.
+    pub fn costs(&self) -> Option<Range90> {
+        Range90::of(self.paths.iter().flatten().map(|(cost, _)| *cost).collect())
+    }
+
+    /// The range that holds E* of tensors without noise in about 90 % of scans, and its middle; `None` if no repeat has
+    /// a path.
+    pub fn cost_range(&self) -> Option<Range90> {
+        let costs = self.costs()?;
+        let mirrored = |cost: f64| 2.0 * self.measured - cost;
+        Some(Range90 {
+            low: mirrored(costs.high),
+            median: mirrored(costs.median),
+            high: mirrored(costs.low),
+        })
+    }
+
+    /// The share of the repeats whose pathway contains each voxel, 0 to 1; 0 outside the domain.
+    pub fn share(&self) -> Volume {
+        let mut out = vec![0.0; self.metric.grid.voxel_count()];
+        let repeats = self.paths.len().max(1) as f32;
+        for (&voxel, &visits) in self.metric.voxels.iter().zip(&self.visits) {
+            out[voxel as usize] = visits as f32 / repeats;
+        }
+        Volume::scalar(self.metric.grid.clone(), out)
+    }
+
+    /// The voxels that are in at least this share of the repeats.
+    pub fn mask(&self, share: f64) -> Mask {
+        let mut inside = vec![0; self.metric.grid.voxel_count()];
+        let least = (share * self.paths.len() as f64).ceil().max(1.0);
+        for (&voxel, &visits) in self.metric.voxels.iter().zip(&self.visits) {
+            inside[voxel as usize] = u8::from(f64::from(visits) >= least);
+        }
+        Mask::new(self.metric.grid.clone(), inside)
+    }
+
+    /// Repeats whose minimal path stays within [`NEAR_MM`] of a path outside the regions (`in_end`).
+    pub fn near(&self, shown: &Path, in_end: impl Fn(DVec3) -> bool + Sync) -> usize {
+        let shown = shown.subdivided(&self.metric);
+        let stays = |path: &Path| {
+            let points = path.subdivided(&self.metric).points;
+            let mut points = points.into_iter().filter(|at| !in_end(*at));
+            points.all(|at| distance_mm(&shown.points, at) <= NEAR_MM)
+        };
+        self.found().filter(|path| stays(path)).count()
+    }
+}
+
+/// The distance of a point from a polyline.
+fn distance_mm(line: &[DVec3], at: DVec3) -> f64 {
+    let square = |pair: &[DVec3]| {
+        let way = pair[1] - pair[0];
+        let along = way.dot(at - pair[0]) / way.length_squared().max(f64::MIN_POSITIVE);
+        (pair[0] + way * along.clamp(0.0, 1.0)).distance_squared(at)
+    };
+    let first = line
+        .first()
+        .map_or(f64::INFINITY, |p| p.distance_squared(at));
+    line.windows(2).map(square).fold(first, f64::min).sqrt()
+}
+
+impl<'a> Problem<'a> {
+    fn new(
+        pathway: &'a Pathway,
+        scan: Scan<'_>,
+        (metric_params, tolerance, epsilon): (&'a metric::Params, f32, f64),
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let metric = pathway.metric();
+        let within = pathway.within(WIDEST.max(2.0 * epsilon));
+        let mut taken: Vec<bool> = (0..metric.len()).map(within).collect();
+        for field in &pathway.fields {
+            for &place in &field.source.zero {
+                taken[place as usize] = true;
+            }
+        }
+        let places = (0..metric.len() as u32).filter(|p| taken[*p as usize]);
+        let places: Vec<u32> = places.collect();
+        let part = metric.within(&places);
+        let open = |place: &u32| metric.face_neighbours(*place as usize).any(|n| !taken[n]);
+        let rim = places.iter().map(open).collect();
+        let own = |place: &u32| places.binary_search(place).ok().map(|p| p as u32);
+        let zero = [0, 1].map(|field: usize| {
+            let zero = pathway.fields[field].source.zero.iter();
+            zero.filter_map(own).collect()
+        });
+        let residuals = tensor_fit::residuals(
+            scan.dwi,
+            scan.gradients,
+            &part.mask,
+            scan.fit,
+            None,
+            backend,
+            control,
+        )?;
+        Ok(Self {
+            pathway,
+            metric_params,
+            tolerance,
+            epsilon,
+            part,
+            places,
+            rim,
+            zero,
+            residuals,
+        })
+    }
+
+    /// One repeat, on the calling thread.
+    fn repeat(&self, random_seed: u64, number: u64, control: &Control) -> Result<Repeat, Error> {
+        control.check()?;
+        let tensors = self.residuals.tensors(random_seed, number);
+        let metric = self.part.with_tensors(&tensors, self.metric_params);
+        let local = self.pathway.fields[0].prepared.local;
+        let prepared = Prepared::alone(&metric, local, control)?;
+        let source = |field: usize| {
+            let name = &self.pathway.fields[field].source.name;
+            Arc::new(CostSource::places(&metric, name, self.zero[field].clone()))
+        };
+        let params = eikonal::Params {
+            tolerance: self.tolerance,
+            schedule: None,
+        };
+        let fields = solve_alone(&prepared, &[source(0), source(1)], &params, control)?;
+        Ok(self.found(&fields))
+    }
+
+    fn found(&self, fields: &[CostField]) -> Repeat {
+        let [a, b] = fields else {
+            unreachable!("one cost field for each source")
+        };
+        let total = |place: usize| a.values[place] + b.values[place];
+        let (middle, least) = (0..a.values.len()).map(|place| (place, total(place))).fold(
+            (0, f32::INFINITY),
+            |best, now| if now.1 < best.1 { now } else { best },
+        );
+        let traced = || {
+            let mut points = trace(a, middle)?;
+            points.reverse();
+            points.extend(trace(b, middle)?.into_iter().skip(1));
+            let path = Path::new(&a.prepared.metric, points);
+            Some((f64::from(least), path))
+        };
+        let path = least.is_finite().then(traced).flatten();
+        let limit = (1.0 + self.epsilon + ROUNDING) * f64::from(least);
+        let within = |place: &u32| f64::from(total(*place as usize)) <= limit;
+        let set: Vec<u32> = match path {
+            Some(_) => (0..a.values.len() as u32).filter(within).collect(),
+            None => Vec::new(),
+        };
+        Repeat {
+            path,
+            at_rim: set.iter().any(|p| self.rim[*p as usize]),
+            set,
+        }
+    }
+}

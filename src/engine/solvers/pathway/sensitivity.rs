@@ -1,0 +1,78 @@
+//! The voxels that hold a pathway up: how E* depends on the cost of each.
+//!
+//! E* is the sum of two values, u₁ and u₂ at the voxel where it is attained, and where it is attained does not matter
+//! to first order. Each value's derivative is that of its cost field ([`derivative_by_log_cost`]). Shares of E* are
+//! given: a voxel with a share of 1 % raises E* by 0.01 % if a step through it costs 1 % more. The shares add up to 1,
+//! because E* scales with the costs.
+//!
+//! A share says how much of E* depends on a voxel, to first order: not what happens if the voxel is lost, for then the
+//! path goes elsewhere, nor that the path is right.
+
+use super::Pathway;
+use crate::compute::{Backend, Control, memory};
+use crate::data::Volume;
+use crate::solvers::Error;
+use crate::solvers::eikonal::derivative_by_log_cost;
+use crate::solvers::metric::{Cost, Metric};
+use std::sync::Arc;
+
+/// The contribution of each voxel to E*.
+#[derive(Clone, Debug)]
+pub struct Sensitivity {
+    /// d ln E* / d ln c with c the cost of a step through the voxel, by place; they add up to 1.
+    pub shares: Arc<[f32]>,
+}
+
+impl Pathway {
+    /// The share of each voxel in E*. Equal on any number of threads.
+    pub fn sensitivity(&self, backend: &Backend, control: &Control) -> Result<Sensitivity, Error> {
+        // For each field what voxels keep and what passes through them; the shares.
+        memory::claim_for::<f64>("The sensitivity of a pathway", self.total.len(), 5)?;
+        control.begin("Sensitivity", 0);
+        let side = |field: usize| derivative_by_log_cost(&self.fields[field], self.middle, control);
+        let (first, second) = backend.install(|| rayon::join(|| side(0), || side(1)));
+        // E* is finite, so that both values are.
+        let sides = [first?, second?].map(Option::unwrap_or_default);
+        let of_place = |place: usize| sides.iter().filter_map(|s| s.get(place)).sum::<f64>();
+        let total: f64 = (0..self.total.len()).map(of_place).sum();
+        let shares = (0..self.total.len()).map(|place| (of_place(place) / total) as f32);
+        Ok(Sensitivity {
+            shares: shares.collect(),
+        })
+    }
+}
+
+impl Sensitivity {
+    /// The shares as an image in percent: 0 outside the mask.
+    pub fn percent(&self, metric: &Metric) -> Volume {
+        let mut out = vec![0.0; metric.grid.voxel_count()];
+        for (&voxel, &share) in metric.voxels.iter().zip(self.shares.iter()) {
+            out[voxel as usize] = 100.0 * share;
+        }
+        Volume::scalar(metric.grid.clone(), out)
+    }
+
+    /// The number of voxels with the largest shares that together have this fraction of E*.
+    pub fn voxels_with(&self, fraction: f64) -> usize {
+        let mut all: Vec<f32> = self.shares.iter().copied().filter(|s| *s > 0.0).collect();
+        all.sort_unstable_by(|a, b| b.total_cmp(a));
+        let mut sum = 0.0;
+        let more = all.iter().take_while(|share| {
+            let open = sum < fraction;
+            sum += f64::from(**share);
+            open
+        });
+        more.count()
+    }
+}
+
+impl Cost {
+    /// d ln c / d ln s for tensors multiplied by s, with the unit of cost kept: the factor from the share of a voxel
+    /// to d ln E* / d ln s, the sensitivity to the amplitude of its tensor.
+    pub fn by_amplitude(self) -> f64 {
+        match self {
+            Self::Inverse | Self::Sharpened | Self::Isotropic => -0.5,
+            Self::Adjugate => 1.0,
+        }
+    }
+}

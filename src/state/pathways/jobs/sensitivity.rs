@@ -1,0 +1,76 @@
+//! A map of the voxels that hold a pathway up.
+
+use crate::compute::Control;
+use crate::data::Volume;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::state::job_end::ended;
+use crate::state::pathways::{PathwayResult, update};
+use crate::state::{Effect, State};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub const SENSITIVITY: Slot = Slot::queue("sensitivity");
+
+/// How the least cost of a pathway depends on the cost of each voxel.
+#[derive(Clone, Debug)]
+pub struct MapSensitivity {
+    pub pathway: Arc<PathwayResult>,
+}
+
+#[derive(Clone, Debug)]
+pub struct MappedSensitivity {
+    /// Share of each voxel in the least cost, percent.
+    pub volume: Volume,
+    /// Voxels that together hold half of the least cost, and 95 % of it, largest shares first.
+    pub half: usize,
+    pub most: usize,
+    /// The largest share, percent.
+    pub largest: f32,
+    pub wall_ms: f64,
+}
+
+impl Job for MapSensitivity {
+    type Output = Box<MappedSensitivity>;
+
+    fn slot(&self) -> Slot {
+        SENSITIVITY
+    }
+
+    fn label(&self) -> String {
+        "Finding the voxels that hold the pathway up".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let started = Instant::now();
+        let pathway = &self.pathway.pathway;
+        let found = pathway.sensitivity(&worker.backend(), control)?;
+        let wall_ms = started.elapsed().as_secs_f64() * 1e3;
+        let volume = found.percent(pathway.metric());
+        volume.precompute_windows();
+        Ok(Box::new(MappedSensitivity {
+            half: found.voxels_with(0.5),
+            most: found.voxels_with(0.95),
+            largest: found.shares.iter().fold(0.0, |most, s| s.max(most)) * 100.0,
+            volume,
+            wall_ms,
+        }))
+    }
+}
+
+impl Receive<State> for MapSensitivity {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, mapped, _, _| {
+            update::sensitivity_mapped(state, &self.pathway, *mapped);
+        });
+    }
+}

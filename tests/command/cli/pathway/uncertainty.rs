@@ -1,0 +1,115 @@
+//! `arcuate uncertainty`: its files agree with its numbers, the same seed gives the same repeats; refusals.
+
+use super::ENDS;
+use crate::cli::{arcuate, json};
+use arcuate::compute::Control;
+use arcuate::io::{self, Opened};
+use std::path::Path;
+
+fn line<'a>(rest: &[&'a str]) -> Vec<&'a str> {
+    [&["uncertainty", "head/dwi.nii.gz"][..], &ENDS, rest].concat()
+}
+
+fn opened(path: &Path) -> Opened {
+    io::open(path, &Control::new()).unwrap()
+}
+
+pub fn repeats(here: &Path) {
+    let mask = ["--distance-to", "head/brain_mask.nii.gz"];
+    let value = json(&line(&["--repeats", "20", "--out", "noise"]), here);
+    assert_eq!(value["repeats"].as_u64(), Some(20));
+    assert!(value["nearest_mm"].is_null());
+    let least = value["least"].as_f64().unwrap();
+    for name in ["least_of_repeats", "least_without_noise"] {
+        let [low, median, high] =
+            ["low", "median", "high"].map(|part| value[name][part].as_f64().unwrap());
+        assert!(low <= median && median <= high, "{name}");
+        assert!(
+            (median / least - 1.0).abs() < 0.3,
+            "{name}: {median} {least}"
+        );
+    }
+    let Opened::Volume(share, _) = opened(&here.join("noise/share.nii.gz")) else {
+        panic!("an image")
+    };
+    assert!(share.values.iter().all(|s| (0.0..=1.0).contains(s)));
+    for level in value["levels"].as_array().unwrap() {
+        let least = level["share"].as_f64().unwrap() as f32 - 1e-6;
+        let voxels = share.values.iter().filter(|s| **s >= least).count();
+        let ml = voxels as f64 * 3.5f64.powi(3) * 1e-3;
+        assert!(
+            (level["volume_ml"].as_f64().unwrap() - ml).abs() < 1e-6,
+            "{level}"
+        );
+    }
+    let Opened::Tractogram(paths, ..) = opened(&here.join("noise/paths.tck")) else {
+        panic!("streamlines")
+    };
+    let without = value["without_path"].as_u64().unwrap() as usize;
+    assert_eq!(paths.len(), 20 - without);
+    // The same seed, on another number of threads: the same repeats.
+    let again = line(&[
+        "--repeats",
+        "20",
+        "--out",
+        "noise",
+        "--force",
+        "--threads",
+        "1",
+    ]);
+    assert_eq!(
+        json(&again, here)["least_of_repeats"],
+        value["least_of_repeats"]
+    );
+    let other = line(&["--repeats", "20", "--random-seed", "2", "--out", "other"]);
+    assert_ne!(
+        json(&other, here)["least_of_repeats"],
+        value["least_of_repeats"]
+    );
+    // The pathway lies within the brain.
+    let rest = ["--repeats", "20", "--out", "mask"];
+    let value = json(&line(&[&rest[..], &mask].concat()), here);
+    assert_eq!(value["nearest_mm"].as_f64(), Some(0.0));
+    let table = std::fs::read_to_string(here.join("mask/distances.csv")).expect("written");
+    assert!(
+        table.starts_with("along_mm,median_mm,p5_mm,p95_mm\n0,0,0,0\n"),
+        "{table}"
+    );
+    let rest = ["--repeats", "20", "--out", "mask", "--force"];
+    let output = arcuate(&line(&[&rest[..], &mask].concat()), here);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let honest = "Measurement noise only. Errors of the model, distortion, alignment and brain shift come on top";
+    assert!(
+        text.contains(honest) && text.contains(" ml of it in the mask\n"),
+        "{text}"
+    );
+    refused(here);
+}
+
+fn refused(here: &Path) {
+    let tensors = [
+        "fit",
+        "head/dwi.nii.gz",
+        "--maps",
+        "tensor",
+        "--out",
+        "maps",
+    ];
+    json(&tensors, here);
+    let of_tensors = [
+        &["uncertainty", "tensors/tensor.nii.gz", "--out", "no"][..],
+        &ENDS,
+    ];
+    for (line, part) in [
+        (
+            line(&["--repeats", "1", "--out", "few"]),
+            "a whole number from 2",
+        ),
+        (of_tensors.concat(), "name the scan itself instead"),
+    ] {
+        let output = arcuate(&line, here);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(part), "{error}");
+    }
+}
