@@ -25,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("metric::Selling's decomposition", decomposition),
         test("metric::on voxels of twice the size", halves),
         test("metric::refusals are sentences", refusals),
+        test("metric::costlier places", costlier),
     ]
 }
 
@@ -169,4 +170,50 @@ fn halves() {
         mask.voxels_inside().any(holds)
     });
     assert_eq!(parents.count(), coarse_mask.count());
+}
+
+/// A factor on the cost of some places squares G and divides W; it stays with other tensors, and in a part of the voxels.
+fn costlier() {
+    let mut random = Random::fresh("costlier");
+    let grid = Arc::new(odd_grid(&mut random));
+    let mut tensors = || -> Vec<Tensor> {
+        let of_voxel = |_| oblique(&mut random, 2.5) * 1e-3;
+        let all = (0..grid.voxel_count()).map(of_voxel);
+        all.map(|d| Tensor::new(components(d))).collect()
+    };
+    let (first, second) = (tensors(), tensors());
+    let (backend, params) = (backend(2), Params::defaults());
+    let field = TensorField::new(grid.clone(), first.clone());
+    let plain = Metric::new(&field, &params, None, &backend, &Control::new()).unwrap();
+    let is_costly = |place: usize| place.is_multiple_of(3);
+    let costlier = backend.install(|| plain.clone().costlier(is_costly, 4.0));
+    let again = costlier.with_tensors(&first, &params);
+    let other = costlier.with_tensors(&second, &params);
+    let part: Vec<u32> = (0..plain.len() as u32).filter(|p| p % 2 == 1).collect();
+    let within = costlier.within(&part).with_tensors(
+        &part.iter().map(|p| second[*p as usize]).collect::<Vec<_>>(),
+        &params,
+    );
+    let along = DVec3::new(0.4, -1.0, 0.7);
+    let plain_other = plain.with_tensors(&second, &params);
+    for place in 0..plain.len() {
+        let factor = if is_costly(place) { 4.0 } else { 1.0 };
+        let same = |found: f64, cost: f64| assert!((found / (factor * cost) - 1.0).abs() < 1e-4);
+        same(
+            costlier.step_cost(place, along),
+            plain.step_cost(place, along),
+        );
+        same(again.step_cost(place, along), plain.step_cost(place, along));
+        same(
+            other.step_cost(place, along),
+            plain_other.step_cost(place, along),
+        );
+        let product = matrix(&costlier.speed[place]) * matrix(&costlier.cost[place]);
+        let off = product - DMat3::IDENTITY;
+        assert!(off.to_cols_array().iter().all(|v| v.abs() < 1e-3));
+    }
+    for (own, place) in part.iter().enumerate() {
+        let cost = other.step_cost(*place as usize, along);
+        assert!((within.step_cost(own, along) / cost - 1.0).abs() < 1e-6);
+    }
 }
