@@ -132,8 +132,9 @@ impl Args for Options {
         let tensors = tensors
             .into_iter()
             .map(|arg| arg.help_heading("Options for tensors (SCAN)"));
+        // With a scan there are none.
+        let choices = choices.into_iter().map(|arg| arg.required(false));
         let options = choices
-            .into_iter()
             .chain(shared)
             .chain(tensors)
             .chain(lifted);

@@ -59,6 +59,7 @@ fn fixed() {
         "exclude",
         "terminate",
         "mask",
+        "costly",
         "region",
     ];
     assert_eq!(Role::KEYS, roles);
