@@ -60,6 +60,16 @@ pub trait Sampler: Sync {
         cells: &Cells<FMA>,
         p: &Vector<FMA>,
     ) -> Slope<FMA>;
+    /// A slope that only determines the point of another one: its error may be of the order of a step.
+    #[inline(always)]
+    fn rough_slope<const FMA: bool>(
+        &self,
+        cache: &mut Self::Cache,
+        cells: &Cells<FMA>,
+        p: &Vector<FMA>,
+    ) -> Slope<FMA> {
+        self.slope::<FMA>(cache, cells, p)
+    }
     fn point_sample<const FMA: bool>(
         &self,
         cache: &mut Self::Cache,
