@@ -458,9 +458,9 @@ fn parity(cuda: Backend) {
             let [a, b] = [&cpu.rays.kept, &card.rays.kept];
             assert_eq!(a.len(), b.len());
             let grid = &metric.field.grid;
-            let is_apart = |i: &usize| hausdorff(a.streamline(*i), b.streamline(*i), grid) > 0.05;
-            let apart = (0..a.len()).filter(is_apart).count();
-            assert!(50 * apart <= a.len(), "{apart} of {}", a.len());
+            let is_distant = |i: &usize| hausdorff(a.streamline(*i), b.streamline(*i), grid) > 0.05;
+            let distant = (0..a.len()).filter(is_distant).count();
+            assert!(50 * distant <= a.len(), "{distant} of {}", a.len());
             let again = run_on(&cuda, &metric, &[], &params);
             assert_eq!(card.rays.kept.points, again.rays.kept.points);
         }

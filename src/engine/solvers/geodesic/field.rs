@@ -111,7 +111,7 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// Of samples with these strides in a grid of voxels.
+    /// A lattice of samples with these strides in a grid of voxels.
     pub fn new(samples: [usize; 3], voxels: [usize; 3], strides: [usize; 2]) -> Self {
         Self {
             axes: [0, 1, 2].map(|a| Axis::new(samples[a], voxels[a])),
