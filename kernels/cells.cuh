@@ -211,7 +211,7 @@ struct Whole {
         for (int r = 0; r < 4; r++) terms[r] = load(grids.cells, cell, r);
     }
 
-    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p) const {
+    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p, bool) const {
         float squares[6], d[6], qx[4] = {0, 0, 0, 0}, q1 = 0.0f, q3 = 0.0f, qw = 0.0f;
         squares_of(p, squares);
 #pragma unroll
@@ -292,7 +292,7 @@ struct Shared {
         return value + __shfl_xor_sync(ALL, value, 2);
     }
 
-    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p) const {
+    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p, bool) const {
         float fv = lane & 1 ? at.v : 1.0f, fw = lane & 2 ? at.w : 1.0f;
         float squares[6], d[6];
         squares_of(p, squares);
@@ -361,7 +361,7 @@ struct Spline {
         slope[2] = -slope[0] - slope[1] - slope[3];
     }
 
-    __device__ Slope slope(const Rules& rules, const Grids& grids, f32x3 p) const {
+    __device__ Slope slope(const Rules& rules, const Grids& grids, f32x3 p, bool) const {
         float wx[4], wy[4], wz[4], sx[4], sy[4], sz[4], squares[6];
         weights(at.u, wx, sx), weights(at.v, wy, sy), weights(at.w, wz, sz);
         squares_of(p, squares);

@@ -9,6 +9,9 @@
 // rays enters another cell; the cell cannot be prefetched closer than that cache, because ptxas has no scoreboard to
 // spare for pending loads), for sums (8 %). With 2048 rays and eight threads each, 0.40 us. Cells of 8 M voxels take
 // 2.5 ms, three times as long as writing their 1.5 GB would.
+//
+// Lobes of distributions (lobes.cuh), eight threads a ray: order 8 with the midpoint rule 128 registers, no spills, 2.04 G
+// steps/s with 500,000 rays on an H200, whatever the length of a step, 0.94 G with 10,000; order 12 245 registers, 1.18 G.
 #include "lobes.cuh"
 #include "paper.cuh"
 #include "ray_steps.cuh"

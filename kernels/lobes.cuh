@@ -206,13 +206,14 @@ template <int ORDER, int NEWTON> struct Lobe {
     }
 
     // h w u, and 2 h (p . u) times the derivatives of w: the parts of `Slope` of other cells.
-    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p) {
+    // With the last direction of the lobe if it is `rough`: its error is of the order of a step.
+    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p, bool rough) {
         const float* m = lobes.to_voxel;
         f32x3 in_world = make(fmaf(m[0], p.x, fmaf(m[3], p.y, m[6] * p.z)), fmaf(m[1], p.x, fmaf(m[4], p.y, m[7] * p.z)),
                               fmaf(m[2], p.x, fmaf(m[5], p.y, m[8] * p.z)));
         float wu = corner & 1 ? at.u : 1.0f - at.u, wv = corner & 2 ? at.v : 1.0f - at.v, ww = corner & 4 ? at.w : 1.0f - at.w;
 #pragma unroll 1
-        for (int step = 0; step < NEWTON; step++) uphill(in_world, wu * wv * ww);
+        for (int step = rough ? NEWTON : 0; step < NEWTON; step++) uphill(in_world, wu * wv * ww);
         float q;
         all_values<0>(u, u.z * u.z, 1.0f, 0.0f, q);
         float by_u = corner & 1 ? q : -q, by_v = corner & 2 ? q : -q, by_w = corner & 4 ? q : -q;

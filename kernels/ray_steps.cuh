@@ -27,7 +27,8 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
         float by, per_mm, riemann = 0.0f;
 #pragma unroll UNROLLED
         for (int stage = 1; stage <= STAGES; stage++) {
-            Slope slope = cell.slope(rules, grids, p);
+            // With the midpoint rule the first slope only determines the midpoint.
+            Slope slope = cell.slope(rules, grids, p, STAGES == 2 && stage == 1);
             bool last = stage == STAGES;
             float speed = dot(p, slope.x);
             mm = in_mm(rules, slope.x);

@@ -141,8 +141,8 @@ fn rays() {
     let again = repeat.strip_prefix("arcuate ").expect("arcuate");
     run(&again.replace("rays.tck", "again.tck"), here);
     assert_eq!(points("rays.tck"), points("again.tck"));
-    for (rest, parts) in [
-        ("", ["neither a scan nor --fod", "name a scan"]),
+    let cases: [(&str, [&str; 2]); 5] = [
+        ("--step 1", ["neither a scan nor --fod", "name a scan"]),
         (
             "head/dwi.nii.gz --fod fod/wm_fod.nii.gz",
             [
@@ -160,12 +160,18 @@ fn rays() {
         ),
         (
             "--fod fod/wm_fod.nii.gz --speed-exponent 0",
-            ["speed-exponent", "0.01"],
+            ["--speed-exponent", "0.01"],
         ),
-    ] {
+    ];
+    for (rest, parts) in cases {
         let line = format!("geodesic {rest} --seed sphere:0,0,0,5 --out no.tck");
-        let words: Vec<&str> = line.split_whitespace().collect();
-        refuses(&words, &parts, here);
+        let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{rest}: {error}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{rest}: {error}");
+        for part in parts {
+            assert!(error.contains(part), "{rest}: {error}");
+        }
     }
 }
 

@@ -77,6 +77,10 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::tables::timing", table::<Timing>),
         test("parameters::tables::rays", table::<geodesic::Rays>),
         test(
+            "parameters::tables::speed of lobes",
+            table::<geodesic::OdfSpeed>,
+        ),
+        test(
             "parameters::tables::directions",
             table::<geodesic::DirectionParts>,
         ),
@@ -232,6 +236,7 @@ fn options() {
     check_options::<ProfileParams>("profile a.trx o.csv --value cm");
     check_options::<curves::Params>("track phantom:1 --out o.tck");
     check_options::<geodesic::Rays>("geodesic phantom:1 --out o.tck");
+    check_options::<geodesic::OdfSpeed>("geodesic --fod f.nii --out o.tck");
 }
 
 /// A row of every kind.

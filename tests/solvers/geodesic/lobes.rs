@@ -240,7 +240,7 @@ fn conserved() {
     let drift = |integrator, step_mm: f64| {
         let mut params = linear(integrator, step_mm, DVec3::new(1.0, 0.05, 0.08));
         params.curves.max_length_mm = Some(24.0);
-        let (points, _) = ray(&metric, DVec3::new(4.0, 10.0, 5.0), &params);
+        let (points, _) = ray(&metric, DVec3::new(4.0, 6.0, 5.0), &params);
         // The chord of a step is its direction in the middle.
         let p = |i: usize| {
             let middle = 0.5 * (points[i] + points[i + 1]);
@@ -402,7 +402,8 @@ fn threads() {
 fn refusals() {
     let sentence = |result: Result<Output, Error>| match result {
         Err(Error::Input(sentence)) => format!("{sentence}"),
-        other => panic!("{other:?}"),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("traced"),
     };
     let field = rough([12, 12, 8]);
     let (control, backend) = (Control::new(), backend(2));
@@ -423,14 +424,14 @@ fn refusals() {
         };
         match OdfMetric::new(&field, speed, &backend, &control) {
             Err(Error::Input(sentence)) => format!("{sentence}"),
-            other => panic!("{other:?}"),
+            Err(error) => panic!("{error}"),
+            Ok(_) => panic!("prepared"),
         }
     };
     assert!(prepared(0, vec![0.3; n]).contains("order 0"));
     assert!(prepared(2, vec![0.0; 6 * n]).contains("no voxel with fibres"));
-    assert!(prepared(2, vec![0.3; 6 * n]).contains("% of the voxels"));
-    let round = [vec![0.3; n], vec![0.0; 5 * n]].concat();
-    assert!(prepared(2, round).contains("without any peak"));
+    let none = [vec![0.1; n], vec![0.9; 5 * n]].concat();
+    assert!(prepared(2, none).contains("% of the voxels"));
 }
 
 /// The card's rays stay near the CPU's, except the few that a rounding leads to another lobe.
@@ -457,9 +458,9 @@ fn parity(cuda: Backend) {
             let [a, b] = [&cpu.rays.kept, &card.rays.kept];
             assert_eq!(a.len(), b.len());
             let grid = &metric.field.grid;
-            let is_apart = |i: &usize| hausdorff(a.streamline(*i), b.streamline(*i), grid) > 0.05;
-            let apart = (0..a.len()).filter(is_apart).count();
-            assert!(50 * apart <= a.len(), "{apart} of {}", a.len());
+            let is_distant = |i: &usize| hausdorff(a.streamline(*i), b.streamline(*i), grid) > 0.05;
+            let distant = (0..a.len()).filter(is_distant).count();
+            assert!(50 * distant <= a.len(), "{distant} of {}", a.len());
             let again = run_on(&cuda, &metric, &[], &params);
             assert_eq!(card.rays.kept.points, again.rays.kept.points);
         }

@@ -117,7 +117,7 @@ pub fn rays(
     )
 }
 
-/// The same of rays in distributions.
+/// All rays in distributions at their seeds, as [`rays`].
 pub fn lobe_rays(
     metric: &OdfMetric,
     regions: &[Region],

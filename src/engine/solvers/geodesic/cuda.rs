@@ -112,7 +112,7 @@ impl KernelRules {
     }
 }
 
-/// What rays follow.
+/// Tensors or distributions.
 #[derive(Clone, Copy)]
 enum Medium<'a> {
     Tensors(&'a RayMetric),
@@ -145,14 +145,14 @@ pub fn trace(
     let grid = &metric.field.grid;
     let gates = RegionTests::new(regions, params.longest_step_mm(grid), &params.curves);
     let rules = HalfRayRules::new(grid, params, params.curves.min_fa);
-    let begun = backend.install(|| cpu::rays(metric, regions, &gates, params, control))?;
+    let started = backend.install(|| cpu::rays(metric, regions, &gates, params, control))?;
     let (medium, gates) = (Medium::Tensors(metric), (regions, &gates));
     trace_in(
         medium,
         gates,
         params,
         &rules,
-        begun,
+        started,
         memory,
         (backend, control),
     )
@@ -168,14 +168,14 @@ pub fn trace_lobes(
 ) -> Result<Output, Error> {
     let gates = RegionTests::new(regions, params.curves.step_mm, &params.curves);
     let rules = HalfRayRules::new(metric.grid(), params, metric.speed.min_amplitude);
-    let begun = backend.install(|| cpu::lobe_rays(metric, regions, &gates, params, control))?;
+    let started = backend.install(|| cpu::lobe_rays(metric, regions, &gates, params, control))?;
     let (medium, gates) = (Medium::Lobes(metric), (regions, &gates));
     trace_in(
         medium,
         gates,
         params,
         &rules,
-        begun,
+        started,
         memory,
         (backend, control),
     )

@@ -60,6 +60,16 @@ pub trait Sampler: Sync {
         cells: &Cells<FMA>,
         p: &Vector<FMA>,
     ) -> Slope<FMA>;
+    /// A slope that only determines the point of another one: its error may be of the order of a step.
+    #[inline(always)]
+    fn rough_slope<const FMA: bool>(
+        &self,
+        cache: &mut Self::Cache,
+        cells: &Cells<FMA>,
+        p: &Vector<FMA>,
+    ) -> Slope<FMA> {
+        self.slope::<FMA>(cache, cells, p)
+    }
     fn point_sample<const FMA: bool>(
         &self,
         cache: &mut Self::Cache,
@@ -101,7 +111,7 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// Of samples with these strides in a grid of voxels.
+    /// A lattice of samples with these strides in a grid of voxels.
     pub fn new(samples: [usize; 3], voxels: [usize; 3], strides: [usize; 2]) -> Self {
         Self {
             axes: [0, 1, 2].map(|a| Axis::new(samples[a], voxels[a])),

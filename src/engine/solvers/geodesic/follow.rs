@@ -170,7 +170,10 @@ fn mean_rate<S: Sampler, const FMA: bool>(
     state: &State<FMA>,
 ) -> Mean<FMA> {
     let (cache, cells) = at;
-    let first = sampler.slope::<FMA>(cache, cells, &state.p);
+    let first = match rules.integrator {
+        Integrator::Rk2 => sampler.rough_slope::<FMA>(cache, cells, &state.p),
+        Integrator::Euler | Integrator::Rk4 => sampler.slope::<FMA>(cache, cells, &state.p),
+    };
     let h = Lane::splat(rules.step_mm);
     let half = Lane::splat(0.5 * rules.step_mm);
     match rules.integrator {

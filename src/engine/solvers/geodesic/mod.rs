@@ -34,8 +34,8 @@
 //! x′ = h w u,  p′ = −h (p · u) ∂w(x, u).
 //!
 //! The maximum is not the global one, but that which continues the last: a ray stays on its lobe where lobes cross. It is
-//! found by Newton's method from the last direction, in one step for each slope (two with Runge-Kutta 4), whose error is of
-//! the order of the integrator. w need not be convex as a norm: rays are stationary, but not all of them shortest. A fast
+//! found by Newton's method from the last direction: one Newton step in the middle of a step of the midpoint rule, two for
+//! each slope of Runge-Kutta 4; their error is of the order of the integrator. w need not be convex as a norm: rays are stationary, but not all of them shortest. A fast
 //! bundle refracts rays out of it, so that fans should be narrow: of a fan of 5° about half stay in a bundle of 12 mm over
 //! 70 mm, of one of 45° none. Their measure is their mean speed.
 //!

@@ -113,7 +113,8 @@ impl<'a> Lobes<'a> {
     }
 }
 
-/// Newton steps per slope: the last direction is off by the turn of a step, and each step squares the error.
+/// Newton steps per slope: the last direction is off by the turn of a step, and each step squares the error. The first slope
+/// of the midpoint rule takes the last direction.
 pub fn newton_steps(integrator: Integrator) -> u32 {
     match integrator {
         Integrator::Euler | Integrator::Rk2 => 1,
@@ -328,6 +329,30 @@ impl Lobes<'_> {
         next.map(|c| c * by)
     }
 
+    /// The slope after some Newton steps.
+    #[inline(always)]
+    fn slope_after<const FMA: bool>(
+        &self,
+        newton: u32,
+        cache: &mut LobeCache,
+        cells: &Cells<FMA>,
+        p: &Vector<FMA>,
+    ) -> Slope<FMA> {
+        self.enter(cache, cells);
+        let [x, p] = self.dispatched(SlopeKernel {
+            lobes: self,
+            newton,
+            cache,
+            t: cast(&cells.t),
+            slope_factor: cast(&cells.slope_factor),
+            p: cast(p),
+        });
+        Slope {
+            x: cast(&x),
+            p: cast(&p),
+        }
+    }
+
     #[inline(never)]
     fn dispatched(&self, kernel: SlopeKernel) -> [[Lanes<LANES>; 3]; 2] {
         simd::dispatch(kernel)
@@ -387,6 +412,7 @@ fn terms_at<const FMA: bool>(
 /// One evaluation, compiled once: integrators call it in several places.
 struct SlopeKernel<'a, 'b> {
     lobes: &'a Lobes<'b>,
+    newton: u32,
     cache: &'a mut LobeCache,
     t: [Lanes<LANES>; 3],
     slope_factor: [Lanes<LANES>; 3],
@@ -402,16 +428,18 @@ impl Kernel for SlopeKernel<'_, '_> {
         let [u, v, w]: Vector<FMA> = cast(&self.t);
         let (uv, uw, vw) = (u * v, u * w, v * w);
         let weights = [u, v, w, uv, uw, vw, uv * w];
-        for (c, terms) in cache.coefficients.iter_mut().zip(&cache.terms) {
-            let mut sum = terms[0].cast();
-            for i in 1..8 {
-                sum = weights[i - 1].mul_add::<FMA>(terms[i].cast(), sum);
+        if self.newton > 0 {
+            for (c, terms) in cache.coefficients.iter_mut().zip(&cache.terms) {
+                let mut sum = terms[0].cast();
+                for i in 1..8 {
+                    sum = weights[i - 1].mul_add::<FMA>(terms[i].cast(), sum);
+                }
+                *c = sum.cast();
             }
-            *c = sum.cast();
         }
         let in_world = lobes.turned::<FMA>(&cast(&self.p), true);
         let mut n: Vector<FMA> = cast(&cache.direction);
-        for _ in 0..lobes.newton {
+        for _ in 0..self.newton {
             n = lobes.uphill::<FMA>(&cache.coefficients, &n, &in_world);
         }
         cache.direction = cast(&n);
@@ -486,18 +514,18 @@ impl Sampler for Lobes<'_> {
         cells: &Cells<FMA>,
         p: &Vector<FMA>,
     ) -> Slope<FMA> {
-        self.enter(cache, cells);
-        let [x, p] = self.dispatched(SlopeKernel {
-            lobes: self,
-            cache,
-            t: cast(&cells.t),
-            slope_factor: cast(&cells.slope_factor),
-            p: cast(p),
-        });
-        Slope {
-            x: cast(&x),
-            p: cast(&p),
-        }
+        self.slope_after::<FMA>(self.newton, cache, cells, p)
+    }
+
+    /// With the last direction of the lobe.
+    #[inline(always)]
+    fn rough_slope<const FMA: bool>(
+        &self,
+        cache: &mut LobeCache,
+        cells: &Cells<FMA>,
+        p: &Vector<FMA>,
+    ) -> Slope<FMA> {
+        self.slope_after::<FMA>(0, cache, cells, p)
     }
 
     #[inline(always)]

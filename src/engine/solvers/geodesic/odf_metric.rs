@@ -83,7 +83,7 @@ impl OdfMetric {
         metric.with_speed(speed)
     }
 
-    /// The same distributions with another speed.
+    /// These distributions with another speed.
     pub fn with_speed(&self, speed: OdfSpeed) -> Result<Self, Error> {
         let typical = self.records.typical_peak;
         Ok(Self {

@@ -77,7 +77,7 @@ impl Parameters for OdfSpeed {
             )
         },
         Param {
-            value_name: "X",
+            value_name: "X|off",
             help: "Amplitude with the speed of 1, in the unit of the response of white matter",
             default_text: DefaultText::Noted("the median of the largest peaks"),
             ..Param::new(
@@ -86,7 +86,7 @@ impl Parameters for OdfSpeed {
                 Kind::Number(Number {
                     soft: (0.05, 2.0),
                     hard: Limits::above(0.0, 1e6),
-                    off: Some("the median of the largest peaks"),
+                    off: Some("off: the median of the largest peaks"),
                     on: Some(0.5),
                     ..Number::new(|p| p.reference, |p, v| p.reference = v)
                 }),

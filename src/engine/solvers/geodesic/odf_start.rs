@@ -16,7 +16,7 @@ const CONVERGED: f64 = 1e-9;
 /// Longest step, rad.
 const MAX_TURN: f64 = 0.087;
 
-/// What starts need besides the distributions.
+/// Tables of starts in distributions.
 pub struct OdfStarts<'a> {
     metric: &'a OdfMetric,
     polynomials: Polynomials,

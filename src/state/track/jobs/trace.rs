@@ -91,7 +91,7 @@ impl TraceRays {
     }
 }
 
-/// What names the values of rays.
+/// Names for the values of rays.
 pub struct Named<'a> {
     pub regions: &'a [Region],
     pub grid: &'a Arc<Grid>,

@@ -78,14 +78,14 @@ pub fn upload(
     let count = records.coefficients.len() / records.stride;
     device.needs((4 * width * count) as u64, "distributions", LARGE_FIELD)?;
     let coefficients = device.cached(metric.id(), "lobes", || {
-        let mut words = vec![0u32; width * count];
-        let each = words.chunks_exact_mut(width);
+        let mut values = vec![0u32; width * count];
+        let each = values.chunks_exact_mut(width);
         for (to, from) in each.zip(records.coefficients.chunks_exact(records.stride)) {
-            for (word, function) in to.iter_mut().zip(&functions) {
-                *word = from.get(*function).map_or(0, |c| c.to_bits());
+            for (value, function) in to.iter_mut().zip(&functions) {
+                *value = from.get(*function).map_or(0, |c| c.to_bits());
             }
         }
-        words
+        values
     })?;
     let numbers = device.cached(metric.id(), "record numbers", || records.record_of.clone())?;
     Ok([coefficients, numbers])
