@@ -5,7 +5,7 @@ use crate::eikonal::{cube, oblique, swirl};
 use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
-use arcuate::solvers::eikonal::LocalSolver;
+use arcuate::solvers::eikonal::{LocalSolver, derivative_by_log_cost};
 use arcuate::solvers::metric::{Cost, Metric};
 use arcuate::solvers::pathway::{Pathway, Sensitivity};
 use glam::DMat3;
@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
 const SIDE: usize = 21;
 const ENDS: [[i64; 3]; 2] = [[2, 3, 4], [17, 16, 13]];
 /// A larger step would cross to other simplices, a smaller one would lose digits of single precision.
-const STEP: f64 = 0.01;
+const STEP: f64 = 0.02;
 
 fn sensitivity(pathway: &Pathway, threads: usize) -> Sensitivity {
     let control = Control::new();
@@ -61,7 +61,7 @@ fn differences() {
         let pathway = solved(&speeds, local);
         let found = sensitivity(&pathway, 2);
         let mut candidates: Vec<usize> = (0..found.shares.len())
-            .filter(|p| found.shares[*p] > 2e-3)
+            .filter(|p| found.shares[*p] > 4e-3)
             .collect();
         assert!(candidates.len() >= 20, "{local:?}: {}", candidates.len());
         let (mut sums, mut worst) = ([0.0; 2], 0.0f64);
@@ -105,6 +105,16 @@ fn sums() {
             assert!((sum - 1.0).abs() < 1e-5, "{local:?}: {sum}");
             assert!(found.shares.iter().all(|s| *s >= 0.0));
             assert_eq!(found.shares, sensitivity(&pathway, 3).shares);
+            for field in &pathway.fields {
+                let value = f64::from(field.values[pathway.middle]);
+                let control = Control::new();
+                let parts = derivative_by_log_cost(field, pathway.middle, &control);
+                let sum: f64 = parts.unwrap().unwrap().iter().sum();
+                assert!(
+                    (sum - value).abs() <= 1e-4 * pathway.min_cost,
+                    "{sum} {value}"
+                );
+            }
             // Half of the cost lies in fewer voxels than 95 % of it.
             let (half, most) = (found.voxels_with(0.5), found.voxels_with(0.95));
             assert!(0 < half && half < most && most <= found.shares.len());
@@ -129,7 +139,8 @@ fn straight() {
     let inner = &found.shares[5..SIDE - 5];
     let each = 1.0 / (SIDE - 1) as f32;
     for share in inner {
-        assert!((share / each - 1.0).abs() < 0.51, "{inner:?}");
+        // The voxel in which both fields meet is charged by both.
+        assert!((0.98..2.02).contains(&(share / each)), "{inner:?}");
     }
     let mean = inner.iter().sum::<f32>() / inner.len() as f32;
     assert!((mean / each - 1.0).abs() < 0.1, "{mean} {each}");
