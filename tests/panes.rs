@@ -16,6 +16,7 @@ pub fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> Sli
         images_above: 0,
         contours: Vec::new(),
         lines: Vec::new(),
+        ends: Vec::new(),
         slab_mm: 1.0,
         glyphs: None,
     }
@@ -49,6 +50,7 @@ pub fn scene(size: u32, eye: DVec3) -> ScenePane {
         slices: Vec::new(),
         outline: None,
         lines: Vec::new(),
+        ends: Vec::new(),
         slab: None,
         solids: Vec::new(),
         volumes: Vec::new(),

@@ -50,6 +50,7 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
                 every: 1,
                 full_amplitude: None,
                 min_peak: 0.0,
+                cast_from_px: OdfGlyphs::CAST_FROM_PX,
             })),
             ..bare(&camera, size_px)
         }

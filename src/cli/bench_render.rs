@@ -154,6 +154,7 @@ pub(super) fn bare(camera: &Camera, size_px: [u32; 2]) -> ScenePane {
         slices: Vec::new(),
         outline: None,
         lines: Vec::new(),
+        ends: Vec::new(),
         slab: None,
         solids: Vec::new(),
         volumes: Vec::new(),

@@ -63,6 +63,8 @@ pub(super) struct Look {
     rough: bool,
     /// On a slice: its product with a world position (w = 1) is the distance behind the slice, mm.
     behind_slice: Option<DVec4>,
+    /// Where the clip coordinate w is 1.
+    px_per_mm: f64,
 }
 
 impl Look {
@@ -74,6 +76,7 @@ impl Look {
             flat: false,
             rough,
             behind_slice: None,
+            px_per_mm: view.px_per_mm,
         }
     }
 
@@ -98,16 +101,22 @@ impl Look {
             flat: true,
             rough: false,
             behind_slice: Some((-to_viewer).extend(to_viewer.dot(pane.origin))),
+            px_per_mm: 1.0 / pane.right.length().max(1e-12),
         }
     }
 
     /// On a slice, depths from 0 to 1 extend this far in front of it and behind it, mm.
     pub fn clip_from_world_within(&self, reach_mm: f64) -> [[f32; 4]; 4] {
+        self.clip_within(reach_mm).as_mat4().to_cols_array_2d()
+    }
+
+    /// Like [`Look::clip_from_world_within`], in double precision.
+    pub fn clip_within(&self, reach_mm: f64) -> DMat4 {
         let mut rows = self.clip_from_world.transpose();
         if let Some(behind) = self.behind_slice {
             rows.z_axis = behind * (0.5 / reach_mm) + DVec4::W * 0.5;
         }
-        rows.transpose().as_mat4().to_cols_array_2d()
+        rows.transpose()
     }
 
     pub fn eye(&self) -> [f32; 4] {
@@ -116,6 +125,11 @@ impl Look {
 
     pub fn light(&self) -> [f32; 4] {
         self.light.as_vec3().extend(0.0).to_array()
+    }
+
+    /// The eye (w = 1) or the direction to the viewer (w = 0), and pixels per mm where the clip coordinate w is 1.
+    pub fn sight(&self) -> (DVec4, f64) {
+        (self.eye, self.px_per_mm)
     }
 
     pub fn is_rough(&self) -> bool {

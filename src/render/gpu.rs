@@ -36,8 +36,10 @@ pub fn shader_sources() -> Vec<(String, String)> {
     let plain = [
         ("blit", super::blit::SHADER),
         ("bricks", super::bricks::SHADER),
+        ("end marks", super::end_marks::SHADER),
         ("glyphs", super::glyphs::SHADER),
         ("odf glyphs", super::odf_glyphs::SHADER),
+        ("odf rays", super::odf_rays::SHADER),
         ("solids", super::solids::SHADER),
     ];
     let reading_depth = [
@@ -357,6 +359,15 @@ impl Gpu {
 /// Format of every colour target: sRGB bytes, never converted.
 pub(super) const COLOUR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 pub(super) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+
+/// The texture of a pane.
+pub(super) fn pane_texture(gpu: &Gpu, size: [u32; 2]) -> (wgpu::Texture, wgpu::TextureView) {
+    use wgpu::TextureUsages as Usage;
+    let usage = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING | Usage::COPY_SRC;
+    let texture = gpu.texture_2d(size, COLOUR, 1, usage);
+    let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+    (texture, view)
+}
 
 /// Straight alpha over the existing colour.
 pub(super) fn blended() -> wgpu::ColorTargetState {

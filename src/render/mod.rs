@@ -13,6 +13,7 @@ mod bricks;
 mod composite;
 mod device;
 mod empty_bricks;
+mod end_marks;
 mod faults;
 mod glyph_voxels;
 mod glyphs;
@@ -22,6 +23,7 @@ mod line_slots;
 mod line_walk;
 mod lines;
 mod odf_glyphs;
+mod odf_rays;
 pub mod offscreen;
 mod outline;
 mod pages;
@@ -50,7 +52,7 @@ pub use shared::image_exporter;
 pub use volume::March;
 
 use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
-use gpu::{COLOUR, Gpu, kept_target};
+use gpu::{Gpu, kept_target, pane_texture};
 use line_buffers::{LineKey, LineStore};
 use quality::{PATIENCE_MS, PieceSizes, QualityController};
 use scene::{ReadyGlyphs, Scenes, Tools};
@@ -244,6 +246,7 @@ impl Renderer {
         let capsules = lines.capsules(gpu, (textures, store), &list, &keys, own);
         let looked = glyphs::Look::slice(&list);
         let glyphs = scenes.glyphs(gpu, list.glyphs.as_ref(), &looked);
+        let ends = scenes.ends.on_slice(gpu, &list, part.ends);
         let slots = slice_lines::slice_slots(&list.lines, &keys, store, quality.max_slots);
         // Faint lines add up where many lie on each other: cost and outline of a pathway stay above them.
         let above = list.lines.iter().any(|l| l.context);
@@ -286,6 +289,7 @@ impl Renderer {
                 lines.draw_slice(&mut pass, front);
                 slices.draw_pane(&mut pass, contours);
             }
+            scenes.ends.draw(gpu, &mut pass, &ends, 1);
             if let Some(ReadyGlyphs::Tensors(tensors)) = &glyphs {
                 scenes.tensor_glyphs.draw(gpu, &mut pass, tensors, 1);
             }
@@ -462,8 +466,7 @@ impl Renderer {
         self.panes.clear();
         self.textures.clear();
         self.store.clear();
-        self.scenes.tensor_glyphs.clear();
-        self.scenes.odf_glyphs.clear();
+        self.scenes.clear();
     }
 
     fn view(&self, id: PaneId) -> &wgpu::TextureView {
@@ -579,15 +582,6 @@ impl Renderer {
         self.textures.evict(&textures);
         self.store.evict(&lines);
     }
-}
-
-/// The texture of a pane.
-fn pane_texture(gpu: &Gpu, size: [u32; 2]) -> (wgpu::Texture, wgpu::TextureView) {
-    use wgpu::TextureUsages as Usage;
-    let usage = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING | Usage::COPY_SRC;
-    let texture = gpu.texture_2d(size, COLOUR, 1, usage);
-    let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-    (texture, view)
 }
 
 fn slice_of_time(gpu: &Gpu) -> Duration {

@@ -3,12 +3,14 @@
 use super::glyph_voxels::{FieldVoxels, GlyphVoxels, centre};
 use super::glyphs::Look;
 use super::gpu::{COLOUR, DEPTH, Gpu, Slot, depth_test, source};
+use super::odf_rays::{self, OdfRayRenderer};
 use super::pipelines::{Drawing, dispatch};
 use crate::data::half_sphere::HalfSphere;
 use crate::data::spherical_harmonics::{count, evaluate};
 use crate::scene::draw_list::OdfGlyphs;
 use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wgpu::util::DeviceExt as _;
 
@@ -63,7 +65,10 @@ struct Pipelines {
 pub(super) struct Ready {
     group: wgpu::BindGroup,
     subdivisions: usize,
-    count: u32,
+    /// The glyphs drawn as meshes.
+    meshes: Vec<Range<u32>>,
+    /// The large ones.
+    rays: Option<odf_rays::Ready>,
 }
 
 /// Glyphs of earlier pictures, reused while the camera moves.
@@ -73,7 +78,16 @@ struct KeptGlyphs {
     glyphs: Arc<wgpu::Buffer>,
     distances: Arc<wgpu::Buffer>,
     subdivisions: usize,
-    count: u32,
+    /// The voxel of each.
+    voxels: Vec<usize>,
+    /// Peaks of those that were large in a picture, by number.
+    peaks: BTreeMap<u32, f32>,
+}
+
+impl KeptGlyphs {
+    fn count(&self) -> u32 {
+        self.voxels.len() as u32
+    }
 }
 
 #[derive(Default)]
@@ -85,6 +99,7 @@ pub(super) struct OdfGlyphRenderer {
     /// Most recently used first: the 3-D view's and those of each slice view.
     kept: Mutex<Vec<KeptGlyphs>>,
     voxels: GlyphVoxels,
+    rays: OdfRayRenderer,
 }
 
 impl OdfGlyphRenderer {
@@ -169,12 +184,24 @@ impl OdfGlyphRenderer {
             kept.insert(0, self.kept_glyphs(gpu, glyphs));
             kept.truncate(VIEWS);
         }
-        let kept = kept.first().filter(|k| k.count > 0)?;
+        let kept = kept.first_mut().filter(|k| k.count() > 0)?;
+        let most_mm = reach_mm(glyphs);
+        let choice = odf_rays::Choice {
+            glyphs,
+            voxels: &kept.voxels,
+            peaks: &mut kept.peaks,
+            radius_mm: radius_mm(glyphs),
+            most_mm,
+        };
+        let large = match look.is_rough() {
+            true => Vec::new(),
+            false => self.rays.choose(choice, look),
+        };
         let uniform = OdfUniform {
-            clip_from_world: look.clip_from_world_within(reach_mm(glyphs)),
+            clip_from_world: look.clip_from_world_within(most_mm),
             eye: look.eye(),
             light: look.light(),
-            ..uniform(glyphs, kept.count, kept.subdivisions)
+            ..uniform(glyphs, kept.count(), kept.subdivisions)
         };
         // The vertices of a coarser sphere are the first ones of a finer one.
         let subdivisions = match look.is_rough() {
@@ -192,12 +219,19 @@ impl OdfGlyphRenderer {
         Some(Ready {
             group: gpu.bind(&self.pipelines(gpu).drawing, &resources),
             subdivisions,
-            count: kept.count,
+            meshes: odf_rays::others(kept.count(), &large),
+            rays: self.rays.prepare(
+                gpu,
+                &large,
+                (&*kept.glyphs, glyphs.field.0.order()),
+                (look, most_mm),
+            ),
         })
     }
 
     fn kept_glyphs(&self, gpu: &Gpu, glyphs: &OdfGlyphs) -> KeptGlyphs {
-        let (count, values) = self.centres_and_coefficients(glyphs);
+        let (voxels, values) = self.centres_and_coefficients(glyphs);
+        let count = voxels.len();
         let subdivisions = match count {
             0..=FEW => FINE,
             _ if count <= SOME => MIDDLING,
@@ -215,7 +249,8 @@ impl OdfGlyphRenderer {
             glyphs: Arc::new(gpu.storage_of(if values.is_empty() { &[0.0] } else { &values })),
             distances: Arc::new(distances),
             subdivisions,
-            count: count as u32,
+            voxels,
+            peaks: BTreeMap::new(),
         };
         if count > 0 {
             self.compute_distances(gpu, glyphs, &fresh);
@@ -228,7 +263,7 @@ impl OdfGlyphRenderer {
         let harmonics = self.harmonics(gpu, glyphs_kept.subdivisions, glyphs.field.0.order());
         let buffer = gpu.uniform(&uniform(
             glyphs,
-            glyphs_kept.count,
+            glyphs_kept.count(),
             glyphs_kept.subdivisions,
         ));
         let resources = [
@@ -240,8 +275,8 @@ impl OdfGlyphRenderer {
         let group = gpu.bind(&pipelines.preparing, &resources);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let groups = [
-            glyphs_kept.count.min(ROW),
-            glyphs_kept.count.div_ceil(ROW),
+            glyphs_kept.count().min(ROW),
+            glyphs_kept.count().div_ceil(ROW),
             1,
         ];
         let with = (&pipelines.prepare, &group);
@@ -249,8 +284,8 @@ impl OdfGlyphRenderer {
         gpu.queue.submit([encoder.finish()]);
     }
 
-    /// The number of glyphs, and for each its centre in world mm and its coefficients.
-    fn centres_and_coefficients(&self, glyphs: &OdfGlyphs) -> (usize, Vec<f32>) {
+    /// The voxels with glyphs, and for each its centre in world mm and its coefficients.
+    fn centres_and_coefficients(&self, glyphs: &OdfGlyphs) -> (Vec<usize>, Vec<f32>) {
         let field = &glyphs.field.0;
         let mean = &field.coefficients[..field.grid.voxel_count()];
         // NaN marks voxels without a distribution, too.
@@ -270,7 +305,7 @@ impl OdfGlyphRenderer {
             values.extend(centre(&field.grid, voxel).as_vec3().to_array());
             values.extend(field.coefficients_at(voxel).into_iter().map(finite));
         }
-        (voxels.len(), values)
+        (voxels, values)
     }
 
     /// Draws into a pass with a depth buffer.
@@ -279,7 +314,12 @@ impl OdfGlyphRenderer {
         pass.set_pipeline(&self.pipelines(gpu).draw[usize::from(samples > 1)]);
         pass.set_bind_group(0, &ready.group, &[]);
         pass.set_index_buffer(mesh.corners.slice(..), wgpu::IndexFormat::Uint32);
-        pass.draw_indexed(0..mesh.corner_count, 0, 0..ready.count);
+        for glyphs in &ready.meshes {
+            pass.draw_indexed(0..mesh.corner_count, 0, glyphs.clone());
+        }
+        if let Some(rays) = &ready.rays {
+            self.rays.draw(gpu, pass, rays, samples);
+        }
     }
 
     /// Draws over a slice, in a pass of its own, since a slice has no depth.
@@ -326,10 +366,10 @@ fn uniform(glyphs: &OdfGlyphs, count_of_glyphs: u32, subdivisions: usize) -> Odf
     }
 }
 
-/// Distance of the peak from the centre, mm: at size 1 neighbours just touch.
+/// Distance of the peak from the centre, mm: at a size equal to their spacing in voxels, neighbours just touch.
 fn radius_mm(glyphs: &OdfGlyphs) -> f64 {
     let spacing = glyphs.field.0.grid.spacing().min_element();
-    0.5 * spacing * f64::from(glyphs.size) * glyphs.every.max(1) as f64
+    0.5 * spacing * f64::from(glyphs.size)
 }
 
 /// A distance from a slice that no glyph exceeds, mm. With a common amplitude, glyphs may exceed the full size: nothing
@@ -340,7 +380,7 @@ fn reach_mm(glyphs: &OdfGlyphs) -> f64 {
     radius_mm(glyphs) * beyond + layer
 }
 
-fn finite(coefficient: f64) -> f32 {
+pub(super) fn finite(coefficient: f64) -> f32 {
     match coefficient.is_finite() {
         true => coefficient as f32,
         false => 0.0,

@@ -4,6 +4,7 @@ mod passes;
 
 use super::ambient_occlusion::{Darkening, OcclusionTargets};
 use super::composite::Compositor;
+use super::end_marks::EndMarkRenderer;
 use super::glyphs::{self, TensorGlyphRenderer};
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
@@ -186,6 +187,7 @@ pub(super) struct Scenes {
     solids: Solids,
     pub tensor_glyphs: TensorGlyphRenderer,
     pub odf_glyphs: OdfGlyphRenderer,
+    pub ends: EndMarkRenderer,
     outlines: Outlines,
     darkening: Darkening,
     first_depth: FirstDepth,
@@ -209,12 +211,20 @@ impl Scenes {
             solids: Solids::new(gpu),
             tensor_glyphs: TensorGlyphRenderer::default(),
             odf_glyphs: OdfGlyphRenderer::default(),
+            ends: EndMarkRenderer::default(),
             outlines: Outlines::new(gpu),
             darkening: Darkening::new(gpu),
             first_depth: FirstDepth::new(gpu),
             together: Compositor::new(gpu),
             volumes: Volumes::default(),
         }
+    }
+
+    /// Releases the data of glyphs and marks.
+    pub fn clear(&mut self) {
+        self.tensor_glyphs.clear();
+        self.odf_glyphs.clear();
+        self.ends.clear();
     }
 
     /// Prepares the glyphs of a view; `None` if there are none.

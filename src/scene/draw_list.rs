@@ -25,6 +25,8 @@ pub struct SlicePane {
     /// Drawn over the images.
     pub contours: Vec<Contour>,
     pub lines: Vec<Lines>,
+    /// Drawn over the lines.
+    pub ends: Vec<EndMarks>,
     /// Streamlines are drawn within half of this distance of the plane, mm.
     pub slab_mm: f64,
     /// Drawn over everything else.
@@ -46,7 +48,8 @@ pub struct ScenePane {
     pub slices: Vec<SliceQuad>,
     pub outline: Option<Outline>,
     pub lines: Vec<Lines>,
-    /// Lines are drawn only within it.
+    pub ends: Vec<EndMarks>,
+    /// Lines and marks are drawn only within it.
     pub slab: Option<Slab>,
     pub solids: Vec<Solid>,
     /// Opaque surfaces among them hide everything behind them; clouds that cross each other are drawn one after the
@@ -259,9 +262,13 @@ pub struct OdfGlyphs {
     pub full_amplitude: Option<f32>,
     /// Distributions whose peak is lower are not drawn.
     pub min_peak: f32,
+    /// Glyphs whose full size is at least this many pixels on screen are drawn by a ray per pixel instead of a mesh.
+    pub cast_from_px: f32,
 }
 
 impl OdfGlyphs {
+    /// The default size from which rays draw glyphs: in smaller ones, the edges of a mesh do not show.
+    pub const CAST_FROM_PX: f32 = 200.0;
     /// The largest number that fits the smallest buffers.
     pub const MAX_COUNT: usize = 100_000;
 }
@@ -319,6 +326,41 @@ pub enum LineColour {
         range: (f32, f32),
         colour_map: ColourMap,
     },
+}
+
+/// Marks at both ends of streamlines, of a fixed size on screen, chosen by a value of each end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EndMarks {
+    pub tractogram: ById<Tractogram>,
+    /// Names of the values per streamline of its first and last point.
+    pub values: [&'static str; 2],
+    /// By value; ends with other values have no mark.
+    pub marks: Vec<Option<Mark>>,
+    /// 0..1.
+    pub opacity: f32,
+    /// Mark one streamline in this many (1 marks all).
+    pub every: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Mark {
+    pub shape: MarkShape,
+    /// sRGB.
+    pub colour: [u8; 3],
+    /// Radius of a disc of the same area, logical pixels.
+    pub radius_px: f32,
+}
+
+/// A shape that is recognised without its colour. The numbers are those of the shader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum MarkShape {
+    Disc = 0,
+    /// A square on its corner.
+    Diamond = 1,
+    Square = 2,
+    /// It points up.
+    Triangle = 3,
 }
 
 /// A region in 3-D.

@@ -46,6 +46,7 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
                 every,
                 full_amplitude: result.fods.high_peak.filter(|_| look.same_scale),
                 min_peak: look.min_amplitude,
+                cast_from_px: OdfGlyphs::CAST_FROM_PX,
             }))
         }
     }

@@ -22,12 +22,14 @@ use glam::{DVec2, DVec3};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+mod ends;
 mod flats;
 mod glyphs;
 mod volumes;
 
 use glyphs::GlyphView;
 
+pub use ends::end_shape;
 pub use flats::{Flat, flats};
 pub use glyphs::{every as glyphs_every, omitted_on_slice};
 pub use volumes::{layer_volumes, volume_of};
@@ -86,6 +88,17 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
     // Cost and speed.
     let results = pathways::image(state).into_iter();
     let results: Vec<Image> = results.chain(segment::image(state)).collect();
+    let lines = {
+        let chosen = chosen(state, CHOSEN_RGB).map(|lines| Lines {
+            style: LineStyle::Lines {
+                width_px: CHOSEN_ON_SLICE_PX,
+            },
+            ..lines
+        });
+        let all = lines(state).into_iter().map(on_slice);
+        let paths = pathways::lines(state).into_iter().map(on_slice);
+        all.chain(paths).chain(chosen).collect::<Vec<Lines>>()
+    };
     Some(SlicePane {
         size_px: size.pixels(),
         scale: size.pixels_per_point as f32,
@@ -101,17 +114,8 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
             let pathways = pathways::contours(state).into_iter();
             pathways.chain(segment::contours(state)).collect()
         },
-        lines: {
-            let chosen = chosen(state, CHOSEN_RGB).map(|lines| Lines {
-                style: LineStyle::Lines {
-                    width_px: CHOSEN_ON_SLICE_PX,
-                },
-                ..lines
-            });
-            let all = lines(state).into_iter().map(on_slice);
-            let paths = pathways::lines(state).into_iter().map(on_slice);
-            all.chain(paths).chain(chosen).collect()
-        },
+        ends: ends::ends(&lines),
+        lines,
         slab_mm: SLAB_MM,
         glyphs: glyphs::glyphs(
             state,
@@ -132,6 +136,16 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
     let (document, view) = (&state.document, &state.view);
     let head = head_mask(document);
     let outline = head.clone().filter(|_| view.visible.outline);
+    let lines = {
+        let ink = if view.light_theme {
+            CHOSEN_ON_WHITE_RGB
+        } else {
+            CHOSEN_RGB
+        };
+        let all = missed(state).into_iter().chain(lines(state));
+        let all = all.chain(pathways::lines(state));
+        all.chain(chosen(state, ink)).collect::<Vec<Lines>>()
+    };
     ScenePane {
         size_px: size.pixels(),
         scale: size.pixels_per_point as f32,
@@ -150,16 +164,8 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
             colour: OUTLINE_RGB,
             opacity: OUTLINE_OPACITY,
         }),
-        lines: {
-            let ink = if view.light_theme {
-                CHOSEN_ON_WHITE_RGB
-            } else {
-                CHOSEN_RGB
-            };
-            let all = missed(state).into_iter().chain(lines(state));
-            let all = all.chain(pathways::lines(state));
-            all.chain(chosen(state, ink)).collect()
-        },
+        ends: ends::ends(&lines),
+        lines,
         slab: view.slab.and_then(|slab| {
             Some(Slab {
                 point: view.crosshair,

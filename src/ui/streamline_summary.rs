@@ -6,7 +6,9 @@ use crate::data::appearance::ColourMap;
 use crate::data::statistics::median;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
+use crate::scene;
 use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
+use crate::state::core::ends::EndKind;
 use crate::state::track::empty;
 use crate::state::track::types::CurveKind;
 use crate::state::track::types::odf::shared_params;
@@ -393,6 +395,7 @@ pub fn stops(
             name: name(reason),
             count: output.stops[reason as usize],
             colour: Color32::from_rgb(r, g, b),
+            shape: Some(scene::end_shape(EndKind::of(reason))),
         }
     })
     .filter(|part| part.count > 0 || chosen == Some(part.id))

@@ -1,10 +1,12 @@
 //! Quantitative tests of the renderer: pictures are drawn offscreen and their pixels compared with the geometry.
 
 mod contours;
+mod end_marks;
 mod glyphs;
 mod idle;
 mod loading;
 mod odf_glyphs;
+mod odf_rays;
 mod scenes;
 mod slices;
 mod streamlines;
@@ -36,6 +38,8 @@ pub fn tests() -> Vec<Trial> {
         volume::tests(),
         glyphs::tests(),
         odf_glyphs::tests(),
+        odf_rays::tests(),
+        end_marks::tests(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -1,6 +1,7 @@
 //! The passes that draw the objects of a scene: opaque ones, then translucent streamlines.
 
 use super::{Part, Quality, ReadyGlyphs, Scenes, Targets, Tools};
+use crate::render::end_marks;
 use crate::render::glyphs::Look;
 use crate::render::line_buffers::LineKey;
 use crate::render::lines::{LinePass, Rank, ReadyLines, overlap, pass_ranges};
@@ -39,6 +40,7 @@ pub(super) struct Objects {
     pub lines: Vec<ReadyLines>,
     solids: Vec<solids::Ready>,
     glyphs: Option<ReadyGlyphs>,
+    ends: Vec<end_marks::Ready>,
 }
 
 /// The slots and rows that one part of a picture draws.
@@ -139,6 +141,7 @@ impl Scenes {
             lines: strands,
             solids,
             glyphs,
+            ends: self.ends.in_scene(gpu, &list.ends, view),
         }
     }
 
@@ -238,6 +241,7 @@ impl Scenes {
                     }
                     None => {}
                 }
+                self.ends.draw(gpu, &mut pass, &objects.ends, samples);
                 // Solids hide translucent lines behind them: little is lost, and such lines in front of a solid are
                 // correct.
                 self.solids.draw(&mut pass, &objects.solids, samples);

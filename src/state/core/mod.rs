@@ -5,6 +5,7 @@ pub(in crate::state) mod chain;
 pub(in crate::state) mod citations;
 pub mod colours;
 pub mod display;
+pub mod ends;
 pub(in crate::state) mod fields;
 pub mod glyph_look;
 pub mod layer;

@@ -2,9 +2,10 @@
 
 use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, VolumeKind};
-use crate::scene::draw_list::{Colours, LineColour, VolumeStyle};
+use crate::scene::draw_list::{Colours, LineColour, MarkShape, VolumeStyle};
 use crate::scene::{self, pathways};
 use crate::solvers::curves::StopReason;
+use crate::state::core::ends::EndKind;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
 use crate::state::pathways::ShownCost;
 use crate::state::{Display, Layer, State};
@@ -28,8 +29,8 @@ pub enum Legend {
         /// The colours are those of stale values, and dimmed like them.
         is_stale: bool,
     },
-    /// One colour per text.
-    Stops(Vec<(&'static str, [u8; 3])>),
+    /// The colour of the lines and marks of each text, and the shape of the marks.
+    Stops(Vec<(&'static str, [u8; 3], MarkShape)>),
 }
 
 impl Legend {
@@ -262,7 +263,7 @@ fn top_image(state: &State) -> Option<&Layer> {
 }
 
 /// The reasons that occur, the most frequent first.
-fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3])> {
+fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3], MarkShape)> {
     let mut counts = [0usize; StopReason::COUNT];
     for &end in ends {
         if let Some(count) = counts.get_mut(end as usize) {
@@ -277,6 +278,9 @@ fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3])> {
     reasons.sort_by_key(|r| std::cmp::Reverse(count(r)));
     reasons
         .into_iter()
-        .map(|r| (r.label(), ColourMap::STOP_COLOURS[r as usize]))
+        .map(|r| {
+            let colour = ColourMap::STOP_COLOURS[r as usize];
+            (r.label(), colour, scene::end_shape(EndKind::of(r)))
+        })
         .collect()
 }

@@ -11,12 +11,14 @@ use super::{
 };
 use crate::data::Shape;
 use crate::data::region::RegionId;
+use crate::scene::draw_list::MarkShape;
 use crate::state::regions::region_radius_mm;
 use crate::state::view::letter;
 use crate::state::{Layout, Pane, State, Tool};
 use crate::ui::theme::{self, IN_VIEW, Palette, size};
+use crate::ui::widgets::end_mark::end_mark;
 use crate::ui::widgets::paint::Span;
-use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
+use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
 use glam::DVec3;
 
 const MARGIN: f32 = 10.0;
@@ -330,14 +332,14 @@ fn stops(
     (p, ground): (&Palette, annotations::Ground),
     (pane, at_left): (Rect, bool),
     top: f32,
-    labels: &[(&str, [u8; 3])],
+    labels: &[(&str, [u8; 3], MarkShape)],
 ) -> Rect {
     let (edge, way, align) = match at_left {
         true => (pane.left() + MARGIN, 1.0, Align2::LEFT_CENTER),
         false => (pane.right() - MARGIN, -1.0, Align2::RIGHT_CENTER),
     };
     let mut all = Rect::NOTHING;
-    for (i, (label, [r, g, b])) in labels.iter().enumerate() {
+    for (i, (label, [r, g, b], shape)) in labels.iter().enumerate() {
         let y = top + 8.0 + 16.0 * i as f32;
         let at = pos2(edge + way * 14.0, y);
         let span = (*label, theme::regular(size::CAPTION), p.t2);
@@ -345,8 +347,7 @@ fn stops(
         all = all.union(place);
         let dot = Rect::from_center_size(pos2(edge + way * 4.0, y), vec2(8.0, 8.0));
         let colour = egui::Color32::from_rgb(*r, *g, *b);
-        let rim = Stroke::new(1.0, p.line);
-        painter.rect(dot, 2.0, colour, rim, StrokeKind::Inside);
+        end_mark(painter, dot.center(), 4.0, *shape, colour);
         all = all.union(dot);
     }
     all

@@ -2,7 +2,9 @@
 
 use super::super::format;
 use super::super::theme::{self, Palette, radius, size, space};
+use super::end_mark::end_mark;
 use super::{focus, paint};
+use crate::scene::draw_list::MarkShape;
 use egui::{Color32, Mesh, Painter, Rect, Role, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 
 pub const BINS: usize = 64;
@@ -124,6 +126,8 @@ pub struct Part<T> {
     pub name: String,
     pub count: u64,
     pub colour: Color32,
+    /// In the legend; `None`: a small square.
+    pub shape: Option<MarkShape>,
 }
 
 /// From the left of a legend's cell to its name; between name and count.
@@ -217,7 +221,12 @@ pub fn stacked<T: Copy + PartialEq>(
                 [p.t2, p.t1]
             };
             let swatch = paint::at_left(cell, vec2(9.0, 9.0));
-            ui.painter().rect_filled(swatch, 2.0, part.colour);
+            match part.shape {
+                Some(shape) => end_mark(ui.painter(), swatch.center(), 4.0, shape, part.colour),
+                None => {
+                    ui.painter().rect_filled(swatch, 2.0, part.colour);
+                }
+            }
             let count = format::count(part.count);
             let text = paint::inset(cell, SWATCH, 0.0);
             let spans = [

@@ -6,6 +6,7 @@ pub mod button;
 pub mod charts;
 pub mod cut;
 pub mod drag;
+pub mod end_mark;
 pub mod field;
 pub mod focus;
 pub mod histogram;

@@ -30,7 +30,7 @@ const SIZE: u32 = 160;
 const WIDTH_MM: f64 = 40.0;
 
 /// Distributions in a row of three voxels, the middle one at the origin.
-fn row(random: &mut Random, order: usize, voxels: [&[f64]; 3]) -> OdfField {
+pub(super) fn row(random: &mut Random, order: usize, voxels: [&[f64]; 3]) -> OdfField {
     let grid = random_grid(random, [3, 1, 1]);
     let middle = grid.world(DVec3::X);
     let grid = grid.moved(glam::DAffine3::from_translation(-middle));
@@ -40,7 +40,7 @@ fn row(random: &mut Random, order: usize, voxels: [&[f64]; 3]) -> OdfField {
 }
 
 /// One distribution, whose peak is `radius` mm away from the origin.
-fn shown(field: &OdfField, radius: f64, normal: DVec3) -> OdfGlyphs {
+pub(super) fn shown(field: &OdfField, radius: f64, normal: DVec3) -> OdfGlyphs {
     let point = DVec3::ZERO;
     OdfGlyphs {
         field: ById(field.clone()),
@@ -49,11 +49,12 @@ fn shown(field: &OdfField, radius: f64, normal: DVec3) -> OdfGlyphs {
         every: 1,
         full_amplitude: None,
         min_peak: 0.0,
+        cast_from_px: OdfGlyphs::CAST_FROM_PX,
     }
 }
 
 /// Coefficients of lobes (cos θ)^(order) along directions.
-fn lobes(order: usize, along: &[(DVec3, f64)]) -> Vec<f64> {
+pub(super) fn lobes(order: usize, along: &[(DVec3, f64)]) -> Vec<f64> {
     let mut sum = vec![0.0; count(order)];
     for (u, weight) in quadrature(2 * order) {
         let value: f64 = along
@@ -208,4 +209,21 @@ fn sizes() {
     near(reach(Some(0.75), 0.0), radius / 0.75);
     near(reach(None, 0.9), radius);
     near(reach(None, 1.1), 0.0);
+    // The spacing does not change the size, which is that of the surface.
+    let field = row(&mut random, order, [&one, &nothing, &nothing]);
+    let first = field.grid.world(DVec3::ZERO);
+    for every in [1, 2] {
+        let plane = CutPlane {
+            point: first,
+            normal: DVec3::Z,
+        };
+        let mut list = pane(SIZE, first, right, down, mm);
+        list.glyphs = Some(Glyphs::Odfs(OdfGlyphs {
+            place: GlyphPlace::Planes(vec![plane]),
+            every,
+            ..shown(&field, radius, DVec3::Z)
+        }));
+        let picture = offscreen.slice(&list).expect("a picture");
+        near(extents(&picture)[0], radius);
+    }
 }

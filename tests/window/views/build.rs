@@ -6,7 +6,7 @@ use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::{AffineSource, Mask, Role, Tractogram, VolumeKind};
 use arcuate::jobs::Jobs;
-use arcuate::scene::draw_list::{LineColour, Lines, SolidShape};
+use arcuate::scene::draw_list::{LineColour, Lines, MarkShape, SolidShape};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, StopReason};
 use arcuate::state::core::display::{self, LineColouring};
@@ -38,6 +38,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "views::list colours streamlines as chosen",
             colours_streamlines,
+        ),
+        test(
+            "views::ends are marked with streamlines coloured by stop reason",
+            marks_ends,
         ),
         test(
             "views::missed streamlines are listed only with targets",
@@ -264,6 +268,66 @@ fn colours_streamlines() {
         let mut display = display::line_display();
         display.line_colouring = colouring;
         assert_eq!(scene::line_colour(&bare, &display), LineColour::Direction);
+    }
+}
+
+/// Both ends are marked in all views where colours are stop reasons, by the kind of the end; with anatomical rules,
+/// invalid ends are larger.
+fn marks_ends() {
+    let mut state = state();
+    add_live(&mut state, output());
+    let size = Size {
+        points: dvec2(300.0, 300.0),
+        pixels_per_point: 1.0,
+    };
+    let colouring = |state: &mut State, colouring| {
+        state.document.track.streamline_display.line_colouring = colouring;
+    };
+    colouring(&mut state, LineColouring::Direction);
+    assert!(scene::scene(&state, size).ends.is_empty());
+    colouring(&mut state, LineColouring::StopReason);
+    let marks = |state: &State| {
+        let [in_scene] = &scene::scene(state, size).ends[..] else {
+            panic!("one set of marks");
+        };
+        let slice = scene::slice(state, Pane::Axial, size).unwrap();
+        assert_eq!(slice.ends, [in_scene.clone()], "the same on slices");
+        let live = state.runtime.track.live.value().unwrap();
+        assert_eq!(in_scene.tractogram.0.id(), live.output.kept.id());
+        assert_eq!(in_scene.values, ["stop_start", "stop_end"]);
+        in_scene.marks.clone()
+    };
+    let of = |marks: &[Option<scene::draw_list::Mark>], reason: StopReason| {
+        marks[reason as usize].expect("a mark")
+    };
+    let plain = marks(&state);
+    assert_eq!(plain.len(), StopReason::COUNT);
+    for (reason, shape) in [
+        (StopReason::CorticalGrey, MarkShape::Disc),
+        (StopReason::DeepGrey, MarkShape::Disc),
+        (StopReason::LowAmplitude, MarkShape::Diamond),
+        (StopReason::LowFa, MarkShape::Diamond),
+        (StopReason::EnteredCsf, MarkShape::Square),
+        (StopReason::MaxLength, MarkShape::Triangle),
+        (StopReason::LeftVolume, MarkShape::Triangle),
+    ] {
+        let mark = of(&plain, reason);
+        assert_eq!(mark.shape, shape, "{reason:?}");
+        assert_eq!(mark.colour, ColourMap::STOP_COLOURS[reason as usize]);
+    }
+    assert!(plain[StopReason::Seed as usize].is_none(), "no end");
+    // No rules: no end is larger.
+    let radius = |marks: &[_], reason| of(marks, reason).radius_px;
+    let valid = radius(&plain, StopReason::CorticalGrey);
+    assert_eq!(radius(&plain, StopReason::EnteredCsf), valid);
+    let mut ruled = output();
+    let stops = vec![f32::from(StopReason::DeepGrey as u8), 5.0];
+    ruled.kept = ruled.kept.with_per_streamline("stop_end", stops);
+    add_live(&mut state, ruled);
+    let ruled = marks(&state);
+    assert_eq!(radius(&ruled, StopReason::CorticalGrey), valid);
+    for reason in [StopReason::EnteredCsf, StopReason::LowAmplitude] {
+        assert!((radius(&ruled, reason) / valid - 1.4).abs() < 1e-5);
     }
 }
 

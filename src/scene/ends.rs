@@ -1,0 +1,66 @@
+//! Marks at the ends of streamlines that are coloured by the reason why they stopped: the shape says the kind of the end
+//! without its colour, and the colour is that of the reason.
+
+use super::draw_list::{EndMarks, LineColour, Lines, Mark, MarkShape};
+use crate::data::Tractogram;
+use crate::data::appearance::ColourMap;
+use crate::state::core::ends::EndKind;
+
+/// The reasons of the first and the last end.
+const STOPS: [&str; 2] = ["stop_start", "stop_end"];
+/// Radius of a disc at a valid end, logical pixels.
+const RADIUS_PX: f32 = 3.0;
+/// An end that anatomical rules forbid is larger.
+const INVALID_LARGER: f32 = 1.4;
+
+/// The shape of an end.
+pub fn end_shape(kind: EndKind) -> MarkShape {
+    match kind {
+        EndKind::Desired => MarkShape::Disc,
+        EndKind::White => MarkShape::Diamond,
+        EndKind::Csf => MarkShape::Square,
+        EndKind::Other => MarkShape::Triangle,
+    }
+}
+
+/// Marks of the streamlines that are coloured by stop reason.
+pub(super) fn ends(lines: &[Lines]) -> Vec<EndMarks> {
+    let by_reason = |lines: &&Lines| match &lines.colour {
+        LineColour::Scalar { colour_map, .. } => *colour_map == ColourMap::Stops,
+        _ => false,
+    };
+    let marks = |lines: &Lines| EndMarks {
+        tractogram: lines.tractogram.clone(),
+        values: STOPS,
+        marks: marks(has_rules(&lines.tractogram.0)),
+        opacity: lines.opacity,
+        every: lines.every,
+    };
+    lines.iter().filter(by_reason).map(marks).collect()
+}
+
+/// Whether anatomical rules applied.
+fn has_rules(tractogram: &Tractogram) -> bool {
+    let values = STOPS.map(|name| tractogram.per_streamline.get(name));
+    let mut ends = values.into_iter().flatten().flat_map(|ends| ends.iter());
+    ends.any(|end| EndKind::has_rules(*end))
+}
+
+/// By the number of the reason.
+fn marks(has_rules: bool) -> Vec<Option<Mark>> {
+    let all = EndKind::by_reason()
+        .into_iter()
+        .zip(ColourMap::STOP_COLOURS);
+    let mark = |(kind, colour): (Option<EndKind>, [u8; 3])| {
+        let larger = match has_rules && kind != Some(EndKind::Desired) {
+            true => INVALID_LARGER,
+            false => 1.0,
+        };
+        Some(Mark {
+            shape: end_shape(kind?),
+            colour,
+            radius_px: RADIUS_PX * larger,
+        })
+    };
+    all.map(mark).collect()
+}
