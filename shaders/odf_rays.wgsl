@@ -161,7 +161,7 @@ struct Hit {
     // Direction of the point met, and its distance, mm, from the centre.
     u: vec3<f32>,
     r: f32,
-    // Before it, the ray came near to the surface without meeting it, or behind it is no farther within: the place.
+    // Where the ray comes nearest to an outline: before the point met, or behind it, where it is deepest within.
     grazes: bool,
     behind: bool,
     graze: vec3<f32>,
@@ -171,7 +171,7 @@ struct Hit {
 // The distribution's values on a ray's circle, times the scale: a mean, and waves of 2, 4, … lmax periods.
 struct Circle {
     mean: f32,
-    waves: array<vec2<f32>, 8>,
+    waves: array<vec2<f32>, WAVES>,
     // A bound of |h''|.
     bend: f32,
 }
@@ -303,7 +303,8 @@ fn meet(large: Large, place: vec3<f32>, pixel: f32) -> Hit {
     if hit.grazes {
         for (var i = 0u; i < 4u; i++) {
             let at = along_circle(&circle, half, vec2<f32>(cos(summit), sin(summit)));
-            summit -= select(0.0, clamp(at.y / at.z, -0.1, 0.1), at.z < 0.0);
+            // Uphill where Newton's step would lead to a minimum.
+            summit += select(0.1 * sign(at.y), clamp(-at.y / at.z, -0.1, 0.1), at.z < 0.0);
         }
         summit = clamp(summit, border, end);
         let angle = vec2<f32>(cos(summit), sin(summit));

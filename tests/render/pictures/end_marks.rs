@@ -49,17 +49,23 @@ fn ends(line: [DVec3; 2], marks: Vec<Option<Mark>>) -> EndMarks {
     }
 }
 
-/// Marked pixels.
-fn marked(picture: &Picture) -> Vec<[f64; 2]> {
+/// Covered pixels, and how much of each is covered: edges are soft, and their pixels have the dark colour of the rim.
+fn marked(picture: &Picture) -> Vec<([f64; 2], f64)> {
     let all = (0..SIZE * SIZE).map(|i| (i % SIZE, i / SIZE));
-    // Even the rim is brighter.
-    let bright = all.filter(|&(x, y)| picture.pixel(x, y)[0] > 45);
-    bright.map(|(x, y)| [f64::from(x), f64::from(y)]).collect()
+    let covered = |(x, y): (u32, u32)| {
+        let share = (f64::from(picture.pixel(x, y)[0]) / (0.35 * 255.0)).min(1.0);
+        (share > 0.0).then_some(([f64::from(x), f64::from(y)], share))
+    };
+    all.filter_map(covered).collect()
 }
 
-/// Smallest and largest coordinate along an axis.
-fn extent(pixels: &[[f64; 2]], axis: usize) -> (f64, f64) {
-    let values = pixels.iter().map(|p| p[axis]);
+fn area<'a>(pixels: impl IntoIterator<Item = &'a ([f64; 2], f64)>) -> f64 {
+    pixels.into_iter().map(|(_, share)| share).sum()
+}
+
+/// Smallest and largest coordinate along an axis of pixels that are mostly covered.
+fn extent(pixels: &[([f64; 2], f64)], axis: usize) -> (f64, f64) {
+    let values = pixels.iter().filter(|p| p.1 > 0.5).map(|p| p.0[axis]);
     values.fold((f64::MAX, f64::MIN), |(low, high), v| {
         (low.min(v), high.max(v))
     })
@@ -91,7 +97,7 @@ fn shapes() {
             ];
             for (i, picture) in pictures.iter().enumerate() {
                 let pixels = marked(picture);
-                let (area, expected) = (pixels.len() as f64, PI * radius * radius);
+                let (area, expected) = (area(&pixels), PI * radius * radius);
                 assert!(
                     (area / expected - 1.0).abs() <= 0.1,
                     "{shape:?} {radius} {i}: {area} {expected}"
@@ -134,11 +140,16 @@ fn places() {
     let areas = |picture: &Picture| {
         let pixels = marked(picture);
         let near = |x: f64| {
-            let close = |p: &&[f64; 2]| (p[0] - at(x)).abs() < 12.0 && (p[1] - centre).abs() < 12.0;
-            pixels.iter().filter(close).count() as f64
+            let close = |(p, _): &&([f64; 2], f64)| {
+                (p[0] - at(x)).abs() < 12.0 && (p[1] - centre).abs() < 12.0
+            };
+            area(pixels.iter().filter(close))
         };
         let found = [near(-10.0), near(10.0)];
-        assert_eq!(found[0] + found[1], pixels.len() as f64, "no others");
+        assert!(
+            (found[0] + found[1] - area(&pixels)).abs() < 1e-9,
+            "no others"
+        );
         found
     };
     let near = |found: f64, expected: f64| {
