@@ -85,6 +85,27 @@ impl Segments {
         })
     }
 
+    /// Cells of the box along each axis.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Cells of the box.
+    pub fn cells(&self) -> usize {
+        self.place_at.len()
+    }
+
+    /// Cell of each place.
+    pub fn cells_of(&self) -> &[u32] {
+        &self.cell_of
+    }
+
+    /// All steps with their bits by cell of the end: whether the line of the step stays in the mask.
+    pub fn all_open(&self) -> impl Iterator<Item = ([i32; 3], &[u64])> {
+        let both = self.steps.iter().zip(&self.open);
+        both.map(|(step, open)| (*step, open.as_slice()))
+    }
+
     /// The place a step after this one; `None` if the line there leaves the mask.
     #[inline(always)]
     pub fn after(&self, place: u32, line: &Line) -> Option<u32> {
@@ -169,6 +190,11 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
+    /// Share of each voxel in the mean over the line.
+    pub fn share(&self) -> f32 {
+        self.share
+    }
+
     /// The mean over the line from the mean of its ends and the values in between.
     #[inline(always)]
     pub fn mean(&self, ends: f32, inner: impl Iterator<Item = f32>) -> f32 {
