@@ -35,7 +35,10 @@ fn compare(cpu: &LiftedField, card: &LiftedField, at_cap: usize) {
             }
         }
     }
-    println!("{} states: {off:.1e}, {otherwise} on one side of the cap only", cpu.reached());
+    println!(
+        "{} states: {off:.1e}, {otherwise} on one side of the cap only",
+        cpu.reached()
+    );
     // Measured on an H200: 6e-5.
     assert!(off < 2e-4, "{off}");
     assert!(otherwise <= at_cap, "{otherwise}");
@@ -58,9 +61,8 @@ fn fields(card: Backend) {
         let start = place(&prepared, DVec3::new(3.0, 6.0, 6.0));
         for direction in [None, Some(5)] {
             let source = from_place(start, direction);
-            let [a, b] = [&backend(2), &card].map(|on| {
-                solve(&prepared, &source, &Limits::none(), on, &Control::new()).unwrap()
-            });
+            let [a, b] = [&backend(2), &card]
+                .map(|on| solve(&prepared, &source, &Limits::none(), on, &Control::new()).unwrap());
             compare(&a, &b, 0);
         }
     }
@@ -71,9 +73,8 @@ fn both(card: Backend) {
         let prepared = walled(&params(set));
         let ends = [DVec3::new(2.0, 6.0, 6.0), DVec3::new(11.0, 4.0, 3.0)];
         let ends = ends.map(|at| from_place(place(&prepared, at), None));
-        let [cpu, gpu] = [&backend(2), &card].map(|on| {
-            solve_both(&prepared, &ends, 0.3, UNREACHED, on, &Control::new()).unwrap()
-        });
+        let [cpu, gpu] = [&backend(2), &card]
+            .map(|on| solve_both(&prepared, &ends, 0.3, UNREACHED, on, &Control::new()).unwrap());
         for (a, b) in cpu.iter().zip(&gpu) {
             assert!(a.reached() < prepared.places.len() * prepared.directions.len());
             compare(a, b, 20);
