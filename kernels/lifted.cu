@@ -11,7 +11,7 @@
 #define TURNS 6
 #define VERTICES 14
 
-// What does not change during a job.
+// Sizes and limits, which do not change during a job.
 struct Job {
     u32 nx, ny, nz;
     u32 cells;

@@ -34,8 +34,6 @@ const TURNS: usize = 6;
 const VERTICES: usize = 14;
 /// A vertex that is a turn on the spot.
 const ON_SPOT: u32 = u32::MAX;
-/// Fields of a job at most.
-pub const MAX_FIELDS: usize = 2;
 
 /// `Job` in kernels/lifted.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -150,7 +148,7 @@ struct Tables {
 impl Tables {
     fn new(prepared: &Prepared) -> Self {
         let segments = &*prepared.segments;
-        let words = segments.cells().div_ceil(64) * 2;
+        let stride = segments.cells().div_ceil(64) * 2;
         let mut tables = Self::default();
         for (_, bits) in segments.all_open() {
             let halves = bits
@@ -168,7 +166,7 @@ impl Tables {
             let from = tables.steps.len();
             for step in &stencil.steps {
                 read(direction, step.step);
-                let (line, open) = Self::line(segments, step.step, words);
+                let (line, open) = Self::line(segments, step.step, stride);
                 let (between, passed) = tables.passed(&line);
                 tables.steps.push(Step {
                     distance: line.distance,
@@ -203,7 +201,7 @@ impl Tables {
                     unused: 0,
                 };
                 if vertex.step != [0; 3] {
-                    let (line, open) = Self::line(segments, vertex.step, words);
+                    let (line, open) = Self::line(segments, vertex.step, stride);
                     let (between, passed) = tables.passed(&line);
                     (entry.distance, entry.share) = (line.distance, line.share());
                     (entry.open, entry.between, entry.passed) = (open, between, passed);
@@ -230,10 +228,10 @@ impl Tables {
     }
 
     /// The line of a step, and where its bits start.
-    fn line(segments: &Segments, step: [i32; 3], words: usize) -> (Line<'_>, u32) {
+    fn line(segments: &Segments, step: [i32; 3], stride: usize) -> (Line<'_>, u32) {
         let number = segments.all_open().position(|(known, _)| known == step);
         match (segments.line_of(step), number) {
-            (Some(line), Some(number)) => (line, (number * words) as u32),
+            (Some(line), Some(number)) => (line, (number * stride) as u32),
             _ => unreachable!("the segments have all steps of the stencils"),
         }
     }
@@ -245,7 +243,7 @@ impl Tables {
     }
 }
 
-/// The data that stay on the card, all as words.
+/// The data that stay on the card, all as `u32`.
 struct OnCard {
     steps: Arc<CudaSlice<u32>>,
     turns: Arc<CudaSlice<u32>>,
@@ -265,20 +263,20 @@ impl OnCard {
             true => Tables::default(),
             false => Tables::new(prepared),
         };
-        let words = |bytes: &[u8]| bytemuck::pod_collect_to_vec::<u8, u32>(bytes);
+        let as_u32 = |bytes: &[u8]| bytemuck::pod_collect_to_vec::<u8, u32>(bytes);
         let costs = device.cached_as(id, "lifted costs", || box_costs(device, prepared))?;
         Ok(Self {
             steps: device.cached(id, "lifted steps", || {
-                words(bytemuck::cast_slice(&all.steps))
+                as_u32(bytemuck::cast_slice(&all.steps))
             })?,
             turns: device.cached(id, "lifted turns", || {
-                words(bytemuck::cast_slice(&all.turns))
+                as_u32(bytemuck::cast_slice(&all.turns))
             })?,
             vertices: device.cached(id, "lifted vertices", || {
-                words(bytemuck::cast_slice(&all.vertices))
+                as_u32(bytemuck::cast_slice(&all.vertices))
             })?,
             readers: device.cached(id, "lifted readers", || {
-                words(bytemuck::cast_slice(&all.readers))
+                as_u32(bytemuck::cast_slice(&all.readers))
             })?,
             first_reader: device.cached(id, "lifted first", || all.first_reader.clone())?,
             between: device.cached(id, "lifted between", || all.between.clone())?,
@@ -317,7 +315,7 @@ fn box_costs(device: &Device, prepared: &Prepared) -> Result<CudaSlice<f32>, Err
 /// Values of a field by direction and place, and the kernel time of the job in seconds.
 pub type Solved = (Vec<Vec<f32>>, f64);
 
-/// A field for each source, of which there are at most [`MAX_FIELDS`]. All have the same limits but for their targets.
+/// A field for each of one or two sources. All have the same limits but for their targets.
 pub fn solve(
     prepared: &Prepared,
     sources: &[Arc<Source>],
@@ -444,12 +442,12 @@ fn seeds(prepared: &Prepared, sources: &[Arc<Source>]) -> Vec<u32> {
 
 /// By field and cell, whether it belongs to the target.
 fn target_bits(prepared: &Prepared, limits: &[Limits]) -> Vec<u32> {
-    let words = prepared.segments.cells().div_ceil(32);
-    let mut bits = vec![0u32; words * limits.len()];
+    let stride = prepared.segments.cells().div_ceil(32);
+    let mut bits = vec![0u32; stride * limits.len()];
     for (field, limits) in limits.iter().enumerate() {
         for place in limits.target.iter().flat_map(|t| &t.places) {
             let cell = prepared.segments.cells_of()[*place as usize] as usize;
-            bits[field * words + cell / 32] |= 1 << (cell % 32);
+            bits[field * stride + cell / 32] |= 1 << (cell % 32);
         }
     }
     bits

@@ -1,4 +1,4 @@
-//! Which steps between voxels stay inside the mask, a bit for each voxel and step.
+//! Steps between voxels that stay inside the mask, a bit for each voxel and step.
 
 use super::directions::as_vector;
 use crate::compute::memory::{self, Shortage};
@@ -237,17 +237,17 @@ fn unit_number(step: [i32; 3]) -> usize {
 
 /// Bits moved so that bit i of the result is bit i + `by`; 0 beyond both ends.
 fn shifted(bits: &[u64], by: isize) -> Vec<u64> {
-    let (words, rest) = (by.div_euclid(BITS as isize), by.rem_euclid(BITS as isize));
+    let (whole, rest) = (by.div_euclid(BITS as isize), by.rem_euclid(BITS as isize));
     let word = |i: isize| match usize::try_from(i) {
         Ok(i) => bits.get(i).copied().unwrap_or(0),
         Err(_) => 0,
     };
     (0..bits.len() as isize)
         .map(|i| {
-            let low = word(i + words) >> rest;
+            let low = word(i + whole) >> rest;
             match rest {
                 0 => low,
-                _ => low | word(i + words + 1) << (BITS as isize - rest),
+                _ => low | word(i + whole + 1) << (BITS as isize - rest),
             }
         })
         .collect()

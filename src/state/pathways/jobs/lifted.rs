@@ -122,8 +122,10 @@ impl FindLifted {
             let [a, b] = solve_both(&prepared, &sources, limit, UNREACHED, backend, control)?;
             let names = [0, 1].map(|i: usize| sources[i].name.as_str());
             let reaches = |place: &u32| a.least(*place as usize).is_finite();
-            let apart = !sources[1].zero.iter().any(reaches);
-            let separated = apart.then(|| separated(names, &self.regions)).flatten();
+            let is_separated = !sources[1].zero.iter().any(reaches);
+            let separated = is_separated
+                .then(|| separated(names, &self.regions))
+                .flatten();
             let pathway = backend.install(|| LiftedPathway::new(a, b));
             let pathway = pathway.map_err(|error| separated.unwrap_or(error))?;
             if pathway.joining_epsilon.is_finite() || max_excess >= GREATEST_EXCESS {
