@@ -134,10 +134,7 @@ impl Args for Options {
             .map(|arg| arg.help_heading("Options for tensors (SCAN)"));
         // With a scan there are none.
         let choices = choices.into_iter().map(|arg| arg.required(false));
-        let options = choices
-            .chain(shared)
-            .chain(tensors)
-            .chain(lifted);
+        let options = choices.chain(shared).chain(tensors).chain(lifted);
         let options = options.enumerate().map(|(i, arg)| arg.display_order(i));
         command.args(options).after_help(EXAMPLES)
     }

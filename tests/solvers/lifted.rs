@@ -294,7 +294,7 @@ fn reversal() {
         let prepared = uneven(cube(15), &params(set), 1.0);
         let at = |x: f64| place(&prepared, DVec3::new(x, 7.0, 7.0));
         for (a, b) in [(0, 0), (6, 9), (20, 31)] {
-            let there = solved(
+            let first_sense = solved(
                 &prepared,
                 &from_place(at(2.0), Some(a)),
                 UNREACHED,
@@ -302,7 +302,10 @@ fn reversal() {
             );
             let back = from_place(at(12.0), Some(opposite(b)));
             let back = solved(&prepared, &back, UNREACHED, &backend(2));
-            let (u, v) = (there.value(b, at(12.0)), back.value(opposite(a), at(2.0)));
+            let (u, v) = (
+                first_sense.value(b, at(12.0)),
+                back.value(opposite(a), at(2.0)),
+            );
             println!("{} directions: {u:.2} there, {v:.2} back", set.key());
             // The implicit equation averages what lies before a state, not what lies behind it.
             assert!((u / v - 1.0).abs() < 0.08, "{u} {v}");
@@ -368,17 +371,17 @@ fn masks() {
 
 fn schedules() {
     let source = |prepared: &Prepared| from_place(place(prepared, DVec3::splat(6.0)), None);
-    let usual = uneven(cube(13), &params(DirectionSet::Icosphere162), 1.0);
-    let one = solved(&usual, &source(&usual), UNREACHED, &backend(1));
-    let four = solved(&usual, &source(&usual), UNREACHED, &backend(4));
+    let standard = uneven(cube(13), &params(DirectionSet::Icosphere162), 1.0);
+    let one = solved(&standard, &source(&standard), UNREACHED, &backend(1));
+    let four = solved(&standard, &source(&standard), UNREACHED, &backend(4));
     let exact = Params {
         tolerance: 0.0,
-        ..usual.params
+        ..standard.params
     };
     let exact = uneven(cube(13), &exact, 1.0);
     let exact = solved(&exact, &source(&exact), UNREACHED, &backend(2));
     for d in 0..162 {
-        for p in 0..usual.places.len() {
+        for p in 0..standard.places.len() {
             let (a, b, c) = (one.value(d, p), four.value(d, p), exact.value(d, p));
             assert_eq!(a.to_bits(), b.to_bits());
             assert!((a - c).abs() <= 1e-4 * c, "{a} {c}");

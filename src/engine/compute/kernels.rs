@@ -73,6 +73,19 @@ pub const PATHWAY: KernelFile = KernelFile {
     entries: &["pathway_fill", "pathway_scatter"],
 };
 
+/// Least costs in positions and directions.
+pub const LIFTED: KernelFile = KernelFile {
+    stem: "lifted",
+    ptx: include_str!("../../../kernels/ptx/lifted.sm70.ptx"),
+    entries: &[
+        "lifted_costs",
+        "lifted_clear",
+        "lifted_seed",
+        "lifted_spread",
+        "lifted_gather",
+    ],
+};
+
 /// Level sets.
 pub const LEVEL_SET: KernelFile = KernelFile {
     stem: "level_set",
@@ -175,6 +188,7 @@ pub const ALL: &[KernelFile] = &[
     GEODESIC,
     EIKONAL,
     PATHWAY,
+    LIFTED,
     LEVEL_SET,
     COMMIT,
     CSD,

@@ -166,7 +166,7 @@ impl Bundles {
     }
 
     /// The shares of the upper half of the path that lie on the arc and on the chord alone.
-    fn judged(&self, points: &[DVec3]) -> [f64; 2] {
+    fn shares(&self, points: &[DVec3]) -> [f64; 2] {
         let (mut arc, mut chord, mut upper) = (0.0, 0.0, 0.0f64);
         for x in points.iter().map(|p| *p - self.centre) {
             if x.x.abs() < 0.6 * RADIUS && x.y > self.chord - 6.0 {
@@ -204,8 +204,8 @@ impl Bundles {
         let [a, b] = solve_both(&prepared, &ends, 0.3, UNREACHED, &on, &control).unwrap();
         let pathway = on.install(|| LiftedPathway::new(a, b)).unwrap();
         let path = pathway.minimal_path().unwrap();
-        let judged = self.judged(&path.points);
-        (pathway, judged)
+        let shares = self.shares(&path.points);
+        (pathway, shares)
     }
 }
 

@@ -22,7 +22,7 @@ const TERMS: usize = super::stencil::MAX_STEPS + super::stencil::MAX_TURNS;
 const WIDTH: usize = 16;
 const NEWTON_STEPS: usize = 12;
 
-/// What a state has to do.
+/// Flags of a state: its equation is to be solved; it changed; it changed and waits.
 const MARKED: u8 = 1;
 const CHANGED: u8 = 2;
 const WAITING: u8 = 4;
@@ -55,7 +55,7 @@ struct Direction<'a> {
 /// The lists of one direction.
 #[derive(Default)]
 struct Lists {
-    /// What each place has to do.
+    /// Flags by place.
     flags: Vec<u8>,
     /// States whose equation is to be solved.
     marked: Vec<u32>,

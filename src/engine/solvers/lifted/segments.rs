@@ -1,4 +1,4 @@
-//! Which steps between voxels stay inside the mask, a bit for each voxel and step.
+//! Steps between voxels that stay inside the mask, a bit for each voxel and step.
 
 use super::directions::as_vector;
 use crate::compute::memory::{self, Shortage};
@@ -85,6 +85,27 @@ impl Segments {
         })
     }
 
+    /// Cells of the box along each axis.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Cells of the box.
+    pub fn cells(&self) -> usize {
+        self.place_at.len()
+    }
+
+    /// Cell of each place.
+    pub fn cells_of(&self) -> &[u32] {
+        &self.cell_of
+    }
+
+    /// All steps with their bits by cell of the end: whether the line of the step stays in the mask.
+    pub fn all_open(&self) -> impl Iterator<Item = ([i32; 3], &[u64])> {
+        let both = self.steps.iter().zip(&self.open);
+        both.map(|(step, open)| (*step, open.as_slice()))
+    }
+
     /// The place a step after this one; `None` if the line there leaves the mask.
     #[inline(always)]
     pub fn after(&self, place: u32, line: &Line) -> Option<u32> {
@@ -169,6 +190,11 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
+    /// Share of each voxel in the mean over the line.
+    pub fn share(&self) -> f32 {
+        self.share
+    }
+
     /// The mean over the line from the mean of its ends and the values in between.
     #[inline(always)]
     pub fn mean(&self, ends: f32, inner: impl Iterator<Item = f32>) -> f32 {
@@ -211,17 +237,17 @@ fn unit_number(step: [i32; 3]) -> usize {
 
 /// Bits moved so that bit i of the result is bit i + `by`; 0 beyond both ends.
 fn shifted(bits: &[u64], by: isize) -> Vec<u64> {
-    let (words, rest) = (by.div_euclid(BITS as isize), by.rem_euclid(BITS as isize));
+    let (whole, rest) = (by.div_euclid(BITS as isize), by.rem_euclid(BITS as isize));
     let word = |i: isize| match usize::try_from(i) {
         Ok(i) => bits.get(i).copied().unwrap_or(0),
         Err(_) => 0,
     };
     (0..bits.len() as isize)
         .map(|i| {
-            let low = word(i + words) >> rest;
+            let low = word(i + whole) >> rest;
             match rest {
                 0 => low,
-                _ => low | word(i + words + 1) << (BITS as isize - rest),
+                _ => low | word(i + whole + 1) << (BITS as isize - rest),
             }
         })
         .collect()

@@ -191,8 +191,8 @@ fn non_negative(rows: &[DVec3], target: DVec3, pull: f64, equal: f64) -> Vec<f64
         for (x, row) in x.iter().zip(rows) {
             missing -= *row * *x;
         }
-        let apart: f64 = x.iter().map(|x| (x - equal) * (x - equal)).sum();
-        let sum = missing.length_squared() + pull * pull * apart;
+        let from_equal: f64 = x.iter().map(|x| (x - equal) * (x - equal)).sum();
+        let sum = missing.length_squared() + pull * pull * from_equal;
         if sum < best.0 {
             best = (sum, x);
         }

@@ -10,7 +10,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// What a voxel must have enough of for a path to use it.
+/// Quantity of which a voxel must have enough for a path to use it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// Fractional anisotropy of the tensor.
@@ -23,7 +23,7 @@ pub enum Measure {
 /// if there are any, and in no excluded region. Its functions must be called on the backend's threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain<'a> {
-    /// What `fa` holds.
+    /// Quantity that `fa` holds.
     pub measure: Measure,
     /// Values of the measure.
     pub fa: &'a Volume,

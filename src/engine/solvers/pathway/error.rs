@@ -72,7 +72,7 @@ impl Measure {
         }
     }
 
-    /// What a voxel has if the measure has a value there.
+    /// Name of the data that a voxel has if the measure has a value there.
     fn model(self) -> &'static str {
         match self {
             Self::Fa => "tensor",

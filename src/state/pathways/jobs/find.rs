@@ -239,8 +239,7 @@ impl FindPathway {
         self.params.check().map_err(Error::from)?;
         let local = self.local();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
-        let regions = self.regions;
-        let whose = self.mask_name;
+        let (regions, whose) = (self.regions, self.mask_name);
         let walls = walls(&regions);
         let ends = [Role::Seed, Role::Target].map(|role| shapes(&regions, role));
         let domain = Domain::of_tensors(&fa, self.params.min_fa, &regions);

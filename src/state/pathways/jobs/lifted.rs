@@ -128,7 +128,9 @@ impl FindLifted {
             let names = [0, 1].map(|i: usize| sources[i].name.as_str());
             let reaches = |place: &u32| a.least(*place as usize).is_finite();
             let is_reached = sources[1].zero.iter().any(reaches);
-            let separated = (!is_reached).then(|| separated(names, &self.regions)).flatten();
+            let separated = (!is_reached)
+                .then(|| separated(names, &self.regions))
+                .flatten();
             let pathway = backend.install(|| LiftedPathway::new(a, b));
             let pathway = pathway.map_err(|error| separated.unwrap_or(error))?;
             if pathway.joining_epsilon.is_finite() || max_excess >= GREATEST_EXCESS {
