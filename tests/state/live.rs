@@ -535,7 +535,7 @@ fn relations() {
         lacks_step: false,
         is_updating: false,
         may_lag: false,
-        is_late: false,
+        exceeds_lag: false,
     };
     let old = Relation {
         is_current: false,
@@ -558,7 +558,7 @@ fn relations() {
         ..coarse(updating(relation))
     };
     let late = |relation| Relation {
-        is_late: true,
+        exceeds_lag: true,
         ..relation
     };
     let cases = [

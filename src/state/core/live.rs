@@ -94,7 +94,7 @@ pub struct Relation {
     /// A coarse result of an earlier key is not out of date yet: newer ones follow during the drag.
     pub may_lag: bool,
     /// Work that replaces a lagging result has been running for longer than [`LAG`].
-    pub is_late: bool,
+    pub exceeds_lag: bool,
 }
 
 impl Relation {
@@ -110,7 +110,7 @@ impl Relation {
 
     /// Whether the result is dimmed: it is that of an earlier key, and stays so for longer than a coarse one takes.
     pub fn is_stale(self) -> bool {
-        !self.is_current && (self.standing() != Standing::Coarse || self.is_late)
+        !self.is_current && (self.standing() != Standing::Coarse || self.exceeds_lag)
     }
 }
 
@@ -251,7 +251,8 @@ impl<K: LiveKey, V> Live<K, V> {
         self.waits_for_rest
     }
 
-    /// The key to submit a job for, for results without coarse ones, whose running job is finished first.
+    /// The key to submit a job for, for results without coarse ones, whose running job is finished first, also if its
+    /// result is no longer requested.
     pub fn ask(&mut self, requested: Option<K>) -> Option<K> {
         match self.follow(requested.as_ref(), false, Pace::InTurn) {
             Order::Start(key, _) => Some(key),
@@ -401,7 +402,7 @@ impl<K: LiveKey, V> Live<K, V> {
             lacks_step: false,
             is_updating: self.running.is_some(),
             may_lag: false,
-            is_late: false,
+            exceeds_lag: false,
         })
     }
 }

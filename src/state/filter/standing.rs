@@ -43,7 +43,7 @@ impl State {
             lacks_step: false,
             is_updating: self.is_filtering(),
             may_lag: false,
-            is_late: false,
+            exceeds_lag: false,
         })
     }
 

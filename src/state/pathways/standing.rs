@@ -44,7 +44,7 @@ impl State {
             is_updating: known.is_updating || is_fitting,
             // During a drag a coarse result may lag a little.
             may_lag: known.is_updating,
-            is_late: !known.is_current && self.runtime.jobs.is_older(PATHWAY, LAG),
+            exceeds_lag: !known.is_current && self.runtime.jobs.is_older(PATHWAY, LAG),
             ..known
         })
     }

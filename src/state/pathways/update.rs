@@ -1,4 +1,4 @@
-//! Pathways: requesting the one of the regions as they are, showing it, keeping it.
+//! Pathways: requesting the live one for the current regions, showing it, keeping it.
 
 mod compare;
 mod follow;
@@ -381,7 +381,7 @@ pub(in crate::state) fn chosen_pathway(
     }
 }
 
-/// Glyphs switched on while there is a pathway start within it: that 3-D view does not show the slices.
+/// If a pathway exists, glyphs that are switched on start inside it, because its 3-D view hides the slices.
 pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     let on = glyphs.shown && !state.view.glyphs.shown;
     let any =

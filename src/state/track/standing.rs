@@ -40,7 +40,7 @@ impl State {
             },
             // During a drag a coarse result may lag a little.
             may_lag: self.runtime.track.live.waits_for_rest(),
-            is_late: jobs.is_older(LIVE, LAG),
+            exceeds_lag: jobs.is_older(LIVE, LAG),
         })
     }
 

@@ -13,7 +13,7 @@ use super::{alignment, command_line, csd, density, glyphs, scene, shown_layer, v
 use crate::data::text::file_name;
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
-use crate::solvers::tensor_fit::{self, Params};
+use crate::solvers::tensor_fit::{self, FitMap, Params};
 use crate::state::core::text::counted;
 use crate::state::origin::Origin;
 use crate::state::tensors::mask_text;
@@ -255,8 +255,8 @@ fn inputs(ui: &mut Ui, state: &State) {
 }
 
 fn show_list(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
-    let long = |l: &Layer| match l.name.as_str() {
-        "DEC" => "DEC (direction × FA)".to_owned(),
+    let long = |l: &Layer| match state.document.origin(l).fit_map() {
+        Some(FitMap::Dec) => format!("{} (direction × FA)", l.name),
         _ => l.name.clone(),
     };
     let chosen = select_row(ui, "Show", "One image at a time", &long(layer), |ui| {

@@ -291,7 +291,11 @@ fn marks_ends() {
             panic!("one set of marks");
         };
         let slice = scene::slice(state, Pane::Axial, size).unwrap();
-        assert_eq!(slice.ends, [in_scene.clone()], "the same on slices");
+        assert_eq!(
+            slice.ends,
+            std::slice::from_ref(in_scene),
+            "the same on slices"
+        );
         let live = state.runtime.track.live.value().unwrap();
         assert_eq!(in_scene.tractogram.0.id(), live.output.kept.id());
         assert_eq!(in_scene.values, ["stop_start", "stop_end"]);

@@ -13,7 +13,7 @@
 //! turns on the spot. Each term is charged the mean C along its way, also in between, so that a path costs as much as its
 //! reverse. Monotone, causal and of first order. No step passes a voxel outside the mask.
 //!
-//! *Accuracy.* It is right about the way and rough about the price: straight paths cost 0 to 18 % too much, arcs about
+//! *Accuracy.* The course is accurate, the price is rough: straight paths cost 0 to 18 % too much, arcs about
 //! 30 %. Costs of different courses are therefore taken from the path found, by integrating C along the smoothed curve
 //! ([`Prepared::path`]), not from u.
 //!

@@ -9,7 +9,7 @@ use crate::state::segment::jobs::{
     InitialSurface, RunCheckpoint, RunControl, RunRequest, SEGMENT, SurfaceUpdate,
 };
 use crate::state::segment::{PlottedRun, RunStart, SegmentRuntime, Start, frame_of};
-use crate::state::{Document, Effect, State, Task};
+use crate::state::{Document, Effect, Layer, State, Task};
 use std::sync::Arc;
 
 /// The surface that a document's start describes before any spheres are added.
@@ -237,25 +237,26 @@ pub(in crate::state) fn replace(state: &mut State) {
     runtime.plotted = PlottedRun::default();
 }
 
-/// The number of steps of the surface, and the name of its image.
-pub(in crate::state) fn grown(state: &State) -> Option<(u64, String)> {
+/// The number of steps of the surface, and its image.
+pub(in crate::state) fn grown(state: &State) -> Option<(u64, Arc<Layer>)> {
     let steps = state.surface_progress()?.script.steps;
     let (layer, _) = state.document.segmented_image()?;
-    (steps > 0).then(|| (steps, layer.name.clone()))
+    (steps > 0).then(|| (steps, layer.clone()))
 }
 
 /// The surface that had grown on another image starts again: how to get it back.
-pub(in crate::state) fn report_other_image(state: &mut State, grown: Option<(u64, String)>) {
+pub(in crate::state) fn report_other_image(state: &mut State, grown: Option<(u64, Arc<Layer>)>) {
     let image = state.document.segmented_image();
     let (Some((steps, before)), Some((layer, _))) = (grown, image) else {
         return;
     };
-    if layer.name == before {
+    if layer.id == before.id {
         return;
     }
     let sentence = format!(
-        "The surface starts again in {}; undo restores the one in {before} at step {}",
+        "The surface starts again in {}; undo restores the one in {} at step {}",
         layer.name,
+        before.name,
         count(steps)
     );
     // It holds until the new surface moves.
