@@ -24,8 +24,9 @@ pub fn tests() -> Vec<Trial> {
 
 const SIDE: usize = 21;
 const ENDS: [[i64; 3]; 2] = [[2, 3, 4], [17, 16, 13]];
-/// A larger step would cross to other simplices, a smaller one would lose digits of single precision.
-const STEP: f64 = 0.02;
+/// A larger step crosses to other simplices, above all those of the hybrid; a smaller one loses digits of single
+/// precision.
+const STEP: f64 = 0.003;
 
 fn sensitivity(pathway: &Pathway, threads: usize) -> Sensitivity {
     let control = Control::new();
@@ -111,7 +112,7 @@ fn sums() {
                 let parts = derivative_by_log_cost(field, pathway.middle, &control);
                 let sum: f64 = parts.unwrap().unwrap().iter().sum();
                 assert!(
-                    (sum - value).abs() <= 1e-4 * pathway.min_cost,
+                    (sum - value).abs() <= 1e-3 * pathway.min_cost,
                     "{sum} {value}"
                 );
             }

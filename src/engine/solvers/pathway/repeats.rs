@@ -87,9 +87,9 @@ impl Parameters for RepeatParams {
             unused: used,
         },
         Param {
-            value_name: "SEED",
-            help: "Seed of the random signs: the same seed gives the same repeats",
-            default_text: DefaultText::Listed,
+            value_name: "N",
+            help: "Seed of the random signs; the same seed gives the same repeats",
+            default_text: DefaultText::Stated,
             ..Param::new(
                 "random-seed",
                 "Random seed",
