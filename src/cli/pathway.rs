@@ -44,8 +44,8 @@ weakest stretch and its cost per mm with those of the cheapest paths between ran
 same head, as large as the two given, on voxels of twice the size. For a bundle, both are lower than for most random
 pairs.
 
---sensitivity writes the voxels that hold the pathway up: the percentage of the least cost that depends on each. In a
-voxel of 1 %, a cost higher by a tenth makes the least cost higher by a thousandth. The percentages add up to 100.";
+--sensitivity writes the sensitivity of the pathway: the percentage of the least cost that depends on each. In a
+voxel of 1 %, raising the cost by a tenth raises the least cost by a thousandth. The percentages add up to 100.";
 
 /// Reported if neither a scan nor distributions are named.
 const NO_MODEL: &str = "Found neither a scan nor --fod, expected one of them; name a scan for the metric of its tensors, \

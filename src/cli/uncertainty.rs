@@ -9,7 +9,7 @@ use crate::data::{Mask, Tractogram};
 use crate::io;
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
-use crate::solvers::pathway::{MaskDistance, NEAR_MM, Params, Range90, RepeatParams};
+use crate::solvers::pathway::{MaskDistance, NEAR_MM, Params, Range90, RepetitionParams};
 use crate::state::core::text::duration_text;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::{FindPathway, RepeatPathway, RepeatedPathway};
@@ -26,18 +26,18 @@ Examples:
   arcuate uncertainty dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out noise
   arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise
 
-Each repeat fits the tensors again with the signs of the residuals drawn at random (wild bootstrap), and solves the
-pathway again. Repeat r depends on the random seed and r alone. Files in the folder: share.nii.gz, the share of the
-repeats whose pathway contains the voxel; paths.tck, the cheapest path of each repeat; with --distance-to also
+Each repetition fits the tensors again with the signs of the residuals drawn at random (wild bootstrap), and solves the
+pathway again. Repetition r depends on the random seed and r alone. Files in the folder: share.nii.gz, the share of the
+repetitions whose pathway contains the voxel; paths.tck, the cheapest path of each repetition; with --distance-to also
 distances.csv, the distance of the paths from the mask along the pathway.
 
-Measurement noise only. Errors of the model, distortion, alignment and brain shift come on top and are not in these
-figures.";
+Measurement noise only. Errors of the model, distortion, alignment and brain shift add to it and are not
+included.";
 
-/// Shares of the repeats whose voxels are reported.
+/// Shares of the repetitions whose voxels are reported.
 const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
-const HONEST: &str = "Measurement noise only. Errors of the model, distortion, alignment and brain shift come on top \
-                      and are not in these figures";
+const HONEST: &str = "Measurement noise only. Errors of the model, distortion, alignment and brain shift add to it \
+                      and are not included";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -45,8 +45,8 @@ pub struct Options {
     #[command(flatten)]
     pub inputs: PathwayInputs,
     #[command(flatten)]
-    pub repeats: GivenParameters<RepeatParams>,
-    /// Mask whose distance from the paths is given, such as a tumour
+    pub repetitions: GivenParameters<RepetitionParams>,
+    /// Mask whose distance from the paths is reported, such as a tumour
     #[arg(long, value_name = "FILE")]
     pub distance_to: Option<PathBuf>,
     /// Folder for the results
@@ -69,12 +69,12 @@ impl Options {
         fitted: &FittedScan,
         params: &Params,
         epsilon: f64,
-        repeats: &RepeatParams,
+        repetitions: &RepetitionParams,
     ) -> String {
         let regions = self.inputs.specs();
         let text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
         let mut text = text.replacen("arcuate pathway", "arcuate uncertainty", 1);
-        text += &arguments(repeats);
+        text += &arguments(repetitions);
         if let Some(file) = &self.distance_to {
             text += &distance_argument(file);
         }
@@ -84,7 +84,9 @@ impl Options {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (params, epsilon) = options.inputs.params()?;
-    let repeats = options.repeats.or_defaults(RepeatParams::defaults())?;
+    let repetitions = options
+        .repetitions
+        .or_defaults(RepetitionParams::defaults())?;
     let files = options.files();
     let written = match options.distance_to {
         Some(_) => &files[..],
@@ -98,7 +100,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let fitted = options.inputs.fit.run(runner)?;
     let Some(gradients) = fitted.scan.gradients.clone() else {
         return Err(Failure::usage(
-            "Repeats need the residuals of a fit, found tensors; name the scan itself instead",
+            "Found tensors, expected a scan: repetitions need the residuals of a fit; name the scan itself",
         ));
     };
     let (result, _) = runner.run(FindPathway {
@@ -120,15 +122,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         dwi: fitted.scan.dwi.clone(),
         gradients,
         fit: fitted.arguments.params.clone(),
-        params: repeats,
+        params: repetitions,
         distance_to: mask.clone(),
     })?;
-    let command = options.command(&fitted, &params, epsilon, &repeats);
+    let command = options.command(&fitted, &params, epsilon, &repetitions);
     let _folder = make_folder(&options.out)?;
     let [share, paths, distances] = files.clone();
     runner.run(SaveVolume {
         source: None,
-        volume: repeated.repeats.share(),
+        volume: repeated.repetitions.share(),
         path: share,
         command: command.clone(),
     })?;
@@ -146,7 +148,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let levels = levels(&repeated, mask.as_ref());
     let mut value = report(&repeated, &levels);
-    value["random_seed"] = json!(repeats.random_seed);
+    value["random_seed"] = json!(repetitions.random_seed);
     value["files"] = json!(written);
     value["repeat"] = json!(command);
     let mut text = text(&repeated, &levels);
@@ -157,20 +159,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The cheapest path of each repeat that has one, with its cost.
+/// The cheapest path of each repetition that has one, with its cost.
 fn tractogram(repeated: &RepeatedPathway) -> Tractogram {
     let (mut points, mut offsets, mut costs) = (Vec::new(), vec![0], Vec::new());
-    for (cost, path) in repeated.repeats.paths.iter().flatten() {
+    for (cost, path) in repeated.repetitions.paths.iter().flatten() {
         points.extend(path.points.iter().map(|p| p.as_vec3().to_array()));
         offsets.push(points.len() as u64);
         costs.push(*cost as f32);
     }
     Tractogram::new(points, offsets)
         .with_per_streamline("cost", costs)
-        .with_grid(repeated.repeats.metric.grid.clone())
+        .with_grid(repeated.repetitions.metric.grid.clone())
 }
 
-/// The voxels in at least a share of the repeats.
+/// The voxels in at least a share of the repetitions.
 struct Level {
     share: f64,
     volume_ml: f64,
@@ -181,7 +183,7 @@ struct Level {
 fn levels(repeated: &RepeatedPathway, mask: Option<&Mask>) -> Vec<Level> {
     let distance = mask.and_then(MaskDistance::new);
     let level = |share: f64| {
-        let voxels = repeated.repeats.mask(share);
+        let voxels = repeated.repetitions.mask(share);
         Level {
             share,
             volume_ml: voxels.volume_ml(),
@@ -196,7 +198,7 @@ fn range(range: Option<Range90>) -> Value {
 }
 
 fn report(repeated: &RepeatedPathway, levels: &[Level]) -> Value {
-    let repeats = &repeated.repeats;
+    let repetitions = &repeated.repetitions;
     let levels = levels.iter().map(|level| {
         json!({
             "share": level.share,
@@ -208,17 +210,17 @@ fn report(repeated: &RepeatedPathway, levels: &[Level]) -> Value {
     let distances = repeated.distances.as_ref();
     json!({
         "command": "uncertainty",
-        "repeats": repeats.paths.len(),
-        "without_path": repeats.without_path(),
-        "at_rim": repeats.at_rim,
-        "least": repeats.measured,
-        "least_without_noise": range(repeats.cost_range()),
-        "least_of_repeats": range(repeats.costs()),
+        "repetitions": repetitions.paths.len(),
+        "without_path": repetitions.without_path(),
+        "at_rim": repetitions.at_rim,
+        "least": repetitions.measured,
+        "least_without_noise": range(repetitions.cost_range()),
+        "least_of_repetitions": range(repetitions.costs()),
         "near": repeated.near,
         "near_mm": NEAR_MM,
         "levels": levels.collect::<Vec<_>>(),
         "nearest_mm": distances.map(|d| d.shown),
-        "nearest_of_repeats_mm": range(distances.and_then(|d| d.nearest)),
+        "nearest_of_repetitions_mm": range(distances.and_then(|d| d.nearest)),
         "along": distances.map(|d| json!({
             "mm": d.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
             "low": d.along.iter().map(|(_, r)| r.low).collect::<Vec<_>>(),
@@ -230,7 +232,7 @@ fn report(repeated: &RepeatedPathway, levels: &[Level]) -> Value {
     })
 }
 
-/// The limits within which the share of infinitely many repeats lies with 95 % (Wilson 1927).
+/// The limits within which the share of infinitely many repetitions lies with 95 % (Wilson 1927).
 fn limits(some: usize, all: usize) -> [f64; 2] {
     const Z: f64 = 1.96;
     let (p, n) = (some as f64 / all.max(1) as f64, all.max(1) as f64);
@@ -240,10 +242,10 @@ fn limits(some: usize, all: usize) -> [f64; 2] {
 }
 
 fn text(repeated: &RepeatedPathway, levels: &[Level]) -> String {
-    let repeats = &repeated.repeats;
-    let all = repeats.paths.len();
-    let mut text = format!("Least cost {:.3}", repeats.measured);
-    if let Some(range) = repeats.cost_range() {
+    let repetitions = &repeated.repetitions;
+    let all = repetitions.paths.len();
+    let mut text = format!("Least cost {:.3}", repetitions.measured);
+    if let Some(range) = repetitions.cost_range() {
         let _ = write!(
             text,
             "; without noise {:.3} to {:.3} (90 %)",
@@ -256,13 +258,13 @@ fn text(repeated: &RepeatedPathway, levels: &[Level]) -> String {
         "\nThe path stays within {} mm in {} of {} ({low:.0}–{high:.0} %), repeated in {}",
         number(NEAR_MM),
         repeated.near,
-        counted(all, "repeat"),
+        counted(all, "repetition"),
         duration_text(repeated.wall_ms)
     );
     for level in levels {
         let _ = write!(
             text,
-            "In at least {:.0} % of repeats: {:.2} ml",
+            "In at least {:.0} % of repetitions: {:.2} ml",
             100.0 * level.share,
             level.volume_ml
         );
@@ -282,23 +284,23 @@ fn text(repeated: &RepeatedPathway, levels: &[Level]) -> String {
         if let Some(range) = distances.nearest {
             let _ = write!(
                 text,
-                "; in the repeats {:.1} mm, 5 to 95 %: {:.1} to {:.1} mm",
+                "; in the repetitions {:.1} mm, 5 to 95 %: {:.1} to {:.1} mm",
                 range.median, range.low, range.high
             );
         }
         text.push('\n');
     }
-    let _ = match repeats.without_path() {
+    let _ = match repetitions.without_path() {
         0 => Ok(()),
-        some => writeln!(text, "{some} of {} found no path", counted(all, "repeat")),
+        some => writeln!(text, "No path in {some} of {}", counted(all, "repetition")),
     };
-    let _ = match repeats.at_rim {
+    let _ = match repetitions.at_rim {
         0 => Ok(()),
         some => writeln!(
             text,
-            "{some} of {} reach voxels that cost twice as much or more, where repeats were not solved: their volume \
+            "{some} of {} reach voxels that cost twice as much or more, where repetitions were not solved: their volume \
              is too small; lower --epsilon",
-            counted(all, "repeat")
+            counted(all, "repetition")
         ),
     };
     text + HONEST + "\n"

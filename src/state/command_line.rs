@@ -90,7 +90,7 @@ pub enum CommandLine {
         params: crate::solvers::pathway::Params,
         epsilon: f64,
     },
-    /// The map of the voxels that hold a pathway up.
+    /// The map of the voxels on which a pathway depends.
     Sensitivity {
         fit: FitArguments,
         regions: Vec<RegionSpec>,

@@ -123,7 +123,7 @@ recipes! {
     Density: DensityRecipe;
     /// A mask by a level set.
     Segment: SegmentRecipe;
-    /// A map of the voxels that hold a pathway up.
+    /// A map of the voxels on which a pathway depends.
     Sensitivity: SensitivityRecipe;
     /// A COMMIT fit; not a layer itself.
     Weights: WeightRecipe;
@@ -478,7 +478,7 @@ impl Document {
         }
     }
 
-    /// The recipe of a map of the voxels that hold a pathway up.
+    /// The recipe of a map of the voxels on which a pathway depends.
     pub fn sensitivity_recipe(&self, layer: LayerId) -> Option<&Arc<SensitivityRecipe>> {
         match self.computed(layer)? {
             Recipe::Sensitivity(recipe) => Some(recipe),

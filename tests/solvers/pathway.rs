@@ -3,7 +3,7 @@
 pub mod card;
 mod phantom;
 mod random_pairs;
-mod repeats;
+mod repetitions;
 mod sensitivity;
 
 use crate::eikonal::{PARAMS, cube, nested, oblique, source, swirl};
@@ -40,7 +40,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     all.extend(phantom::tests());
     all.extend(random_pairs::tests());
-    all.extend(repeats::tests());
+    all.extend(repetitions::tests());
     all.extend(sensitivity::tests());
     all.extend(card::tests());
     all

@@ -59,7 +59,7 @@ pub struct Options {
     /// its whole length. Takes about as long as the pathway itself
     #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
     pub null: usize,
-    /// Image of the voxels that hold the pathway up: the percentage of the least cost that depends on each
+    /// Image of the pathway's sensitivity: the percentage of the least cost that depends on each
     #[arg(long, value_name = "FILE")]
     pub sensitivity: Option<PathBuf>,
     /// Folder for the results

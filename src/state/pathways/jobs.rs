@@ -4,13 +4,13 @@ mod compare;
 mod find;
 mod lifted;
 pub mod region;
-mod repeats;
+mod repetitions;
 mod sensitivity;
 
 pub use compare::{COMPARE, ComparePathway, KnownPairs, PathwayComparison, RANDOM_PAIRS};
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, LiftedResult};
-pub use repeats::{REPEATS, RepeatPathway, RepeatedPathway};
+pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway};
 pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
 
 use crate::compute::Control;

@@ -11,7 +11,7 @@ use crate::state::regions::recipe::RegionSpec;
 use crate::state::tensors::recipe::FitArguments;
 use std::path::Path;
 
-/// The recipe of a map of the voxels that hold a pathway up.
+/// The recipe of a map of the voxels on which a pathway depends.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SensitivityRecipe {
     pub fit: OriginId,

@@ -341,7 +341,7 @@ pub enum PathwayAction {
         layer: Option<LayerId>,
         role: Role,
     },
-    /// Maps the voxels that hold a kept pathway up, or the live one.
+    /// Maps the voxels on which a kept pathway depends, or the live one.
     Sensitivity(Option<LayerId>),
     /// Exchanges seeds and targets.
     SwapEnds,

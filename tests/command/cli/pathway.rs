@@ -135,7 +135,7 @@ pub fn costs() {
     uncertainty::repeats(here);
 }
 
-/// The voxels that hold a pathway up: their percentages add up to 100, and the command that is printed repeats them.
+/// The voxels on which a pathway depends: their percentages add up to 100, and the command that is printed repeats them.
 fn sensitivity(here: &Path) {
     let rest = [
         "--null",

@@ -142,7 +142,7 @@ fn surface() {
     assert!(!all.iter().any(|o| o.starts_with("pathway: ")), "{all:?}");
 }
 
-/// The map of the voxels that hold a pathway up: stored with its values, described by its command.
+/// The map of the voxels on which a pathway depends: stored with its values, described by its command.
 fn maps() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());

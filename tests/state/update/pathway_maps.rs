@@ -1,4 +1,4 @@
-//! The map of the voxels that hold a pathway up: a layer, with its origin and its command; undone and replaced.
+//! The map of the voxels on which a pathway depends: a layer, with its origin and its command; undone and replaced.
 
 use super::Window;
 use super::pathways::{A, drag, live, looking};
@@ -28,7 +28,7 @@ fn mapped() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Sensitivity(None)));
     let map = maps(&window).remove(0);
-    assert_eq!(map.name, "What holds the pathway up");
+    assert_eq!(map.name, "Sensitivity of the pathway");
     assert_eq!(window.state.runtime.selected_layer, Some(map.id));
     let volume = map.content.volume().expect("an image");
     let sum: f64 = volume.values.iter().map(|v| f64::from(*v)).sum();

@@ -1,6 +1,6 @@
 //! Distances from a pathway to a mask: how near noise lets a path come to a tumour.
 
-use super::repeats::{Range90, Repeats};
+use super::repetitions::{Range90, Repetitions};
 use super::trace::Path;
 use crate::compute::Backend;
 use crate::data::Mask;
@@ -80,21 +80,26 @@ impl MaskDistance {
     }
 }
 
-/// Distances of the repeats' paths from a mask.
+/// Distances of the repetitions' paths from a mask.
 #[derive(Clone, Debug)]
 pub struct Distances {
-    /// Position along the shown path, mm, and the distance of the repeats' paths next to it.
+    /// Position along the shown path, mm, and the distance of the repetitions' paths next to it.
     pub along: Vec<(f64, Range90)>,
-    /// The least distance of each repeat's path: median and range. `None` if no repeat has a path.
+    /// The least distance of each repetition's path: median and range. `None` if no repetition has a path.
     pub nearest: Option<Range90>,
     /// That of the shown path.
     pub shown: f64,
 }
 
 impl Distances {
-    /// Distances of the minimal paths of the repeats, along the shown one.
-    pub fn new(repeats: &Repeats, shown: &Path, from: &MaskDistance, backend: &Backend) -> Self {
-        let metric = &repeats.metric;
+    /// Distances of the minimal paths of the repetitions, along the shown one.
+    pub fn new(
+        repetitions: &Repetitions,
+        shown: &Path,
+        from: &MaskDistance,
+        backend: &Backend,
+    ) -> Self {
+        let metric = &repetitions.metric;
         let shown = shown.subdivided(metric);
         let samples = (shown.total_mm() / EVERY_MM).floor() as usize;
         let places: Vec<(f64, DVec3)> = (0..=samples)
@@ -104,8 +109,8 @@ impl Distances {
                 Some((mm, *shown.points.get(at)?))
             })
             .collect();
-        let paths: Vec<&Path> = repeats.found().collect();
-        // For each repeat its least distance, and that of its point next to each place.
+        let paths: Vec<&Path> = repetitions.found().collect();
+        // For each repetition its least distance, and that of its point next to each place.
         let all: Vec<(f64, Vec<f64>)> = backend.install(|| {
             let of_path = |path: &&Path| {
                 let points = path.subdivided(metric).points;

@@ -55,7 +55,7 @@ mod error;
 mod joint;
 mod parameters;
 mod random_pairs;
-mod repeats;
+mod repetitions;
 mod sensitivity;
 mod trace;
 
@@ -63,9 +63,9 @@ pub use cuda::excess as excess_on_card;
 pub use distance::{Distances, MaskDistance};
 pub use domain::{Domain, Measure, region_names};
 pub use joint::{CostEnd, JointCosts};
-pub use parameters::{DEFAULT_EPSILON, Params, Width};
+pub use parameters::{DEFAULT_EPSILON, Params, RepetitionParams, Width};
 pub use random_pairs::{Ends, MAX_PAIRS, MIN_PAIRS, NoRates, RandomPairs, Rates, STRETCH_MM};
-pub use repeats::{NEAR_MM, Range90, RepeatParams, Repeats, Scan, WITHIN};
+pub use repetitions::{NEAR_MM, Range90, Repetitions, Scan, WITHIN};
 pub use sensitivity::Sensitivity;
 pub use trace::{Path, trace};
 

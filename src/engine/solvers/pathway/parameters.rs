@@ -2,8 +2,8 @@
 
 use crate::data::Role;
 use crate::parameters::{
-    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Unit,
-    used,
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Text,
+    Unit, used,
 };
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric;
@@ -200,3 +200,75 @@ impl Parameters for Width {
 /// On voxels of 2 mm most pathways join their regions from ε = 10 to 20 % on, and up to there lie within their bundle
 /// (tests/solvers/pathway/phantom.rs).
 pub const DEFAULT_EPSILON: f64 = 0.2;
+
+/// Parameters of the repetitions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RepetitionParams {
+    /// Number of repetitions.
+    pub repetitions: usize,
+    /// Seed of the signs.
+    pub random_seed: u64,
+}
+
+impl RepetitionParams {
+    /// 200 repetitions determine a share to within 7 %.
+    pub const fn defaults() -> Self {
+        Self {
+            repetitions: 200,
+            random_seed: 1,
+        }
+    }
+
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+}
+
+impl Parameters for RepetitionParams {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            key: "repetitions",
+            value_name: "N",
+            label: "Repetitions",
+            help: "Number of repetitions: each fits the tensors with other signs of the residuals and solves the pathway again",
+            reason: "200 repetitions determine the share of a voxel to within 7 %",
+            hint: "",
+            default_text: DefaultText::Stated,
+            kind: Kind::Number(Number {
+                scale: Scale::Logarithmic,
+                decimals: 0,
+                soft: (20.0, 1000.0),
+                hard: Limits::whole(2.0, 100_000.0),
+                ..Number::new(
+                    |p| Some(p.repetitions as f64),
+                    |p, v| p.repetitions = v.map_or(p.repetitions, |v| v as usize),
+                )
+            }),
+            unused: used,
+        },
+        Param {
+            value_name: "N",
+            help: "Seed of the random signs; the same seed gives the same repetitions",
+            default_text: DefaultText::Stated,
+            ..Param::new(
+                "random-seed",
+                "Random seed",
+                Kind::Text(Text {
+                    expected: "a whole number from 0",
+                    short: true,
+                    get: |p: &Self| Some(p.random_seed.to_string()),
+                    set: |p: &mut Self, text| {
+                        p.random_seed = text?.parse().ok()?;
+                        Some(())
+                    },
+                    off: None,
+                }),
+            )
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+}

@@ -1,4 +1,4 @@
-//! The voxels that hold a pathway up: how E* depends on the cost of each.
+//! The voxels on which a pathway depends: how E* depends on the cost of each.
 //!
 //! E* is the sum of two values, u₁ and u₂ at the voxel where it is attained, and where it is attained does not matter
 //! to first order. Each value's derivative is that of its cost field ([`derivative_by_log_cost`]). Shares of E* are

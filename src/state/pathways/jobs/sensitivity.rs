@@ -1,4 +1,4 @@
-//! A map of the voxels that hold a pathway up.
+//! A map of the voxels on which a pathway depends.
 
 use crate::compute::Control;
 use crate::data::Volume;
@@ -37,7 +37,7 @@ impl Job for MapSensitivity {
     }
 
     fn label(&self) -> String {
-        "Finding the voxels that hold the pathway up".to_owned()
+        "Mapping the sensitivity of the pathway".to_owned()
     }
 
     fn run(

@@ -1,4 +1,4 @@
-//! The map of the voxels that hold a pathway up: requesting it, and receiving it as a layer.
+//! The map of the voxels on which a pathway depends: requesting it, and receiving it as a layer.
 
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
@@ -16,7 +16,7 @@ use crate::state::{Document, Effect, State};
 use std::sync::Arc;
 
 /// Name of the layer.
-const NAME: &str = "What holds the pathway up";
+const NAME: &str = "Sensitivity of the pathway";
 /// Share of the largest value below which a voxel is transparent.
 const LOWEST_SHOWN: f32 = 0.01;
 
@@ -59,7 +59,7 @@ pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: Ma
     let mut id = LayerId(0);
     edit(
         state,
-        "Map of what holds the pathway up",
+        "Map of the pathway's sensitivity",
         false,
         |document| {
             let origin = document.origins.add(recipe);

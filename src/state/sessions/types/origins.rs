@@ -135,7 +135,7 @@ pub struct SavedCurves {
     pub cut: Cut,
 }
 
-/// The inputs of a map of the voxels that hold a pathway up.
+/// The inputs of a map of the voxels on which a pathway depends.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedSensitivity {
     pub fit: usize,

@@ -76,7 +76,7 @@ fn entries(
         menu::line(ui);
         let region = menu::Item::new("Region of its voxels").icon(icons::REGION);
         chosen = chosen.or(item(ui, region, PathwayMenuItem::Region));
-        let map = menu::Item::new("Which voxels hold it up?").icon(icons::LAYERS);
+        let map = menu::Item::new("Which voxels does it depend on?").icon(icons::LAYERS);
         chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
         let command = menu::Item::new("Copy as command").icon(icons::TERMINAL);
         chosen = chosen.or(item(ui, command, PathwayMenuItem::Command));

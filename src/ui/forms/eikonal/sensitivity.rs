@@ -1,4 +1,4 @@
-//! The button that maps the voxels that hold the live pathway up.
+//! The button that maps the voxels on which the live pathway depends.
 
 use crate::state::pathways::jobs::SENSITIVITY;
 use crate::state::pathways::{PathwayAction, Standing};
@@ -23,7 +23,7 @@ pub fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     let row = paint::inset(rect, space::INSET, space::INSET);
-    let button = Button::plain("Which voxels hold it up?")
+    let button = Button::plain("Which voxels does it depend on?")
         .hint(HINT)
         .disabled(why);
     let place = paint::at_right(row, vec2(button.width(ui), space::FIELD));

@@ -1,4 +1,4 @@
-//! The noise of a pathway: the same repeats on any number of threads, the tensors of the tracking's bootstrap, and a
+//! The noise of a pathway: the same repetitions on any number of threads, the tensors of the tracking's bootstrap, and a
 //! range that holds the truth as often as it says.
 
 use crate::support::fields::{backend, components, prolate, sphere};
@@ -9,7 +9,7 @@ use arcuate::phantom::directions::half_sphere;
 use arcuate::solvers::eikonal::{self, Prepared, solve};
 use arcuate::solvers::metric::Metric;
 use arcuate::solvers::pathway::{
-    self, Distances, Domain, MaskDistance, Pathway, Range90, RepeatParams, Repeats, Scan,
+    self, Distances, Domain, MaskDistance, Pathway, Range90, RepetitionParams, Repetitions, Scan,
 };
 use arcuate::solvers::tensor_fit;
 use glam::{DMat3, DVec3, dvec3};
@@ -19,11 +19,14 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("pathway::repeats are the same every time", repeated),
-        test("pathway::repeats are those of the tracking", same_tensors),
-        test("pathway::without noise all repeats agree", quiet),
-        test("pathway::the range of repeats holds the truth", covers),
-        test("pathway::distances of repeats from a mask", distances),
+        test("pathway::repetitions are the same every time", repeated),
+        test(
+            "pathway::repetitions are those of the tracking",
+            same_tensors,
+        ),
+        test("pathway::without noise all repetitions agree", quiet),
+        test("pathway::the range of repetitions holds the truth", covers),
+        test("pathway::distances of repetitions from a mask", distances),
     ]
 }
 
@@ -141,9 +144,9 @@ fn scene_of(dwi: Volume) -> Scene {
     }
 }
 
-fn repeats(scene: &Scene, repeats: usize, random_seed: u64, threads: usize) -> Repeats {
+fn repetitions(scene: &Scene, repetitions: usize, random_seed: u64, threads: usize) -> Repetitions {
     let params = pathway::Params::defaults();
-    Repeats::solve(
+    Repetitions::solve(
         &scene.pathway,
         Scan {
             dwi: &scene.dwi,
@@ -151,8 +154,8 @@ fn repeats(scene: &Scene, repeats: usize, random_seed: u64, threads: usize) -> R
             fit: &scene.fit,
         },
         (&params.metric, params.tolerance, EPSILON),
-        &RepeatParams {
-            repeats,
+        &RepetitionParams {
+            repetitions,
             random_seed,
         },
         &backend(threads),
@@ -163,15 +166,15 @@ fn repeats(scene: &Scene, repeats: usize, random_seed: u64, threads: usize) -> R
 }
 
 fn repeated() {
-    let mut random = Random::fresh("repeats");
+    let mut random = Random::fresh("repetitions");
     let scene = scene(Some(20.0), &mut random);
-    let one = repeats(&scene, 12, 7, 1);
-    let three = repeats(&scene, 12, 7, 3);
+    let one = repetitions(&scene, 12, 7, 1);
+    let three = repetitions(&scene, 12, 7, 3);
     assert_eq!((&one.paths, &one.visits), (&three.paths, &three.visits));
-    // A repeat depends on the seed and its own number alone.
-    let more = repeats(&scene, 20, 7, 2);
+    // A repetition depends on the seed and its own number alone.
+    let more = repetitions(&scene, 20, 7, 2);
     assert_eq!(one.paths[..], more.paths[..12]);
-    assert_ne!(one.paths, repeats(&scene, 12, 8, 2).paths);
+    assert_ne!(one.paths, repetitions(&scene, 12, 8, 2).paths);
     let mut counts = Vec::new();
     let params = pathway::Params::defaults();
     let scan = Scan {
@@ -179,11 +182,11 @@ fn repeated() {
         gradients: &scene.gradients,
         fit: &scene.fit,
     };
-    let given = RepeatParams {
-        repeats: 12,
+    let given = RepetitionParams {
+        repetitions: 12,
         random_seed: 7,
     };
-    let grown = Repeats::solve(
+    let grown = Repetitions::solve(
         &scene.pathway,
         scan,
         (&params.metric, params.tolerance, EPSILON),
@@ -199,7 +202,7 @@ fn repeated() {
     );
     let cancelled = Control::new();
     cancelled.cancel();
-    let stopped = Repeats::solve(
+    let stopped = Repetitions::solve(
         &scene.pathway,
         scan,
         (&params.metric, params.tolerance, EPSILON),
@@ -211,9 +214,9 @@ fn repeated() {
     assert!(stopped.is_err());
 }
 
-/// The tensors of a repeat are those of the whole bootstrap, in its voxels.
+/// The tensors of a repetition are those of the whole bootstrap, in its voxels.
 fn same_tensors() {
-    let mut random = Random::fresh("tensors of repeats");
+    let mut random = Random::fresh("tensors of repetitions");
     let scene = scene(Some(20.0), &mut random);
     let (backend, control) = (backend(2), Control::new());
     let residuals = |mask: &Mask| {
@@ -229,9 +232,9 @@ fn same_tensors() {
 }
 
 fn quiet() {
-    let mut random = Random::fresh("quiet repeats");
+    let mut random = Random::fresh("quiet repetitions");
     let scene = scene(None, &mut random);
-    let found = repeats(&scene, 10, 1, 2);
+    let found = repetitions(&scene, 10, 1, 2);
     let costs = found.costs().unwrap();
     for cost in [costs.low, costs.median, costs.high] {
         assert!((cost / found.measured - 1.0).abs() < 1e-3, "{costs:?}");
@@ -239,7 +242,7 @@ fn quiet() {
     let shown = scene.pathway.minimal_path().unwrap();
     assert_eq!(found.near(&shown, |_| false), 10);
     assert_eq!((found.without_path(), found.at_rim), (0, 0));
-    // All repeats hold the same voxels.
+    // All repetitions hold the same voxels.
     let own = scene.pathway.mask(EPSILON).count();
     for share in [0.05, 1.0] {
         let count = found.mask(share).count();
@@ -252,7 +255,7 @@ fn quiet() {
 /// Scans of one arc at different noise: the share of 90 % ranges that hold the cost of its true tensors.
 fn covers() {
     const SCANS: usize = 150;
-    let mut random = Random::fresh("ranges of repeats");
+    let mut random = Random::fresh("ranges of repetitions");
     for snr in [15.0, 30.0] {
         let scans = (0..SCANS).map(|_| scan(&gradients(), Some(snr), &mut random));
         let scans: Vec<Volume> = scans.collect();
@@ -267,7 +270,7 @@ fn covers() {
                 let field = TensorField::new(grid.clone(), tensors.collect::<Vec<_>>());
                 pathway(&field, &scene.pathway.metric().mask).min_cost
             };
-            let range = repeats(&scene, 40, 1, 1).cost_range().unwrap();
+            let range = repetitions(&scene, 40, 1, 1).cost_range().unwrap();
             usize::from((range.low..=range.high).contains(&truth))
         });
         let share = hits.sum::<usize>() as f64 / SCANS as f64;
@@ -280,9 +283,9 @@ fn covers() {
 }
 
 fn distances() {
-    let mut random = Random::fresh("distances of repeats");
+    let mut random = Random::fresh("distances of repetitions");
     let scene = scene(Some(20.0), &mut random);
-    let found = repeats(&scene, 10, 1, 2);
+    let found = repetitions(&scene, 10, 1, 2);
     let shown = scene.pathway.minimal_path().unwrap();
     // A box beyond the top of the arc.
     let grid = grid();

@@ -1,30 +1,28 @@
 //! The noise of a pathway: how far measurement noise alone moves it.
 //!
-//! Each repeat refits the tensors to the scan with the signs of its residuals drawn at random (wild bootstrap,
+//! Each repetition refits the tensors to the scan with the signs of its residuals drawn at random (wild bootstrap,
 //! [`tensor_fit::Residuals`]), and solves the costs of both regions again: E*, the voxels of the pathway and the minimal
-//! path of a scan that could equally have been measured. Repeat r depends on the random seed and r alone, and its
+//! path of a scan that could equally have been measured. Repetition r depends on the random seed and r alone, and its
 //! tensors are those of the tracking's repetition r.
 //!
-//! *Domain.* The voxels in which paths may run are those of the pathway; of these the repeats keep the ones whose
+//! *Domain.* The voxels in which paths may run are those of the pathway; of these the repetitions keep the ones whose
 //! excess cost is at most [`WIDEST`], some tenth of them, because noise does not make a path twice as cheap. How many
-//! repeats have a pathway that touches the rim of that part is counted.
+//! repetitions have a pathway that touches the rim of that part is counted.
 //!
 //! *The range of E\*.* The cheapest path of noisy tensors is the cheapest of many, each with its own noise: E* of a
-//! measured scan lies below that of the tensors without noise, and E* of the repeats, with noise upon noise, lies below
+//! measured scan lies below that of the tensors without noise, and E* of the repetitions, with noise upon noise, lies below
 //! the measured one by about as much again. The 90 % range is therefore the basic bootstrap's (Davison and Hinkley
-//! 1997, Bootstrap Methods and their Application, section 5.2), the percentiles of the repeats mirrored in the measured
+//! 1997, Bootstrap Methods and their Application, section 5.2), the percentiles of the repetitions mirrored in the measured
 //! value, which removes that bias.
 //!
 //! Measurement noise only: errors of the model, distortion, alignment and brain shift come on top.
 
-use super::Pathway;
 use super::joint::ROUNDING;
 use super::trace::{Path, trace};
+use super::{Pathway, RepetitionParams};
 use crate::compute::{Backend, Control, memory};
 use crate::data::statistics::quantile;
 use crate::data::{Gradients, Mask, Volume};
-use crate::parameters::{DefaultText, ParamError};
-use crate::parameters::{Kind, Limits, Number, Param, Parameters, Scale, Text, used};
 use crate::solvers::eikonal::{self, CostSource, Prepared, solve_alone};
 use crate::solvers::metric::{self, Metric};
 use crate::solvers::tensor_fit::{self, Residuals};
@@ -33,84 +31,12 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Excess costs up to this one are solved in the repeats.
+/// Excess costs up to this one are solved in the repetitions.
 pub const WIDEST: f64 = 1.0;
 /// A path that stays within this distance of the shown one counts as the same, mm.
 pub const NEAR_MM: f64 = 4.0;
 /// The share of the values within a range.
 pub const WITHIN: f64 = 0.9;
-
-/// Parameters of the repeats.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct RepeatParams {
-    /// Number of repeats.
-    pub repeats: usize,
-    /// Seed of the signs.
-    pub random_seed: u64,
-}
-
-impl RepeatParams {
-    /// 200 repeats know a share to 7 %.
-    pub const fn defaults() -> Self {
-        Self {
-            repeats: 200,
-            random_seed: 1,
-        }
-    }
-
-    /// Checks the values by their table.
-    pub fn check(&self) -> Result<(), ParamError> {
-        crate::parameters::check(self)
-    }
-}
-
-impl Parameters for RepeatParams {
-    const TABLE: &'static [Param<Self>] = &[
-        Param {
-            key: "repeats",
-            value_name: "N",
-            label: "Repeats",
-            help: "Number of repeats: each fits the tensors with other signs of the residuals and solves the pathway again",
-            reason: "200 repeats know the share of a voxel to 7 %",
-            hint: "",
-            default_text: DefaultText::Stated,
-            kind: Kind::Number(Number {
-                scale: Scale::Logarithmic,
-                decimals: 0,
-                soft: (20.0, 1000.0),
-                hard: Limits::whole(2.0, 100_000.0),
-                ..Number::new(
-                    |p| Some(p.repeats as f64),
-                    |p, v| p.repeats = v.map_or(p.repeats, |v| v as usize),
-                )
-            }),
-            unused: used,
-        },
-        Param {
-            value_name: "N",
-            help: "Seed of the random signs; the same seed gives the same repeats",
-            default_text: DefaultText::Stated,
-            ..Param::new(
-                "random-seed",
-                "Random seed",
-                Kind::Text(Text {
-                    expected: "a whole number from 0",
-                    short: true,
-                    get: |p: &Self| Some(p.random_seed.to_string()),
-                    set: |p: &mut Self, text| {
-                        p.random_seed = text?.parse().ok()?;
-                        Some(())
-                    },
-                    off: None,
-                }),
-            )
-        },
-    ];
-
-    fn defaults() -> Self {
-        Self::defaults()
-    }
-}
 
 /// The scan to which the tensors of a pathway were fitted.
 #[derive(Clone, Copy, Debug)]
@@ -146,32 +72,32 @@ impl Range90 {
     }
 }
 
-/// The repeats of a pathway.
+/// The repetitions of a pathway.
 #[derive(Clone, Debug)]
-pub struct Repeats {
+pub struct Repetitions {
     /// Metric whose places the counts belong to.
     pub metric: Metric,
     /// ε of the sets that are counted.
     pub epsilon: f64,
     /// E* of the pathway itself.
     pub measured: f64,
-    /// The minimal path and its E* of each repeat, in order; `None`: no path joins the regions.
+    /// The minimal path and its E* of each repetition, in order; `None`: no path joins the regions.
     pub paths: Vec<Option<(f64, Path)>>,
-    /// By place: repeats whose pathway contains the voxel.
+    /// By place: repetitions whose pathway contains the voxel.
     pub visits: Vec<u32>,
-    /// Repeats whose pathway touches the rim of the part that was solved.
+    /// Repetitions whose pathway touches the rim of the part that was solved.
     pub at_rim: usize,
 }
 
-/// One repeat.
-struct Repeat {
+/// One repetition.
+struct Repetition {
     path: Option<(f64, Path)>,
     /// Places of the part that was solved.
     set: Vec<u32>,
     at_rim: bool,
 }
 
-/// Everything that all repeats share.
+/// Everything that all repetitions share.
 struct Problem<'a> {
     pathway: &'a Pathway,
     metric_params: &'a metric::Params,
@@ -185,14 +111,14 @@ struct Problem<'a> {
     residuals: Residuals,
 }
 
-impl Repeats {
-    /// Solves the repeats of a pathway of tensors that were fitted to a scan. `look` is called whenever more repeats
+impl Repetitions {
+    /// Solves the repetitions of a pathway of tensors that were fitted to a scan. `look` is called whenever more repetitions
     /// are finished. The result is equal on any number of threads.
     pub fn solve(
         pathway: &Pathway,
         scan: Scan<'_>,
         (metric_params, tolerance, epsilon): (&metric::Params, f32, f64),
-        params: &RepeatParams,
+        params: &RepetitionParams,
         backend: &Backend,
         control: &Control,
         mut look: impl FnMut(&Self),
@@ -208,38 +134,39 @@ impl Repeats {
         // Metric, weights and layout with both fields, for each thread.
         let threads = backend.threads();
         memory::claim_for::<u8>(
-            "The repeats of a pathway",
+            "The repetitions of a pathway",
             problem.places.len(),
             600 * threads,
         )?;
-        control.begin("Repeats", params.repeats as u64);
+        control.begin("Repetitions", params.repetitions as u64);
         let mut all = Self {
             metric: pathway.metric().clone(),
             epsilon,
             measured: pathway.min_cost,
-            paths: Vec::with_capacity(params.repeats),
+            paths: Vec::with_capacity(params.repetitions),
             visits: vec![0; pathway.metric().len()],
             at_rim: 0,
         };
         // A few at a time, so that their sets need not be stored.
         let at_once = 4 * threads;
-        while all.paths.len() < params.repeats {
+        while all.paths.len() < params.repetitions {
             let first = all.paths.len();
-            let numbers = first..params.repeats.min(first + at_once);
-            let done: Vec<Repeat> = backend.install(|| {
+            let numbers = first..params.repetitions.min(first + at_once);
+            let done: Vec<Repetition> = backend.install(|| {
                 let numbers = numbers.into_par_iter().with_max_len(1);
                 numbers
                     .map(|number| {
-                        let repeat = problem.repeat(params.random_seed, number as u64, control)?;
+                        let repetition =
+                            problem.repetition(params.random_seed, number as u64, control)?;
                         control.advance(1);
-                        Ok(repeat)
+                        Ok(repetition)
                     })
                     .collect::<Result<_, Error>>()
             })?;
-            for repeat in done {
-                all.at_rim += usize::from(repeat.at_rim);
-                all.paths.push(repeat.path);
-                for place in repeat.set {
+            for repetition in done {
+                all.at_rim += usize::from(repetition.at_rim);
+                all.paths.push(repetition.path);
+                for place in repetition.set {
                     all.visits[problem.places[place as usize] as usize] += 1;
                 }
             }
@@ -248,22 +175,22 @@ impl Repeats {
         Ok(all)
     }
 
-    /// Repeats in which no path joins the regions.
+    /// Repetitions in which no path joins the regions.
     pub fn without_path(&self) -> usize {
         self.paths.iter().filter(|p| p.is_none()).count()
     }
 
-    /// The minimal paths of the repeats that have one.
+    /// The minimal paths of the repetitions that have one.
     pub fn found(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().flatten().map(|(_, path)| path)
     }
 
-    /// E* of the repeats, as they are; `None` if none has a path.
+    /// E* of the repetitions, as they are; `None` if none has a path.
     pub fn costs(&self) -> Option<Range90> {
         Range90::of(self.paths.iter().flatten().map(|(cost, _)| *cost).collect())
     }
 
-    /// The range that holds E* of tensors without noise in about 90 % of scans, and its middle; `None` if no repeat has
+    /// The range that holds E* of tensors without noise in about 90 % of scans, and its middle; `None` if no repetition has
     /// a path.
     pub fn cost_range(&self) -> Option<Range90> {
         let costs = self.costs()?;
@@ -275,17 +202,17 @@ impl Repeats {
         })
     }
 
-    /// The share of the repeats whose pathway contains each voxel, 0 to 1; 0 outside the domain.
+    /// The share of the repetitions whose pathway contains each voxel, 0 to 1; 0 outside the domain.
     pub fn share(&self) -> Volume {
         let mut out = vec![0.0; self.metric.grid.voxel_count()];
-        let repeats = self.paths.len().max(1) as f32;
+        let repetitions = self.paths.len().max(1) as f32;
         for (&voxel, &visits) in self.metric.voxels.iter().zip(&self.visits) {
-            out[voxel as usize] = visits as f32 / repeats;
+            out[voxel as usize] = visits as f32 / repetitions;
         }
         Volume::scalar(self.metric.grid.clone(), out)
     }
 
-    /// The voxels that are in at least this share of the repeats.
+    /// The voxels that are in at least this share of the repetitions.
     pub fn mask(&self, share: f64) -> Mask {
         let mut inside = vec![0; self.metric.grid.voxel_count()];
         let least = (share * self.paths.len() as f64).ceil().max(1.0);
@@ -295,7 +222,7 @@ impl Repeats {
         Mask::new(self.metric.grid.clone(), inside)
     }
 
-    /// Repeats whose minimal path stays within [`NEAR_MM`] of a path outside the regions (`in_end`).
+    /// Repetitions whose minimal path stays within [`NEAR_MM`] of a path outside the regions (`in_end`).
     pub fn near(&self, shown: &Path, in_end: impl Fn(DVec3) -> bool + Sync) -> usize {
         let shown = shown.subdivided(&self.metric);
         let stays = |path: &Path| {
@@ -368,8 +295,13 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// One repeat, on the calling thread.
-    fn repeat(&self, random_seed: u64, number: u64, control: &Control) -> Result<Repeat, Error> {
+    /// One repetition, on the calling thread.
+    fn repetition(
+        &self,
+        random_seed: u64,
+        number: u64,
+        control: &Control,
+    ) -> Result<Repetition, Error> {
         control.check()?;
         let tensors = self.residuals.tensors(random_seed, number);
         let metric = self.part.with_tensors(&tensors, self.metric_params);
@@ -387,7 +319,7 @@ impl<'a> Problem<'a> {
         Ok(self.found(&fields))
     }
 
-    fn found(&self, fields: &[CostField]) -> Repeat {
+    fn found(&self, fields: &[CostField]) -> Repetition {
         let [a, b] = fields else {
             unreachable!("one cost field for each source")
         };
@@ -410,7 +342,7 @@ impl<'a> Problem<'a> {
             Some(_) => (0..a.values.len() as u32).filter(within).collect(),
             None => Vec::new(),
         };
-        Repeat {
+        Repetition {
             path,
             at_rim: set.iter().any(|p| self.rim[*p as usize]),
             set,

@@ -1,9 +1,9 @@
-//! The noise of a pathway: repeats with other signs of the residuals.
+//! The noise of a pathway: repetitions with other signs of the residuals.
 
 use crate::compute::Control;
 use crate::data::{Gradients, Mask, Role, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
-use crate::solvers::pathway::{Distances, MaskDistance, RepeatParams, Repeats, Scan};
+use crate::solvers::pathway::{Distances, MaskDistance, RepetitionParams, Repetitions, Scan};
 use crate::solvers::tensor_fit;
 use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
@@ -11,8 +11,8 @@ use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Repeats of a pathway.
-pub const REPEATS: Slot = Slot::latest_wins("repeats");
+/// Repetitions of a pathway.
+pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
 
 /// A pathway to be repeated.
 #[derive(Clone, Debug)]
@@ -23,15 +23,15 @@ pub struct RepeatPathway {
     pub dwi: Volume,
     pub gradients: Arc<Gradients>,
     pub fit: tensor_fit::Params,
-    pub params: RepeatParams,
+    pub params: RepetitionParams,
     /// The mask whose distance from the paths is requested.
     pub distance_to: Option<Mask>,
 }
 
 #[derive(Clone, Debug)]
 pub struct RepeatedPathway {
-    pub repeats: Repeats,
-    /// Repeats whose path stays near the shown one.
+    pub repetitions: Repetitions,
+    /// Repetitions whose path stays near the shown one.
     pub near: usize,
     pub distances: Option<Distances>,
     pub wall_ms: f64,
@@ -41,7 +41,7 @@ impl Job for RepeatPathway {
     type Output = Box<RepeatedPathway>;
 
     fn slot(&self) -> Slot {
-        REPEATS
+        REPETITIONS
     }
 
     fn label(&self) -> String {
@@ -62,7 +62,7 @@ impl Job for RepeatPathway {
             gradients: &self.gradients,
             fit: &self.fit,
         };
-        let repeats = Repeats::solve(
+        let repetitions = Repetitions::solve(
             &pathway.pathway,
             scan,
             (
@@ -78,14 +78,14 @@ impl Job for RepeatPathway {
         let ends = pathway.regions.iter();
         let ends = ends.filter(|r| matches!(r.role, Role::Seed | Role::Target));
         let ends: Vec<_> = ends.collect();
-        let near = repeats.near(&pathway.path, |at| {
+        let near = repetitions.near(&pathway.path, |at| {
             ends.iter().any(|r| r.shape.contains(at))
         });
         let distance = self.distance_to.as_ref().and_then(MaskDistance::new);
-        let distances =
-            distance.map(|distance| Distances::new(&repeats, &pathway.path, &distance, &backend));
+        let distances = distance
+            .map(|distance| Distances::new(&repetitions, &pathway.path, &distance, &backend));
         Ok(Box::new(RepeatedPathway {
-            repeats,
+            repetitions,
             near,
             distances,
             wall_ms: started.elapsed().as_secs_f64() * 1e3,
