@@ -118,6 +118,7 @@ impl Args for Options {
         let (shared, tensors): (Vec<Arg>, Vec<Arg>) = tensors
             .into_iter()
             .partition(|arg| arg.is_positional() || has(&lifted, arg));
+        let choices = choices.into_iter().map(|arg| arg.required(false));
         let lifted = lifted.into_iter().filter(|arg| !has(&shared, arg));
         let lifted: Vec<Arg> = lifted
             .map(|arg| arg.help_heading("Options for distributions (--fod)"))
@@ -132,8 +133,6 @@ impl Args for Options {
         let tensors = tensors
             .into_iter()
             .map(|arg| arg.help_heading("Options for tensors (SCAN)"));
-        // With a scan there are none.
-        let choices = choices.into_iter().map(|arg| arg.required(false));
         let options = choices.chain(shared).chain(tensors).chain(lifted);
         let options = options.enumerate().map(|(i, arg)| arg.display_order(i));
         command.args(options).after_help(EXAMPLES)

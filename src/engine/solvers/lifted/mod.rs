@@ -183,11 +183,11 @@ impl Prepared {
         cost: Vec<f32>,
         amplitudes: Option<Amplitudes>,
     ) -> Result<Self, Error> {
-        if let Some(wrong) = cost
+        if let Some(invalid) = cost
             .par_iter()
             .find_first(|c| !(**c > 0.0 && c.is_finite()))
         {
-            return Err(InputError::Cost(*wrong).into());
+            return Err(InputError::Cost(*invalid).into());
         }
         let stencils = stencil::stencils(&directions, &places.grid, params.curvature_price_mm);
         let steps = stencils.iter().flat_map(|s| {

@@ -87,7 +87,7 @@ impl Parameters for Params {
                 Choice {
                     key: DirectionSet::Lattice98.key(),
                     label: "98",
-                    help: "those of steps of at most two voxels: straight paths have their exact cost",
+                    help: "Those of steps of at most two voxels: straight paths have their exact cost",
                     is: |p| p.directions == DirectionSet::Lattice98,
                     choose: |p| p.directions = DirectionSet::Lattice98,
                 },
