@@ -214,7 +214,7 @@ fn report(repeated: &RepeatedPathway, levels: &[Level]) -> Value {
         "without_path": repetitions.without_path(),
         "at_rim": repetitions.at_rim,
         "least": repetitions.measured,
-        "least_without_noise": range(repetitions.cost_range()),
+        "least_in_part": repetitions.in_part,
         "least_of_repetitions": range(repetitions.costs()),
         "near": repeated.near,
         "near_mm": NEAR_MM,
@@ -245,11 +245,11 @@ fn text(repeated: &RepeatedPathway, levels: &[Level]) -> String {
     let repetitions = &repeated.repetitions;
     let all = repetitions.paths.len();
     let mut text = format!("Least cost {:.3}", repetitions.measured);
-    if let Some(range) = repetitions.cost_range() {
+    if let Some(range) = repetitions.costs() {
         let _ = write!(
             text,
-            "; without noise {:.3} to {:.3} (90 %)",
-            range.low, range.high
+            "; in the repetitions {:.3}, 5 to 95 %: {:.3} to {:.3}",
+            range.median, range.low, range.high
         );
     }
     let [low, high] = limits(repeated.near, all).map(|share| 100.0 * share);

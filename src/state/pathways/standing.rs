@@ -34,6 +34,12 @@ impl State {
         self.pathway_relation().is_some_and(Relation::is_stale)
     }
 
+    /// Whether the live pathway is that of the present regions, tensors and surface, coarse or in full.
+    pub fn is_pathway_current(&self) -> bool {
+        self.pathway_relation()
+            .is_some_and(|known| known.is_current)
+    }
+
     /// How the live pathway relates to the document, its tensors and the running jobs; `None` if there is none.
     fn pathway_relation(&self) -> Option<Relation> {
         let requested = self.pathway_key();

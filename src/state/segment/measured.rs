@@ -3,7 +3,7 @@
 use crate::solvers::curves::SeedOutcome;
 use crate::state::core::layer::Content;
 use crate::state::core::text::count;
-use crate::state::segment::jobs::ProximityTarget;
+use crate::state::segment::jobs::{Proximity, ProximityTarget};
 use crate::state::{State, Task};
 
 const LIVE_PATHWAY: &str = "Live pathway";
@@ -62,6 +62,19 @@ impl State {
             |target| !matches!(target, ProximityTarget::Streamlines(_, lines) if lines.is_empty()),
         );
         targets
+    }
+
+    /// Whether a distance is that of the live pathway of an earlier surface: the one of this surface is being solved, or
+    /// its distance is.
+    pub fn is_of_earlier_pathway(&self, near: &Proximity) -> bool {
+        let mut kept = self.document.kept_pathways.iter();
+        let is_kept = kept.any(|k| k.result.as_ref().map(|r| r.excess.id()) == Some(near.source));
+        if near.is_streamlines || is_kept {
+            return false;
+        }
+        let live = self.runtime.pathways.live.value();
+        let is_live = live.is_some_and(|live| live.excess.id() == near.source);
+        !(is_live && self.is_pathway_current())
     }
 
     /// Names of the streamlines and pathways that distances leave out because they are hidden.

@@ -1,7 +1,7 @@
 //! The noise of a pathway: the same repetitions on any number of threads, the tensors of the tracking's bootstrap, and a
 //! range that holds the truth as often as it says.
 
-use crate::support::fields::{backend, components, prolate, sphere};
+use crate::support::fields::{backend, prolate, sphere};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Mask, Region, Role, Tensor, TensorField, Volume, VolumeKind};
@@ -14,7 +14,6 @@ use arcuate::solvers::pathway::{
 use arcuate::solvers::tensor_fit;
 use glam::{DMat3, DVec3, dvec3};
 use libtest_mimic::Trial;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -25,7 +24,6 @@ pub fn tests() -> Vec<Trial> {
             same_tensors,
         ),
         test("pathway::without noise all repetitions agree", quiet),
-        test("pathway::the range of repetitions holds the truth", covers),
         test("pathway::distances of repetitions from a mask", distances),
     ]
 }
@@ -237,8 +235,15 @@ fn quiet() {
     let found = repetitions(&scene, 10, 1, 2);
     let costs = found.costs().unwrap();
     for cost in [costs.low, costs.median, costs.high] {
-        assert!((cost / found.measured - 1.0).abs() < 1e-3, "{costs:?}");
+        assert!(
+            (cost / found.in_part - 1.0).abs() < 1e-4,
+            "{costs:?}, {}",
+            found.in_part
+        );
     }
+    // Fewer voxels leave fewer steps.
+    let dearer = found.in_part / found.measured - 1.0;
+    assert!((-1e-6..5e-3).contains(&dearer), "{dearer}");
     let shown = scene.pathway.minimal_path().unwrap();
     assert_eq!(found.near(&shown, |_| false), 10);
     assert_eq!((found.without_path(), found.at_rim), (0, 0));
@@ -250,36 +255,6 @@ fn quiet() {
     }
     let share = found.share();
     assert!(share.values.iter().all(|s| (0.0..=1.0).contains(s)));
-}
-
-/// Scans of one arc at different noise: the share of 90 % ranges that hold the cost of its true tensors.
-fn covers() {
-    const SCANS: usize = 150;
-    let mut random = Random::fresh("ranges of repetitions");
-    for snr in [15.0, 30.0] {
-        let scans = (0..SCANS).map(|_| scan(&gradients(), Some(snr), &mut random));
-        let scans: Vec<Volume> = scans.collect();
-        let hits = scans.into_par_iter().map(|dwi| {
-            let scene = scene_of(dwi);
-            let truth = {
-                let grid = grid();
-                let tensors = (0..grid.voxel_count()).map(|v| {
-                    let voxel = DVec3::from_array(grid.voxel(v).map(|c| c as f64));
-                    Tensor::new(components(tensor(grid.world(voxel))))
-                });
-                let field = TensorField::new(grid.clone(), tensors.collect::<Vec<_>>());
-                pathway(&field, &scene.pathway.metric().mask).min_cost
-            };
-            let range = repetitions(&scene, 40, 1, 1).cost_range().unwrap();
-            usize::from((range.low..=range.high).contains(&truth))
-        });
-        let share = hits.sum::<usize>() as f64 / SCANS as f64;
-        println!(
-            "SNR {snr}: {:.1} % of the ranges hold the truth",
-            100.0 * share
-        );
-        assert!((0.82..=0.98).contains(&share), "SNR {snr}: {share}");
-    }
 }
 
 fn distances() {

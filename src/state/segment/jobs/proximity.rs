@@ -47,6 +47,8 @@ pub struct Proximity {
     pub name: String,
     /// Whether the object is streamlines.
     pub is_streamlines: bool,
+    /// The data that were measured.
+    pub source: DataId,
     pub met: Distance,
     /// For the voxels of a pathway; `None` for streamlines.
     pub margin: Option<WithinMargin>,
@@ -122,6 +124,7 @@ impl ProximityCache {
         let near = targets.iter().map(|target| Proximity {
             name: target.name().to_owned(),
             is_streamlines: matches!(target, ProximityTarget::Streamlines(..)),
+            source: target.key().0,
             met: match target.is_large() && !rests {
                 true => Distance::Later,
                 false => self.proximity(target, field, &surface),

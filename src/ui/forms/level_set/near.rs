@@ -94,29 +94,43 @@ pub fn show(
         return;
     };
     for near in &figures.distances {
-        let (place, help) = match near.met {
-            Distance::Away { point, .. } => (
-                Some(point),
-                "From the surface to the nearest drawn line, rounded down. Click to move the crosshair to the \
-                 nearest point",
-            ),
-            Distance::Crossing { at: point, .. } => (
-                Some(point),
-                "Any part inside the surface counts. Click to move the crosshair to a point inside",
-            ),
-            Distance::Later | Distance::Never => (None, ""),
-        };
-        if row(ui, &format!("To {}", near.name), &text(near), help)
-            && let Some(point) = place
-        {
-            actions.push(Action::View(ViewAction::MoveCrosshair(point)));
-        }
-        if let Some(margin) = near.margin {
-            let name = format!("{} within {}", near.name, margin_text(margin.margin_mm));
-            rows::reading(ui, &name, &share(margin));
-        }
+        let is_earlier = state.is_of_earlier_pathway(near);
+        rows::dimmed(ui, is_earlier, |ui| measured(ui, near, is_earlier, actions));
     }
     hidden(ui, state);
+}
+
+/// The rows of one object. `is_earlier`: it is the pathway of an earlier surface.
+fn measured(ui: &mut Ui, near: &Proximity, is_earlier: bool, actions: &mut Vec<Action>) {
+    let (place, help) = match near.met {
+        _ if is_earlier => (
+            None,
+            "From this surface to the pathway of an earlier one; that of this surface is being solved",
+        ),
+        Distance::Away { point, .. } => (
+            Some(point),
+            "From the surface to the nearest drawn line, rounded down. Click to move the crosshair to the \
+             nearest point",
+        ),
+        Distance::Crossing { at: point, .. } => (
+            Some(point),
+            "Any part inside the surface counts. Click to move the crosshair to a point inside",
+        ),
+        Distance::Later | Distance::Never => (None, ""),
+    };
+    let name = match is_earlier {
+        true => format!("To {} of an earlier surface", near.name.to_lowercase()),
+        false => format!("To {}", near.name),
+    };
+    if row(ui, &name, &text(near), help)
+        && let Some(point) = place
+    {
+        actions.push(Action::View(ViewAction::MoveCrosshair(point)));
+    }
+    if let Some(margin) = near.margin {
+        let name = format!("{} within {}", near.name, margin_text(margin.margin_mm));
+        rows::reading(ui, &name, &share(margin));
+    }
 }
 
 /// Rows of hidden streamlines and pathways, so that none disappears without a reason.
