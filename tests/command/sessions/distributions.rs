@@ -5,12 +5,12 @@ use crate::streamlines::commands::run as run_in_shell;
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::Control;
-use arcuate::data::{Role, Tractogram};
+use arcuate::data::{OdfLayout, Role, Tractogram};
 use arcuate::io::{self, Opened};
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::track::types::odf::Model;
-use arcuate::state::{Action, Content, Phase, TensorAction, TrackAction};
-use glam::dvec3;
+use arcuate::state::{Action, AlignmentAction, Content, Phase, TensorAction, TrackAction};
+use glam::{DAffine3, DQuat, dvec3};
 use libtest_mimic::Trial;
 use std::path::Path;
 
@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::distributions_are_replayed", replayed),
         test("sessions::distributions_by_the_copied_command", copied),
         test("sessions::voxels_of_response_functions", response_voxels),
+        test("sessions::moved_distributions", moved),
     ]
 }
 
@@ -126,4 +127,62 @@ fn response_voxels() {
     let path = folder.path().join("voxels.arcuate");
     window.save(&path);
     assert_eq!(voxels(&Window::opened(&path)), Some(before));
+}
+
+/// An image of distributions that was moved comes back in its position, with turned distributions, and nothing to save.
+fn moved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    drop(Window::with_scan(here));
+    let fod = [
+        "fod",
+        "dwi.nii.gz",
+        "--mask",
+        "mask.nii.gz",
+        "--order",
+        "4",
+        "--out",
+        "fod",
+    ];
+    let (code, _, stderr) = run(&fod, here);
+    assert_eq!(code, Some(0), "{stderr}");
+    let mut window = Window::new();
+    window.open(&here.join("fod/wm_fod.nii.gz"));
+    let layer = window.state.document.layers[0].id;
+    let layout = Some(OdfLayout::MRTRIX);
+    window.act(Action::Tensors(TensorAction::ReadDistributions {
+        layer,
+        layout,
+    }));
+    let turn = DQuat::from_rotation_z(0.6);
+    let transform = DAffine3::from_rotation_translation(turn, dvec3(2.0, -3.0, 1.0));
+    let phase = Phase::Done;
+    window.act(Action::Alignment(AlignmentAction::Shift {
+        layer,
+        transform,
+        phase,
+    }));
+    let coefficients = |window: &Window| {
+        let field = window.state.document.distributions.field();
+        field.expect("distributions").coefficients.to_vec()
+    };
+    let path = here.join("moved.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert_eq!(again.messages(), window.messages());
+    let layers = &again.state.document.layers;
+    let image = layers
+        .iter()
+        .find(|l| again.state.document.path(l).is_some());
+    let image = image.expect("the image").id;
+    assert!(
+        again
+            .state
+            .document
+            .moved_by(image)
+            .abs_diff_eq(transform, 1e-12)
+    );
+    assert!(coefficients(&again) == coefficients(&window));
+    let unsaved = again.state.unsaved();
+    assert!(!again.state.is_dirty(), "{unsaved:?}");
 }

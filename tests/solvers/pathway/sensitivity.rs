@@ -113,7 +113,7 @@ fn sums() {
                 let sum: f64 = parts.unwrap().unwrap().iter().sum();
                 assert!(
                     (sum - value).abs() <= 1e-3 * pathway.min_cost,
-                    "{sum} {value}"
+                    "{local:?}, {anisotropy}: {sum} {value}"
                 );
             }
             // Half of the cost lies in fewer voxels than 95 % of it.
