@@ -212,9 +212,7 @@ fn report(repeated: &RepeatedPathway, levels: &[Level]) -> Value {
         "command": "uncertainty",
         "repetitions": repetitions.paths.len(),
         "without_path": repetitions.without_path(),
-        "at_rim": repetitions.at_rim,
         "least": repetitions.measured,
-        "least_in_part": repetitions.in_part,
         "least_of_repetitions": range(repetitions.costs()),
         "near": repeated.near,
         "near_mm": NEAR_MM,
@@ -293,15 +291,6 @@ fn text(repeated: &RepeatedPathway, levels: &[Level]) -> String {
     let _ = match repetitions.without_path() {
         0 => Ok(()),
         some => writeln!(text, "No path in {some} of {}", counted(all, "repetition")),
-    };
-    let _ = match repetitions.at_rim {
-        0 => Ok(()),
-        some => writeln!(
-            text,
-            "{some} of {} reach voxels that cost twice as much or more, where repetitions were not solved: their volume \
-             is too small; lower --epsilon",
-            counted(all, "repetition")
-        ),
     };
     text + HONEST + "\n"
 }

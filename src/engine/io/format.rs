@@ -203,7 +203,7 @@ pub const TABLE: &[Kind] = &[
         content: Content::Streamlines,
         name: "VTK streamlines",
         extensions: &["vtk", "fib"],
-        reads: "legacy polydata, ASCII and binary, versions to 5.1",
+        reads: "legacy polydata, ASCII and binary, versions up to 5.1",
         writes: "binary, version 3.0, `SPACE=RAS`",
         holds: FormatCapabilities {
             per_point: NameSupport::Any,

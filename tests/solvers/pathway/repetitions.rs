@@ -236,17 +236,14 @@ fn quiet() {
     let costs = found.costs().unwrap();
     for cost in [costs.low, costs.median, costs.high] {
         assert!(
-            (cost / found.in_part - 1.0).abs() < 1e-4,
+            (cost / found.measured - 1.0).abs() < 1e-5,
             "{costs:?}, {}",
-            found.in_part
+            found.measured
         );
     }
-    // Fewer voxels leave fewer steps.
-    let dearer = found.in_part / found.measured - 1.0;
-    assert!((-1e-6..5e-3).contains(&dearer), "{dearer}");
     let shown = scene.pathway.minimal_path().unwrap();
     assert_eq!(found.near(&shown, |_| false), 10);
-    assert_eq!((found.without_path(), found.at_rim), (0, 0));
+    assert_eq!(found.without_path(), 0);
     // All repetitions hold the same voxels.
     let own = scene.pathway.mask(EPSILON).count();
     for share in [0.05, 1.0] {

@@ -72,7 +72,7 @@ impl JointCosts {
         })
     }
 
-    pub(super) fn within(&self, epsilon: f64) -> impl Fn(usize) -> bool {
+    fn within(&self, epsilon: f64) -> impl Fn(usize) -> bool {
         let limit = (1.0 + epsilon + ROUNDING) * self.min_cost;
         move |place| f64::from(self.total[place]) <= limit
     }

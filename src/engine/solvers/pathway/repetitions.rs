@@ -5,15 +5,10 @@
 //! path of a scan that could equally have been measured. Repetition r depends on the random seed and r alone, and its
 //! tensors are those of the tracking's repetition r.
 //!
-//! *Domain.* The voxels in which paths may run are those of the pathway; of these the repetitions keep the ones whose
-//! excess cost is at most [`WIDEST`], because noise does not make a path twice as cheap. How many
-//! repetitions have a pathway that touches the rim of that part is counted.
+//! *Domain.* The voxels in which paths may run are those of the pathway itself: it is not chosen again from the noisy FA.
 //!
-//! *E\* of the repetitions.* The cheapest path of noisy tensors is the cheapest of many, each with its own noise: E* of a
-//! measured scan lies below that of the tensors without noise, and E* of the repetitions, with noise upon noise, lies below
-//! the measured one. Their percentiles describe the repetitions and are no confidence interval: mirrored in the measured
-//! value (basic bootstrap: Davison and Hinkley 1997, section 5.2) they held the true value of an arc in 79 to 83 % of 24
-//! scans instead of 90 %. Fewer voxels leave fewer steps, so that they compare with [`Repetitions::in_part`].
+//! The percentiles of E* describe the repetitions and are no confidence interval: on an arc, such ranges held the true
+//! value in 79 to 83 % of 24 scans instead of 90 %.
 //!
 //! Measurement noise only: errors of the model, distortion, alignment and brain shift add to it.
 
@@ -31,8 +26,6 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Excess costs up to this one are solved in the repetitions.
-pub const WIDEST: f64 = 1.0;
 /// A path that stays within this distance of the shown one counts as the same, mm.
 pub const NEAR_MM: f64 = 4.0;
 /// The share of the values within a range.
@@ -81,22 +74,17 @@ pub struct Repetitions {
     pub epsilon: f64,
     /// E* of the pathway itself.
     pub measured: f64,
-    /// E* of the measured tensors, solved on the voxels of the repetitions; infinite without a path.
-    pub in_part: f64,
     /// The minimal path and its E* of each repetition, in order; `None`: no path joins the regions.
     pub paths: Vec<Option<(f64, Path)>>,
     /// By place: repetitions whose pathway contains the voxel.
     pub visits: Vec<u32>,
-    /// Repetitions whose pathway touches the rim of the part that was solved.
-    pub at_rim: usize,
 }
 
 /// One repetition.
 struct Repetition {
     path: Option<(f64, Path)>,
-    /// Places of the part that was solved.
+    /// Places among those that a path reaches.
     set: Vec<u32>,
-    at_rim: bool,
 }
 
 /// Everything that all repetitions share.
@@ -105,10 +93,9 @@ struct Problem<'a> {
     metric_params: &'a metric::Params,
     tolerance: f32,
     epsilon: f64,
-    /// Metric of the part that is solved, its places in that of the pathway, and whether each has a neighbour outside.
+    /// Metric of the voxels that a path reaches, and their places in that of the pathway.
     part: Metric,
     places: Vec<u32>,
-    rim: Vec<bool>,
     zero: [Vec<u32>; 2],
     residuals: Residuals,
 }
@@ -145,13 +132,8 @@ impl Repetitions {
             metric: pathway.metric().clone(),
             epsilon,
             measured: pathway.min_cost,
-            in_part: backend
-                .install(|| problem.solved(&problem.part, control))?
-                .path
-                .map_or(f64::INFINITY, |(cost, _)| cost),
             paths: Vec::with_capacity(params.repetitions),
             visits: vec![0; pathway.metric().len()],
-            at_rim: 0,
         };
         // A few at a time, so that their sets need not be stored.
         let at_once = 4 * threads;
@@ -170,7 +152,6 @@ impl Repetitions {
                     .collect::<Result<_, Error>>()
             })?;
             for repetition in done {
-                all.at_rim += usize::from(repetition.at_rim);
                 all.paths.push(repetition.path);
                 for place in repetition.set {
                     all.visits[problem.places[place as usize] as usize] += 1;
@@ -250,18 +231,10 @@ impl<'a> Problem<'a> {
         control: &Control,
     ) -> Result<Self, Error> {
         let metric = pathway.metric();
-        let within = pathway.within(WIDEST.max(2.0 * epsilon));
-        let mut taken: Vec<bool> = (0..metric.len()).map(within).collect();
-        for field in &pathway.fields {
-            for &place in &field.source.zero {
-                taken[place as usize] = true;
-            }
-        }
-        let places = (0..metric.len() as u32).filter(|p| taken[*p as usize]);
+        let is_reached = |place: &u32| pathway.total[*place as usize].is_finite();
+        let places = (0..metric.len() as u32).filter(is_reached);
         let places: Vec<u32> = places.collect();
         let part = metric.within(&places);
-        let open = |place: &u32| metric.face_neighbours(*place as usize).any(|n| !taken[n]);
-        let rim = places.iter().map(open).collect();
         let own = |place: &u32| places.binary_search(place).ok().map(|p| p as u32);
         let zero = [0, 1].map(|field: usize| {
             let zero = pathway.fields[field].source.zero.iter();
@@ -283,7 +256,6 @@ impl<'a> Problem<'a> {
             epsilon,
             part,
             places,
-            rim,
             zero,
             residuals,
         })
@@ -343,10 +315,6 @@ impl<'a> Problem<'a> {
             Some(_) => (0..a.values.len() as u32).filter(within).collect(),
             None => Vec::new(),
         };
-        Repetition {
-            path,
-            at_rim: set.iter().any(|p| self.rim[*p as usize]),
-            set,
-        }
+        Repetition { path, set }
     }
 }
