@@ -65,6 +65,7 @@ const IMAGES: &[&str] = &[
     "track {} --mask mask.nii --seed sphere:0,0,0,4 --seeds random:50 --out O.tck",
     "geodesic {} --mask mask.nii --seed sphere:0,0,0,4 --seeds random:20 --out O.tck",
     "pathway {} --mask mask.nii --from sphere:-4,0,0,2 --to sphere:4,0,0,2 --out O",
+    "uncertainty {} --mask mask.nii --from sphere:-4,0,0,2 --to sphere:4,0,0,2 --repetitions 2 --out O",
     "gradients check {} --mask mask.nii --out O",
     "gradients turn {} --turn y,x,z --out O",
     "gradients tensors {}",

@@ -164,7 +164,10 @@ fn sensitivity(here: &Path) {
         text.contains("\nHalf of the least cost depends on "),
         "{text}"
     );
-    assert_eq!(volume(&here.join("held.nii.gz")).values, map.values);
+    // Cost fields depend on the order of their updates, within the tolerance of the solver.
+    let again = volume(&here.join("held.nii.gz")).values;
+    let mut pairs = again.iter().zip(map.values.iter());
+    assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-4));
     // No file is replaced.
     let rest = [
         "--null",

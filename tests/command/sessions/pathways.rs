@@ -104,6 +104,7 @@ fn surface() {
         centre: dvec3(0.0, 0.0, 0.0),
         radius_mm: 4.0,
     })));
+    window.act(Action::Segment(SegmentAction::Step));
     show(&mut window, Task::Pathways);
     window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
     window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
