@@ -26,7 +26,7 @@ struct Large {
 @group(0) @binding(0) var<uniform> rays: OdfRays;
 // For each glyph: its centre in world mm, then the coefficients.
 @group(0) @binding(1) var<storage, read> glyphs: array<f32>;
-@group(0) @binding(2) var<storage, read> larges: array<Large>;
+@group(0) @binding(2) var<storage, read> large_glyphs: array<Large>;
 // Order, number of coefficients, and index of the angles. Then for each m: q at the lowest even l (times z for odd m),
 // and for each even l the factors of q at l + 2: by z², constant, and of q at l - 2. Then the angles: cosine and sine
 // of π i / (lmax + 1). (Not a uniform: Mesa's software renderer compiles loops over uniforms anew for each draw.)
@@ -138,7 +138,7 @@ fn centre_of(glyph: u32) -> vec3<f32> {
 // A square through the centre, across the view, that covers the sphere of the glyph's reach.
 @vertex
 fn vs_odf_ray(@builtin(vertex_index) index: u32, @builtin(instance_index) instance: u32) -> Corner {
-    let large = larges[instance];
+    let large = large_glyphs[instance];
     let centre = centre_of(large.glyph);
     let to_eye = rays.eye.xyz - centre * rays.eye.w;
     let across = normalize(to_eye);
@@ -338,7 +338,7 @@ struct Whole {
 @fragment
 fn fs_odf_ray(in: Corner) -> Whole {
     let pixel = max(length(dpdx(in.place)), length(dpdy(in.place)));
-    let large = larges[in.large];
+    let large = large_glyphs[in.large];
     let hit = meet(large, in.place, pixel);
     if !hit.found {
         discard;
@@ -364,7 +364,7 @@ fn fs_odf_rays(in: Corner) -> Covered {
     let across = dpdx(in.place);
     let down = dpdy(in.place);
     let pixel = max(length(across), length(down));
-    let large = larges[in.large];
+    let large = large_glyphs[in.large];
     let odf = distribution_of(large.glyph);
     var out: Covered;
     let hit = meet(large, in.place, pixel);

@@ -12,7 +12,7 @@ use cudarc::driver::{LaunchConfig, PushKernelArg as _};
 
 const OPERATION: &str = "writing the cost to the window";
 
-/// Writes the numbers of [`Pathway::excess`] to an image, texel by texel. Waits for the result.
+/// Writes the numbers of [`super::JointCosts::excess`] to an image, texel by texel. Waits for the result.
 pub fn excess(
     pathway: &Pathway,
     max_excess: f32,

@@ -124,7 +124,7 @@ impl JointCosts {
         joins.then(|| self.mask_of(connected.into_iter()))
     }
 
-    /// The smallest ε at which each voxel belongs to the part given by [`Pathway::joining_mask`], up to `max_epsilon`,
+    /// The smallest ε at which each voxel belongs to the part given by [`Self::joining_mask`], up to `max_epsilon`,
     /// ascending: the minimum over all paths from region 1 of the largest share on the path (Dijkstra 1959, with maxima
     /// instead of sums).
     pub fn joining_epsilon(&self, max_epsilon: f32) -> Vec<f32> {
