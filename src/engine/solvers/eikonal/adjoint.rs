@@ -17,7 +17,7 @@ use glam::DVec3;
 use std::collections::BinaryHeap;
 
 /// A smaller part of the value goes to the lowest corner alone: fewer voxels are visited, and the sum is kept.
-const SMALLEST_PART: f64 = 1e-8;
+const SMALLEST_PART: f64 = 1e-7;
 /// Voxels between two looks at the control.
 const CHECK: usize = 1024;
 
@@ -64,7 +64,6 @@ pub fn derivative_by_log_cost(
         let Some(active) = simplex(field, here) else {
             continue;
         };
-        active.charge(field, here, |voxel, part| kept[voxel] += amount * part);
         let mut pass = |corner: usize, part: f64| {
             if passing[corner] == 0.0 {
                 waiting.push((value(corner).to_bits(), corner as u32));
@@ -76,8 +75,12 @@ pub fn derivative_by_log_cost(
             .iter()
             .min_by(|a, b| value(a.0).total_cmp(&value(b.0)));
         match lowest.filter(|_| amount < SMALLEST_PART) {
-            Some((lowest, _)) => pass(*lowest, amount),
+            Some((lowest, _)) => {
+                kept[here] += amount * (active.value - f64::from(value(*lowest)));
+                pass(*lowest, amount);
+            }
             None => {
+                active.charge(field, here, |voxel, part| kept[voxel] += amount * part);
                 for (corner, share) in corners.iter().filter(|(_, share)| *share > 0.0) {
                     pass(*corner, amount * share);
                 }
