@@ -132,7 +132,7 @@ pub fn costs() {
     nothing_starts(here);
     ends_close_together(here);
     sensitivity(here);
-    uncertainty::repeats(here);
+    uncertainty::repetitions(here);
 }
 
 /// The voxels on which a pathway depends: their percentages add up to 100, and the command that is printed repeats them.
