@@ -88,7 +88,10 @@ impl State {
 
     /// Whether the task Segment shows the pathway, which then follows its surface.
     pub fn pathway_follows_surface(&self) -> bool {
-        self.view.task == Task::Segment && self.document.pathways.surface_use.role().is_some()
+        // A replay repeats the surface alone: each new distance would restart its job.
+        !self.runtime.sessions.strict
+            && self.view.task == Task::Segment
+            && self.document.pathways.surface_use.role().is_some()
     }
 
     /// Whether the live pathway heeds a surface, which no session restores before Segment is shown.
