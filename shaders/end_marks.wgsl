@@ -110,7 +110,7 @@ fn painted(in: Point) -> vec4<f32> {
 @fragment
 fn fs_mark(in: Point) -> @location(0) vec4<f32> {
     let colour = painted(in);
-    // What hardly shows hides nothing.
+    // Pixels that are nearly transparent write no depth.
     if colour.a < 0.2 * marks[in.mark].colour.a {
         discard;
     }

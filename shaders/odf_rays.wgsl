@@ -29,7 +29,8 @@ struct Large {
 @group(0) @binding(2) var<storage, read> large_glyphs: array<Large>;
 // Order, number of coefficients, and index of the angles. Then for each m: q at the lowest even l (times z for odd m),
 // and for each even l the factors of q at l + 2: by z², constant, and of q at l - 2. Then the angles: cosine and sine
-// of π i / (lmax + 1). (Not a uniform: Mesa's software renderer compiles loops over uniforms anew for each draw.)
+// of π i / (lmax + 1). It is a storage buffer because Mesa's software renderer compiles loops over uniforms again for each
+// draw.
 @group(0) @binding(3) var<storage, read> table: array<vec4<f32>>;
 
 // Half the highest order.

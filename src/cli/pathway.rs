@@ -6,19 +6,22 @@ mod tensors;
 
 pub use tensors::PathwayInputs;
 
-use super::options::shape;
+use super::options::{DomainOptions, ImageEnding, shape};
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::text::{counted, number};
-use crate::data::{Mask, Region, Role};
+use crate::data::{Mask, Region, Role, Tractogram, Volume};
+use crate::jobs::ValueNames;
 use crate::solvers::pathway::{JointCosts, Path};
+use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::CostliestStretch;
 use crate::state::pathways::recipe::option;
-use crate::state::regions::recipe::ShapeSpec;
+use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -175,23 +178,70 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
 }
 
-/// Regions named by the options that their roles have.
-fn regions<'a>(
-    shapes: impl Iterator<Item = (Role, &'a ShapeSpec)>,
-) -> Result<Vec<Region>, Failure> {
-    let region = |(role, spec): (Role, &ShapeSpec)| {
-        Ok(Region {
-            id: RegionId(0),
-            // For sentences about the option.
-            name: option(role).unwrap_or_default().to_owned(),
+/// The ends of a pathway, and the regions that confine paths, exclude them or make them cost more.
+#[derive(clap::Args, Debug)]
+pub struct PathwayRegions {
+    /// First region; several count as one
+    #[arg(long, value_name = "REGION", required = true)]
+    pub from: Vec<ShapeSpec>,
+    /// Second region; several count as one
+    #[arg(long, value_name = "REGION", required = true)]
+    pub to: Vec<ShapeSpec>,
+    #[command(flatten)]
+    pub domain: DomainOptions,
+    /// Regions where paths cost more: they pass only where the detour costs more still
+    #[arg(long, value_name = "REGION")]
+    pub costly: Vec<ShapeSpec>,
+}
+
+impl PathwayRegions {
+    fn shapes(&self) -> impl Iterator<Item = (Role, &ShapeSpec)> {
+        let of_role = |(role, shapes)| -> Vec<(Role, &ShapeSpec)> {
+            let shapes: &Vec<ShapeSpec> = shapes;
+            shapes.iter().map(|shape| (role, shape)).collect()
+        };
+        let all = [
+            (Role::Seed, &self.from),
+            (Role::Target, &self.to),
+            (Role::Mask, &self.domain.within),
+            (Role::Exclude, &self.domain.exclude),
+            (Role::Costly, &self.costly),
+        ];
+        all.into_iter().flat_map(of_role)
+    }
+
+    /// The regions as text.
+    pub fn specs(&self) -> Vec<RegionSpec> {
+        let spec = |(role, shape): (Role, &ShapeSpec)| RegionSpec {
             role,
-            shape: Arc::new(shape(spec)?),
-            colour: None,
-            visible: true,
-            label_number: None,
-        })
-    };
-    shapes.map(region).collect()
+            shape: shape.clone(),
+        };
+        self.shapes().map(spec).collect()
+    }
+
+    /// The regions, named by their options.
+    pub fn regions(&self) -> Result<Vec<Region>, Failure> {
+        let region = |(role, spec): (Role, &ShapeSpec)| {
+            Ok(Region {
+                id: RegionId(0),
+                // For sentences about the option.
+                name: option(role).unwrap_or_default().to_owned(),
+                role,
+                shape: Arc::new(shape(spec)?),
+                colour: None,
+                visible: true,
+                label_number: None,
+            })
+        };
+        self.shapes().map(region).collect()
+    }
+}
+
+/// The files of a pathway in a folder: u₁, u₂, their sum, its voxels, the cheapest path.
+fn files(folder: &FilePath, images: &ImageEnding) -> [PathBuf; 5] {
+    let image = |name: &str| images.path(folder, name);
+    let path = folder.join("path.tck");
+    [image("u1"), image("u2"), image("u"), image("pathway"), path]
 }
 
 /// The part of the pathway that joins the regions; a warning if there is none.
@@ -218,6 +268,38 @@ struct Summary<'a> {
 }
 
 impl Summary<'_> {
+    /// Writes the [`files`].
+    fn write(
+        &self,
+        [u1, u2, u, mask, path]: &[PathBuf; 5],
+        [first, second]: &[Volume; 2],
+        curve: &Tractogram,
+        command: &str,
+        runner: &mut Runner,
+    ) -> Result<(), Failure> {
+        let sum = self.costs.image();
+        for (volume, path) in [(first, u1), (second, u2), (&sum, u)] {
+            runner.run(SaveVolume {
+                source: None,
+                volume: volume.clone(),
+                path: path.clone(),
+                command: command.to_owned(),
+            })?;
+        }
+        runner.run(SaveMask {
+            mask: self.set.clone(),
+            path: mask.clone(),
+            command: command.to_owned(),
+        })?;
+        runner.run(SaveTractogram {
+            tractogram: curve.clone(),
+            path: path.clone(),
+            command: command.to_owned(),
+            values: ValueNames::default(),
+        })?;
+        Ok(())
+    }
+
     fn value_and_text(&self) -> (Value, String) {
         let Self {
             costs: pathway,

@@ -71,7 +71,7 @@ impl Options {
         epsilon: f64,
         repetitions: &RepetitionParams,
     ) -> String {
-        let regions = self.inputs.specs();
+        let regions = self.inputs.regions.specs();
         let text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
         let mut text = text.replacen("arcuate pathway", "arcuate uncertainty", 1);
         text += &arguments(repetitions);
@@ -109,7 +109,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             fa: fitted.maps.fa.clone(),
             resample: None,
         },
-        regions: options.inputs.regions()?,
+        regions: options.inputs.regions.regions()?,
         params,
         coarse: false,
         prepared: None,

@@ -1,25 +1,21 @@
 //! Pathways through fibre orientation distributions.
 
-use super::{Summary, joining_mask, regions};
+use super::{PathwayRegions, Summary, files, joining_mask};
 use crate::cli::options::{
-    DomainOptions, GivenParameters, ImageEnding, OdfInputOptions, basis_keys, make_folder,
-    open_distributions,
+    GivenParameters, ImageEnding, OdfInputOptions, basis_keys, make_folder, open_distributions,
 };
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
+use crate::data::OdfLayout;
 use crate::data::text::counted;
-use crate::data::{OdfLayout, Role};
 use crate::io::quoted;
-use crate::jobs::ValueNames;
 use crate::parameters::Parameters as _;
 use crate::solvers::lifted::Params;
 use crate::solvers::pathway::Width;
 use crate::state::core::text::duration_text;
-use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::FindLifted;
 use crate::state::pathways::recipe::lifted_command;
-use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -38,17 +34,8 @@ pub struct Options {
     pub fod: PathBuf,
     #[command(flatten)]
     pub layout: OdfInputOptions,
-    /// First region; several count as one
-    #[arg(long, value_name = "REGION", required = true)]
-    pub from: Vec<ShapeSpec>,
-    /// Second region; several count as one
-    #[arg(long, value_name = "REGION", required = true)]
-    pub to: Vec<ShapeSpec>,
     #[command(flatten)]
-    pub domain: DomainOptions,
-    /// Regions where paths cost more: they pass only where the detour costs more still
-    #[arg(long, value_name = "REGION")]
-    pub costly: Vec<ShapeSpec>,
+    pub regions: PathwayRegions,
     #[command(flatten)]
     pub params: GivenParameters<Params>,
     #[command(flatten)]
@@ -64,7 +51,7 @@ impl Options {
     /// The parameters, with the width of the pathway.
     fn params(&self) -> Result<(Params, f64), Failure> {
         let defaults = Params::defaults();
-        let min_amplitude = match self.domain.within.is_empty() {
+        let min_amplitude = match self.regions.domain.within.is_empty() {
             true => defaults.min_amplitude,
             false => 0.0,
         };
@@ -75,43 +62,21 @@ impl Options {
         Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
     }
 
-    /// Shapes by what they are for.
-    fn shapes(&self) -> impl Iterator<Item = (Role, &ShapeSpec)> {
-        let ends = self.from.iter().map(|s| (Role::Seed, s));
-        let ends = ends.chain(self.to.iter().map(|s| (Role::Target, s)));
-        let walls = self.domain.within.iter().map(|s| (Role::Mask, s));
-        ends.chain(walls)
-            .chain(self.domain.exclude.iter().map(|s| (Role::Exclude, s)))
-            .chain(self.costly.iter().map(|s| (Role::Costly, s)))
-    }
-
     /// The command that repeats this work.
     fn command(&self, params: &Params, epsilon: f64) -> String {
-        let regions: Vec<RegionSpec> = self
-            .shapes()
-            .map(|(role, shape)| RegionSpec {
-                role,
-                shape: shape.clone(),
-            })
-            .collect();
+        let regions = self.regions.specs();
         let mut odf = format!("--fod {}", quoted(&self.fod.to_string_lossy()));
         odf += &self.layout.arguments();
         let text = lifted_command(&odf, &regions, params, epsilon, &self.out);
         text + &self.images.argument()
     }
-
-    fn files(&self) -> [PathBuf; 5] {
-        let image = |name: &str| self.images.path(&self.out, name);
-        let path = self.out.join("path.tck");
-        [image("u1"), image("u2"), image("u"), image("pathway"), path]
-    }
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (params, epsilon) = options.params()?;
-    let files = options.files();
+    let files = files(&options.out, &options.images);
     runner.may_fill(&options.out, &files)?;
-    let regions = regions(options.shapes())?;
+    let regions = options.regions.regions()?;
     let opened = open_distributions(&options.fod, &options.layout, &Control::new())?;
     // The solver refuses what the warnings are about.
     for text in opened.notes {
@@ -129,36 +94,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
     let _folder = make_folder(&options.out)?;
     let command = options.command(&params, epsilon);
-    let [u1, u2, u, mask_file, path_file] = files.clone();
-    let [first, second] = result.sides.clone();
-    for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
-        let command = command.clone();
-        runner.run(SaveVolume {
-            source: None,
-            volume,
-            path,
-            command,
-        })?;
-    }
-    runner.run(SaveMask {
-        mask: set.clone(),
-        path: mask_file,
-        command: command.clone(),
-    })?;
-    runner.run(SaveTractogram {
-        tractogram: result.curve.clone(),
-        path: path_file,
-        command: command.clone(),
-        values: ValueNames::default(),
-    })?;
-    let (mut value, mut text) = Summary {
+    let summary = Summary {
         costs: pathway,
         path: &result.path,
         weakest: result.weakest.as_ref(),
         set: &set,
         epsilon,
-    }
-    .value_and_text();
+    };
+    summary.write(&files, &result.sides, &result.curve, &command, runner)?;
+    let (mut value, mut text) = summary.value_and_text();
     let reference = pathway.prepared().amplitudes().map(|a| a.reference);
     value["joined"] = json!(joined.is_some());
     value["voxels"] = json!(result.voxels);

@@ -1,26 +1,22 @@
 //! Pathways in the metric of tensors.
 
-use super::{Summary, joining_mask, regions};
+use super::{PathwayRegions, Summary, files, joining_mask};
 use crate::cli::options::{
-    DomainOptions, FitOptions, FittedScan, GivenParameters, ImageEnding, ValueError, make_folder,
+    FitOptions, FittedScan, GivenParameters, ImageEnding, ValueError, make_folder,
 };
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
 use crate::data::text::{counted, singular_or_plural};
-use crate::data::{Region, Role};
-use crate::jobs::ValueNames;
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
 use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
 use crate::state::core::text::duration_text;
-use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
+use crate::state::files::jobs::SaveVolume;
 use crate::state::pathways::RandomPairRank;
 use crate::state::pathways::jobs::{
     ComparePathway, FindPathway, MapSensitivity, MappedSensitivity, PathwayComparison, RANDOM_PAIRS,
 };
 use crate::state::pathways::recipe::{command, sensitivity_argument};
-use crate::state::regions::recipe::RegionSpec;
-use crate::state::regions::recipe::ShapeSpec;
 use crate::state::tensors::jobs::input::Tensors;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -31,17 +27,8 @@ use std::sync::Arc;
 pub struct PathwayInputs {
     #[command(flatten)]
     pub fit: FitOptions,
-    /// First region; several count as one
-    #[arg(long, value_name = "REGION", required = true)]
-    pub from: Vec<ShapeSpec>,
-    /// Second region; several count as one
-    #[arg(long, value_name = "REGION", required = true)]
-    pub to: Vec<ShapeSpec>,
     #[command(flatten)]
-    pub domain: DomainOptions,
-    /// Regions where paths cost more: they pass only where the detour costs more still
-    #[arg(long, value_name = "REGION")]
-    pub costly: Vec<ShapeSpec>,
+    pub regions: PathwayRegions,
     #[command(flatten)]
     pub params: GivenParameters<Params>,
     #[command(flatten)]
@@ -73,7 +60,7 @@ impl PathwayInputs {
     /// The parameters, with the width of the pathway.
     pub fn params(&self) -> Result<(Params, f64), Failure> {
         let defaults = Params::defaults();
-        let min_fa = match self.domain.within.is_empty() {
+        let min_fa = match self.regions.domain.within.is_empty() {
             true => defaults.min_fa,
             false => 0.0,
         };
@@ -85,36 +72,12 @@ impl PathwayInputs {
         })?;
         Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
     }
-
-    /// Shapes by what they are for.
-    fn shapes(&self) -> impl Iterator<Item = (Role, &ShapeSpec)> {
-        let ends = self.from.iter().map(|s| (Role::Seed, s));
-        let ends = ends.chain(self.to.iter().map(|s| (Role::Target, s)));
-        let walls = self.domain.within.iter().map(|s| (Role::Mask, s));
-        ends.chain(walls)
-            .chain(self.domain.exclude.iter().map(|s| (Role::Exclude, s)))
-            .chain(self.costly.iter().map(|s| (Role::Costly, s)))
-    }
-
-    /// The regions as text.
-    pub fn specs(&self) -> Vec<RegionSpec> {
-        let spec = |(role, shape): (Role, &ShapeSpec)| RegionSpec {
-            role,
-            shape: shape.clone(),
-        };
-        self.shapes().map(spec).collect()
-    }
-
-    /// The regions, named by their options.
-    pub fn regions(&self) -> Result<Vec<Region>, Failure> {
-        regions(self.shapes())
-    }
 }
 
 impl Options {
     /// The command that repeats this work, from the command line's values.
     fn command(&self, fitted: &FittedScan, params: &Params, epsilon: f64) -> String {
-        let regions = self.inputs.specs();
+        let regions = self.inputs.regions.specs();
         let mut text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
         text += &self.images.argument();
         if self.null != RANDOM_PAIRS {
@@ -125,17 +88,11 @@ impl Options {
         }
         text
     }
-
-    fn files(&self) -> [PathBuf; 5] {
-        let image = |name: &str| self.images.path(&self.out, name);
-        let path = self.out.join("path.tck");
-        [image("u1"), image("u2"), image("u"), image("pathway"), path]
-    }
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (params, epsilon) = options.inputs.params()?;
-    let files = options.files();
+    let files = files(&options.out, &options.images);
     runner.may_fill(&options.out, &files)?;
     if let Some(file) = &options.sensitivity {
         runner.may_write(file)?;
@@ -146,7 +103,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         fa: fitted.maps.fa.clone(),
         resample: None,
     };
-    let regions = options.inputs.regions()?;
+    let regions = options.inputs.regions.regions()?;
     let (result, _) = runner.run(FindPathway {
         tensors: tensors.clone(),
         regions: regions.clone(),
@@ -161,36 +118,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
     let _folder = make_folder(&options.out)?;
     let command = options.command(&fitted, &params, epsilon);
-    let [u1, u2, u, mask_file, path_file] = files.clone();
-    let [first, second] = result.sides.clone();
-    for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
-        let command = command.clone();
-        runner.run(SaveVolume {
-            source: None,
-            volume,
-            path,
-            command,
-        })?;
-    }
-    runner.run(SaveMask {
-        mask: set.clone(),
-        path: mask_file,
-        command: command.clone(),
-    })?;
-    runner.run(SaveTractogram {
-        tractogram: result.curve.clone(),
-        path: path_file,
-        command: command.clone(),
-        values: ValueNames::default(),
-    })?;
-    let (mut value, mut text) = Summary {
+    let summary = Summary {
         costs: &result.pathway,
         path: &result.path,
         weakest: result.weakest.as_ref(),
         set: &set,
         epsilon,
-    }
-    .value_and_text();
+    };
+    summary.write(&files, &result.sides, &result.curve, &command, runner)?;
+    let (mut value, mut text) = summary.value_and_text();
     if options.null > 0 {
         let (compared, _) = runner.run(ComparePathway {
             tensors,

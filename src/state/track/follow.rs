@@ -5,6 +5,7 @@ use crate::data::Tractogram;
 use crate::solvers::curves::{self, Seeding};
 use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standing};
 use crate::state::tensors::jobs::fit::FIT;
+use crate::state::tensors::types::fods::FodSource;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use crate::state::track::jobs::stopped::CollectStopped;
@@ -37,10 +38,15 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 /// are chosen once: a model that the user chooses afterwards, or that a session holds, stays.
 fn choose_only_model(state: &mut State) {
     let document = &state.document;
+    let settings = &document.distributions.settings;
+    if !settings.requested || settings.source == FodSource::Scan {
+        state.runtime.track.model_chosen_for = None;
+        return;
+    }
     let result = document.distributions.result.as_ref();
     let read = result.filter(|result| result.key.is_read());
     let Some(source) = read.map(|result| result.key.settings.source) else {
-        state.runtime.track.model_chosen_for = None;
+        // They are being read.
         return;
     };
     let has_tensors = document.tensors.is_some();

@@ -129,7 +129,7 @@ fn response_voxels() {
     assert_eq!(voxels(&Window::opened(&path)), Some(before));
 }
 
-/// An image of distributions that was moved comes back in its position, with turned distributions.
+/// An image of distributions that was moved comes back in its position, with turned distributions, and nothing to save.
 fn moved() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
@@ -166,9 +166,15 @@ fn moved() {
         let field = window.state.document.distributions.field();
         field.expect("distributions").coefficients.to_vec()
     };
+    // Distributions that are read choose their model; the user's choice stays.
+    assert_eq!(window.state.document.track.model, Model::Distributions);
+    window.act(Action::Track(TrackAction::SetModel(Model::Tensors)));
     let path = here.join("moved.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
+    assert_eq!(again.messages(), "");
+    assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
+    assert_eq!(again.state.document.track.model, Model::Tensors);
     let layers = &again.state.document.layers;
     let image = layers
         .iter()

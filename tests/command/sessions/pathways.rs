@@ -137,6 +137,10 @@ fn surface() {
         .pathway
         .min_cost;
     assert!((live / around - 1.0).abs() < 1e-4, "{live}, {around}");
+    let (code, value, stderr) = run(&["replay", "surface.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{stderr}");
+    let all = outcomes(&value);
+    assert!(!all.iter().any(|o| o.starts_with("pathway: ")), "{all:?}");
 }
 
 /// The map of the voxels on which a pathway depends: stored with its values, described by its command.

@@ -278,7 +278,8 @@ fn bundles(angle_degrees: f64) -> (OdfField, [DVec3; 2], DVec3) {
     (field, axes, middle)
 }
 
-/// Of the strongest tenth of a fan every ray leaves along its own bundle; of all that arrive at most one in eight does not.
+/// Every ray in the strongest tenth of a fan leaves along its own bundle, and so do at least seven in eight of all rays that
+/// reach a target.
 fn crossing() {
     for angle in [90.0, 60.0, 45.0] {
         let (field, axes, middle) = bundles(angle);

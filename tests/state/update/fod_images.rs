@@ -250,7 +250,7 @@ fn alone() {
     assert!(field(&window.state).is_some());
     let glyphs = window.state.document.glyph_content(GlyphContent::Tensors);
     assert_eq!(glyphs, Some(GlyphContent::Distributions));
-    // They are the only model; later it is the user's choice, until they are read anew.
+    // Without tensors they are chosen as the model when they are read; after that the user's choice stays.
     let model = |window: &Window| window.state.document.track.model;
     assert_eq!(model(&window), Model::Distributions);
     window.act(Action::Track(TrackAction::SetModel(Model::Tensors)));

@@ -45,7 +45,7 @@ fn mapped() {
         "{command}"
     );
     assert!(methods(&window.state).contains("the adjoint of the discrete equation"));
-    // The same pathway has one map.
+    // A second request for the same pathway replaces its map.
     window.act(Action::Pathway(PathwayAction::Sensitivity(None)));
     assert_eq!(maps(&window).len(), 1);
     window.act(Action::Undo);

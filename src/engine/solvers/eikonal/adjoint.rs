@@ -5,7 +5,7 @@
 //! value passes to the corners in proportion to λ, and each voxel keeps q times what reaches it. Selling's scheme has
 //! the same derivative, with λᵢ ∝ ρᵢ (u − uᵢ) and q = u − Σ λᵢ uᵢ; a step that is charged its cost along the way keeps
 //! it in the voxels of that way. The seeds around the source keep their value in the two voxels of which they are made.
-//! What the voxels keep adds up to the value itself, because costs scale with c (Euler's relation).
+//! The derivatives of all voxels add up to the value itself, because costs scale with c (Euler's relation).
 //!
 //! The voxels are taken in descending order of the field, from the largest down, as far as the value depends on them:
 //! a fraction of the mask. On anisotropic metrics a corner may lie above the voxel that reads it; it is taken again.

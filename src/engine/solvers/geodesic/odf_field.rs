@@ -546,7 +546,7 @@ impl Sampler for Lobes<'_> {
         }
         PointSample {
             inside,
-            // Of the lobe within the step.
+            // The amplitude of the lobe that this step follows.
             level: cache.amplitude.cast(),
         }
     }

@@ -5,6 +5,7 @@ use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Unit,
     used,
 };
+use crate::solvers::pathway::{self, costly_row};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of a lifted pathway.
@@ -33,7 +34,7 @@ impl Params {
             directions: DirectionSet::Icosphere162,
             background_speed: 0.03,
             min_amplitude: 0.1,
-            costly_factor: 5.0,
+            costly_factor: pathway::Params::default_costly_factor(),
             tolerance: 1e-5,
         }
     }
@@ -139,26 +140,10 @@ impl Parameters for Params {
             }),
             unused: used,
         },
-        Param {
-            key: "costly-factor",
-            value_name: "X",
-            label: "Costly regions ×",
-            help: "Paths cost this many times as much inside costly regions",
-            reason: "a path then avoids a region unless the detour is five times as long",
-            hint: "",
-            default_text: DefaultText::Stated,
-            kind: Kind::Number(Number {
-                scale: Scale::Logarithmic,
-                decimals: 1,
-                soft: (1.0, 100.0),
-                hard: Limits::between(1.0, 1e4),
-                ..Number::new(
-                    |p| Some(p.costly_factor),
-                    |p, v| p.costly_factor = v.unwrap_or(p.costly_factor),
-                )
-            }),
-            unused: used,
-        },
+        costly_row(
+            |p| Some(p.costly_factor),
+            |p, v| p.costly_factor = v.unwrap_or(p.costly_factor),
+        ),
     ];
 
     fn defaults() -> Self {

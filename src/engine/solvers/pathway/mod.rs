@@ -63,7 +63,7 @@ pub use cuda::excess as excess_on_card;
 pub use distance::{Distances, MaskDistance};
 pub use domain::{Domain, Measure, region_names};
 pub use joint::{CostEnd, JointCosts};
-pub use parameters::{DEFAULT_EPSILON, Params, RepetitionParams, Width};
+pub use parameters::{DEFAULT_EPSILON, Params, RepetitionParams, Width, costly_row};
 pub use random_pairs::{Ends, MAX_PAIRS, MIN_PAIRS, NoRates, RandomPairs, Rates, STRETCH_MM};
 pub use repetitions::{NEAR_MM, Range90, Repetitions, Scan, WITHIN};
 pub use sensitivity::Sensitivity;

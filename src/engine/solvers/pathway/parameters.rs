@@ -38,7 +38,8 @@ impl Params {
         }
     }
 
-    const fn default_costly_factor() -> f64 {
+    /// The default of [`Params::costly_factor`], also for pathways through distributions.
+    pub const fn default_costly_factor() -> f64 {
         5.0
     }
 
@@ -71,6 +72,23 @@ impl Params {
     }
 }
 
+/// The row of the factor of the cost in costly regions, for the tables of both kinds of pathway.
+pub const fn costly_row<P>(get: fn(&P) -> Option<f64>, set: fn(&mut P, Option<f64>)) -> Param<P> {
+    let number = Number {
+        scale: Scale::Logarithmic,
+        decimals: 1,
+        soft: (1.0, 100.0),
+        hard: Limits::between(1.0, 1e4),
+        ..Number::new(get, set)
+    };
+    Param {
+        value_name: "X",
+        help: "Paths cost this many times as much inside costly regions",
+        reason: "a path then avoids a region unless the detour is five times as long",
+        ..Param::new("costly-factor", "Costly regions ×", Kind::Number(number))
+    }
+}
+
 impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
@@ -87,26 +105,10 @@ impl Parameters for Params {
             }),
             unused: used,
         },
-        Param {
-            key: "costly-factor",
-            value_name: "X",
-            label: "Costly regions ×",
-            help: "Paths cost this many times as much inside costly regions",
-            reason: "a path then avoids a region unless the detour is five times as long",
-            hint: "",
-            default_text: DefaultText::Stated,
-            kind: Kind::Number(Number {
-                scale: Scale::Logarithmic,
-                decimals: 1,
-                soft: (1.0, 100.0),
-                hard: Limits::between(1.0, 1e4),
-                ..Number::new(
-                    |p| Some(p.costly_factor),
-                    |p, v| p.costly_factor = v.unwrap_or(p.costly_factor),
-                )
-            }),
-            unused: used,
-        },
+        costly_row(
+            |p| Some(p.costly_factor),
+            |p, v| p.costly_factor = v.unwrap_or(p.costly_factor),
+        ),
         Param {
             key: "local-solver",
             value_name: "LOCAL_SOLVER",

@@ -481,6 +481,8 @@ pub(in crate::state) fn restore(
         notes: notes.clone(),
         ..Layer::new(id, saved.name.clone(), content, display, origin)
     };
+    // The session says how such an image is read, and opening it changes nothing.
+    notes.retain(|note| !note.is_about_distributions());
     Ok((layer, notes))
 }
 

@@ -42,7 +42,7 @@ pub fn repetitions(here: &Path) {
     };
     let without = value["without_path"].as_u64().unwrap() as usize;
     assert_eq!(paths.len(), 20 - without);
-    // The same seed, on another number of threads: the same repetitions.
+    // The repetitions depend on the seed and not on the number of threads.
     let again = line(&[
         "--repetitions",
         "20",
@@ -93,4 +93,21 @@ fn refused(here: &Path) {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("a whole number from 2"), "{error}");
+    // Tensors have no residuals.
+    let fit = [
+        "fit",
+        "head/dwi.nii.gz",
+        "--maps",
+        "tensor",
+        "--out",
+        "of_fit",
+    ];
+    json(&fit, here);
+    let layout = ["--tensor-order", "mrtrix", "--tensor-frame", "world"];
+    let tensors = ["uncertainty", "of_fit/tensor.nii.gz", "--out", "no"];
+    let output = arcuate(&[&tensors[..], &layout, &ENDS].concat(), here);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("name the scan itself"), "{error}");
+    assert!(!here.join("no").exists());
 }
