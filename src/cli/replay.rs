@@ -267,7 +267,7 @@ fn surface(
 ) -> Option<(String, Result<Replayed, Failure>)> {
     // If its task was shown, this happened when the session was opened.
     let state = &window.state;
-    if state.document.segment.resume.is_none() && state.runtime.segment.live.is_none() {
+    if !state.document.segment.begins() && state.runtime.segment.live.is_none() {
         return None;
     }
     let looked_at = window.act(Action::View(ViewAction::SelectTask(Task::Segment)));

@@ -6,7 +6,7 @@ use crate::solvers::pathway::Params;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::LayerId;
 use crate::state::pathways::PathwayKey;
-use crate::state::segment::{Start, SurfaceStanding};
+use crate::state::segment::SurfaceStanding;
 use crate::state::{Document, State, Task};
 
 impl Document {
@@ -102,9 +102,7 @@ impl State {
     /// Whether pathways heed a surface that is not there yet: Segment computes or restores it once it is shown.
     pub fn pathway_awaits_surface(&self) -> bool {
         let is_heeded = self.document.pathways.surface_use.role().is_some();
-        let segment = &self.document.segment;
-        let begins = segment.start != Start::Spheres || segment.spheres.iter().any(|(_, s)| s.add);
-        is_heeded && begins && self.pathway_surface().is_none()
+        is_heeded && self.document.segment.begins() && self.pathway_surface().is_none()
     }
 
     /// Whether the surface that pathways heed is moving.

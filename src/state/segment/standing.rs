@@ -4,7 +4,7 @@ use crate::data::Mask;
 use crate::solvers::level_set::{Ended, Probe};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{RunControl, SurfaceUpdate};
-use crate::state::segment::{RangeDoubt, SegmentFile, Start, SurfaceStanding};
+use crate::state::segment::{RangeDoubt, SegmentFile, SurfaceStanding};
 use crate::state::{Layout, State, Task};
 use std::sync::Arc;
 
@@ -67,8 +67,7 @@ impl State {
         if !segment.settings.target_chosen {
             return Some(NO_TARGET);
         }
-        let begins = !matches!(segment.start, Start::Spheres);
-        if !begins && !segment.spheres.iter().any(|(_, s)| s.add) {
+        if !segment.begins() {
             return Some(NO_SPHERE);
         }
         None

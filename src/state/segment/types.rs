@@ -164,6 +164,11 @@ pub struct Segmentation {
 }
 
 impl Segmentation {
+    /// Whether there is an initial surface: keep-out spheres alone are none.
+    pub fn begins(&self) -> bool {
+        self.start != Start::Spheres || self.spheres.iter().any(|(_, sphere)| sphere.add)
+    }
+
     /// Whether both describe the same motion of a surface with the same settings of its display.
     pub fn steers_as(&self, other: &Self) -> bool {
         self.settings == other.settings && self.moves_as(other)

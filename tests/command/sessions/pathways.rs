@@ -104,7 +104,20 @@ fn surface() {
         centre: dvec3(0.0, 0.0, 0.0),
         radius_mm: 4.0,
     })));
+    let mut settings = window.state.document.segment.settings.clone();
+    (settings.params.target, settings.params.tolerance) = (0.5, 10.0);
+    settings.target_chosen = true;
+    let phase = Phase::Done;
+    window.act(Action::Segment(SegmentAction::Set { settings, phase }));
     window.act(Action::Segment(SegmentAction::Step));
+    let moved = window
+        .state
+        .runtime
+        .segment
+        .live
+        .as_ref()
+        .expect("a surface");
+    assert!(moved.step > 0);
     show(&mut window, Task::Pathways);
     window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
     window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);

@@ -155,8 +155,21 @@ fn followed() {
     let back = live(&window).pathway.min_cost;
     assert!((back - cost).abs() < 1e-6 * cost, "{back}, {cost}");
     // A surface that moves is followed, too.
+    segment::set(&mut window, Phase::Done, |s| {
+        (s.params.target, s.params.tolerance) = (0.5, 10.0);
+        s.target_chosen = true;
+    });
+    let cost = live(&window).pathway.min_cost;
     act(&mut window, SegmentAction::Step);
+    let moved = surface(&window);
+    assert!(
+        moved.step > 0 && moved.measured.step == moved.step,
+        "{}",
+        moved.step
+    );
     assert_eq!(points_inside(&window), 0);
+    let farther = live(&window).pathway.min_cost;
+    assert!(farther > cost, "{farther}, {cost}: the surface has grown");
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     match target(&window) {
         Some(ProximityTarget::Voxels(_, excess, _)) => {
