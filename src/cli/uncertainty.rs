@@ -4,13 +4,14 @@ use super::options::{FittedScan, GivenParameters, ImageEnding, make_folder, note
 use super::output::shown;
 use super::pathway::PathwayInputs;
 use super::runner::{Failure, Runner};
+use crate::data::Tractogram;
+use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
-use crate::data::{Mask, Tractogram};
 use crate::io;
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
-use crate::solvers::pathway::{MaskDistance, NEAR_MM, Params, Range90, RepetitionParams};
-use crate::state::core::text::duration_text;
+use crate::solvers::pathway::{NEAR_MM, Params, Range90, RepetitionParams};
+use crate::state::core::text::{distance_text, duration_text};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::{FindPathway, RepeatPathway, RepeatedPathway};
 use crate::state::pathways::recipe::{command, distance_argument};
@@ -21,7 +22,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const EXAMPLES: &str = "\
+const AFTER_HELP: &str = "\
 Examples:
   arcuate uncertainty dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out noise
   arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise
@@ -29,18 +30,15 @@ Examples:
 Each repetition fits the tensors again with the signs of the residuals drawn at random (wild bootstrap), and solves the
 pathway again. Repetition r depends on the random seed and r alone. Files in the folder: share.nii.gz, the share of the
 repetitions whose pathway contains the voxel; paths.tck, the cheapest path of each repetition; with --distance-to also
-distances.csv, the distance of the paths from the mask along the pathway.
+distances.csv, the distance of the paths from the mask along the pathway. Distances in the text are rounded down.
 
-Measurement noise only. Errors of the model, distortion, alignment and brain shift add to it and are not
-included.";
+Measurement noise only: errors of the model, distortion, alignment and brain shift come on top of it.";
 
-/// Shares of the repetitions whose voxels are reported.
-const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
-const HONEST: &str = "Measurement noise only. Errors of the model, distortion, alignment and brain shift add to it \
-                      and are not included";
+const NOISE_ONLY: &str = "Measurement noise only: errors of the model, distortion, alignment and brain shift come on \
+                          top of it";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = AFTER_HELP)]
 pub struct Options {
     #[command(flatten)]
     pub inputs: PathwayInputs,
@@ -123,7 +121,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         gradients,
         fit: fitted.arguments.params.clone(),
         params: repetitions,
-        distance_to: mask.clone(),
+        distance_to: mask,
     })?;
     let command = options.command(&fitted, &params, epsilon, &repetitions);
     let _folder = make_folder(&options.out)?;
@@ -146,12 +144,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             distances: Arc::new(of_mask.clone()),
         })?;
     }
-    let levels = levels(&repeated, mask.as_ref());
-    let mut value = report(&repeated, &levels);
+    let mut value = report(&repeated);
     value["random_seed"] = json!(repetitions.random_seed);
     value["files"] = json!(written);
     value["repeat"] = json!(command);
-    let mut text = text(&repeated, &levels);
+    let mut text = text(&repeated);
     for file in written {
         let _ = writeln!(text, "{}", shown(file));
     }
@@ -172,39 +169,18 @@ fn tractogram(repeated: &RepeatedPathway) -> Tractogram {
         .with_grid(repeated.repetitions.metric.grid.clone())
 }
 
-/// The voxels in at least a share of the repetitions.
-struct Level {
-    share: f64,
-    volume_ml: f64,
-    /// Least distance from the mask, mm, and the volume in it, ml.
-    to_mask: Option<(f64, f64)>,
-}
-
-fn levels(repeated: &RepeatedPathway, mask: Option<&Mask>) -> Vec<Level> {
-    let distance = mask.and_then(MaskDistance::new);
-    let level = |share: f64| {
-        let voxels = repeated.repetitions.mask(share);
-        Level {
-            share,
-            volume_ml: voxels.volume_ml(),
-            to_mask: distance.as_ref().and_then(|d| d.to_mask(&voxels)),
-        }
-    };
-    SHARES.map(level).into_iter().collect()
-}
-
 fn range(range: Option<Range90>) -> Value {
     json!(range.map(|r| json!({ "low": r.low, "median": r.median, "high": r.high })))
 }
 
-fn report(repeated: &RepeatedPathway, levels: &[Level]) -> Value {
+fn report(repeated: &RepeatedPathway) -> Value {
     let repetitions = &repeated.repetitions;
-    let levels = levels.iter().map(|level| {
+    let levels = repeated.levels.iter().map(|level| {
         json!({
             "share": level.share,
             "volume_ml": level.volume_ml,
-            "nearest_mm": level.to_mask.map(|(mm, _)| mm),
-            "overlap_ml": level.to_mask.map(|(_, ml)| ml),
+            "nearest_mm": level.from_mask.map(|mask| mask.nearest_mm),
+            "overlap_ml": level.from_mask.map(|mask| mask.shared_ml),
         })
     });
     let distances = repeated.distances.as_ref();
@@ -215,6 +191,7 @@ fn report(repeated: &RepeatedPathway, levels: &[Level]) -> Value {
         "least": repetitions.measured,
         "least_of_repetitions": range(repetitions.costs()),
         "near": repeated.near,
+        "near_interval": near_interval(repeated),
         "near_mm": NEAR_MM,
         "levels": levels.collect::<Vec<_>>(),
         "nearest_mm": distances.map(|d| d.shown),
@@ -226,20 +203,16 @@ fn report(repeated: &RepeatedPathway, levels: &[Level]) -> Value {
             "high": d.along.iter().map(|(_, r)| r.high).collect::<Vec<_>>(),
         })),
         "wall_ms": repeated.wall_ms,
-        "note": HONEST,
+        "note": NOISE_ONLY,
     })
 }
 
-/// The limits within which the share of infinitely many repetitions lies with 95 % (Wilson 1927).
-fn limits(some: usize, all: usize) -> [f64; 2] {
-    const Z: f64 = 1.96;
-    let (p, n) = (some as f64 / all.max(1) as f64, all.max(1) as f64);
-    let middle = p + Z * Z / (2.0 * n);
-    let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-    [middle - half, middle + half].map(|limit| limit / (1.0 + Z * Z / n))
+/// The interval of the share of repetitions whose path stays near, with a confidence of 95 %.
+fn near_interval(repeated: &RepeatedPathway) -> [f64; 2] {
+    wilson_interval(repeated.near, repeated.repetitions.paths.len())
 }
 
-fn text(repeated: &RepeatedPathway, levels: &[Level]) -> String {
+fn text(repeated: &RepeatedPathway) -> String {
     let repetitions = &repeated.repetitions;
     let all = repetitions.paths.len();
     let mut text = format!("Least cost {:.3}", repetitions.measured);
@@ -250,40 +223,46 @@ fn text(repeated: &RepeatedPathway, levels: &[Level]) -> String {
             range.median, range.low, range.high
         );
     }
-    let [low, high] = limits(repeated.near, all).map(|share| 100.0 * share);
+    let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
     let _ = writeln!(
         text,
-        "\nThe path stays within {} mm in {} of {} ({low:.0}–{high:.0} %), repeated in {}",
+        "\nThe path stays within {} mm in {} of {} (95 % confidence interval {low:.0} to {high:.0} %), repeated in {}",
         number(NEAR_MM),
         repeated.near,
         counted(all, "repetition"),
         duration_text(repeated.wall_ms)
     );
-    for level in levels {
+    for level in &repeated.levels {
         let _ = write!(
             text,
-            "In at least {:.0} % of repetitions: {:.2} ml",
+            "In at least {:.0} % of the repetitions: {:.2} ml",
             100.0 * level.share,
             level.volume_ml
         );
-        let _ = match level.to_mask {
-            Some((_, ml)) if ml > 0.0 => write!(text, ", {ml:.2} ml of it in the mask"),
-            Some((mm, _)) => write!(text, ", {mm:.1} mm from the mask"),
+        let _ = match level.from_mask {
+            Some(mask) if mask.shared_ml > 0.0 => {
+                write!(text, ", {:.2} ml of it in the mask", mask.shared_ml)
+            }
+            Some(mask) if mask.nearest_mm <= 0.0 => write!(text, ", touching the mask"),
+            Some(mask) => write!(text, ", {} from the mask", distance_text(mask.nearest_mm)),
             None => Ok(()),
         };
         text.push('\n');
     }
     if let Some(distances) = &repeated.distances {
-        let _ = write!(
-            text,
-            "The path passes the mask at {:.1} mm",
-            distances.shown
-        );
+        let _ = match distances.shown {
+            shown if shown <= 0.0 => write!(text, "The path enters the mask"),
+            shown => write!(text, "The path passes the mask at {}", distance_text(shown)),
+        };
         if let Some(range) = distances.nearest {
+            let [median, low, high] =
+                [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
+                    true => "0".to_owned(),
+                    false => distance_text(mm),
+                });
             let _ = write!(
                 text,
-                "; in the repetitions {:.1} mm, 5 to 95 %: {:.1} to {:.1} mm",
-                range.median, range.low, range.high
+                "; in the repetitions {median}, 5 to 95 %: {low} to {high}"
             );
         }
         text.push('\n');
@@ -292,5 +271,5 @@ fn text(repeated: &RepeatedPathway, levels: &[Level]) -> String {
         0 => Ok(()),
         some => writeln!(text, "No path in {some} of {}", counted(all, "repetition")),
     };
-    text + HONEST + "\n"
+    text + NOISE_ONLY + "\n"
 }

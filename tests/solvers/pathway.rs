@@ -16,7 +16,7 @@ use arcuate::phantom::fields::{Field, Geodesics, PulledBack};
 use arcuate::solvers::Error;
 use arcuate::solvers::eikonal::{LocalSolver, Prepared, solve};
 use arcuate::solvers::metric::Metric;
-use arcuate::solvers::pathway::{Domain, Measure, Path, Pathway};
+use arcuate::solvers::pathway::{Domain, Path, Pathway};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -412,16 +412,8 @@ fn walls() {
         visible: true,
         label_number: None,
     };
-    fn domain<'a>(fa: &'a Volume, min_fa: f64, regions: &'a [Region]) -> Domain<'a> {
-        Domain {
-            measure: Measure::Fa,
-            fa,
-            min_fa,
-            regions,
-        }
-    }
     let inside = |min_fa: f64, regions: &[Region]| -> Vec<[usize; 3]> {
-        let mask = domain(&fa, min_fa, regions).mask().unwrap();
+        let mask = Domain::of_tensors(&fa, min_fa, regions).mask().unwrap();
         mask.voxels_inside().collect()
     };
     assert_eq!(inside(0.0, &[]).len(), 900, "no voxel without an FA");
@@ -438,32 +430,34 @@ fn walls() {
     assert_eq!(inside(0.0, &without).len(), both.len() / 2 - 7);
     let metric = Metric::from_speed(&grid, |_| Some(DMat3::IDENTITY)).unwrap();
     let ends = [ball(Role::Seed, a, 1.2), ball(Role::Seed, b, 1.2)];
-    let made = domain(&fa, 0.0, &ends).source(&metric, Role::Seed).unwrap();
+    let made = Domain::of_tensors(&fa, 0.0, &ends)
+        .source(&metric, Role::Seed)
+        .unwrap();
     assert_eq!((&*made.name, made.zero.len()), ("Seed regions", 14));
-    let one = domain(&fa, 0.0, &ends[..1])
+    let one = Domain::of_tensors(&fa, 0.0, &ends[..1])
         .source(&metric, Role::Seed)
         .unwrap();
     assert_eq!(one.name, "Seed");
     let message = |error: Error| error.to_string();
     let none = message(
-        domain(&fa, 0.0, &ends)
+        Domain::of_tensors(&fa, 0.0, &ends)
             .source(&metric, Role::Target)
             .unwrap_err(),
     );
     assert!(none.starts_with("Found no target"), "{none}");
     // The limit is named where it keeps voxels or regions out.
-    let high = message(domain(&fa, 0.95, &[]).mask().unwrap_err());
+    let high = message(Domain::of_tensors(&fa, 0.95, &[]).mask().unwrap_err());
     assert_eq!(
         high,
         "The FA in the mask is at most 0.900, expected at least 0.95 in one voxel; lower Domain FA (--min-fa)"
     );
-    let low = message(domain(&fa, 0.6, &two[..1]).mask().unwrap_err());
+    let low = message(Domain::of_tensors(&fa, 0.6, &two[..1]).mask().unwrap_err());
     assert!(
         low.starts_with("The FA in the mask is at most 0.500, expected at least 0.6 in one voxel"),
         "{low}"
     );
     let nothing = [ball(Role::Mask, DVec3::new(0.0, 5.0, 5.0), 0.9)];
-    let none = message(domain(&fa, 0.0, &nothing).mask().unwrap_err());
+    let none = message(Domain::of_tensors(&fa, 0.0, &nothing).mask().unwrap_err());
     assert!(
         none.starts_with("Mask and exclude regions leave no voxel with a tensor"),
         "{none}"
@@ -471,7 +465,7 @@ fn walls() {
     let some = |v: [usize; 3]| (v[0] >= 6).then_some(DMat3::IDENTITY);
     let metric = Metric::from_speed(&grid, some).unwrap();
     let out = |regions: &[Region]| {
-        let refused = domain(&fa, 0.6, regions).source(&metric, Role::Seed);
+        let refused = Domain::of_tensors(&fa, 0.6, regions).source(&metric, Role::Seed);
         message(refused.unwrap_err())
     };
     assert_eq!(
@@ -507,18 +501,13 @@ fn costly() {
         label_number: None,
     };
     let regions = [slab];
-    let domain = Domain {
-        measure: Measure::Fa,
-        fa: &fa,
-        min_fa: 0.0,
-        regions: &regions,
-    };
+    let domain = Domain::of_tensors(&fa, 0.0, &regions);
     let mask = domain.mask().unwrap();
     assert_eq!(mask.count(), grid.voxel_count(), "a costly region is open");
     let ends: [&[[i64; 3]]; 2] = [&[[5, 15, 1]], &[[25, 15, 1]]];
     let cost = |factor: f64| {
-        let priced = domain.priced(metric.clone(), factor);
-        let pathway = between(&priced, LocalSolver::Hybrid, ends[0], ends[1]).unwrap();
+        let costlier = domain.with_costly_regions(metric.clone(), factor);
+        let pathway = between(&costlier, LocalSolver::Hybrid, ends[0], ends[1]).unwrap();
         let path = pathway.minimal_path().unwrap();
         let highest = path.points.iter().map(|p| p.y).fold(0.0, f64::max);
         (pathway.min_cost, highest)

@@ -43,6 +43,7 @@ pub mod random;
 pub mod region;
 pub mod response;
 pub mod rotation;
+pub mod segment;
 pub mod sentence;
 pub mod shared_slice;
 mod shell_command;

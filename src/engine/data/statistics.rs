@@ -1,4 +1,4 @@
-//! Order statistics.
+//! Order statistics, and the interval of a share.
 //!
 //! # Example
 //!
@@ -36,4 +36,18 @@ pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     Some(values[(share * last as f64).round() as usize])
+}
+
+/// The interval of the share that infinitely many trials would have, with a confidence of 95 %, when `successes` of
+/// `trials` have been observed (Wilson 1927); 0 to 1 without trials.
+pub fn wilson_interval(successes: usize, trials: usize) -> [f64; 2] {
+    /// Quantile 0.975 of the normal distribution.
+    const Z: f64 = 1.959_963_985;
+    if trials == 0 {
+        return [0.0, 1.0];
+    }
+    let (n, share) = (trials as f64, successes as f64 / trials as f64);
+    let middle = share + Z * Z / (2.0 * n);
+    let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    [middle - half, middle + half].map(|limit| (limit / (1.0 + Z * Z / n)).clamp(0.0, 1.0))
 }

@@ -59,6 +59,14 @@ pub fn duration_text(ms: f64) -> String {
     }
 }
 
+/// A distance, rounded down so that it is never too large: `3.4 mm`, `<0.1 mm`.
+pub fn distance_text(mm: f64) -> String {
+    match (mm * 10.0).floor() * 0.1 {
+        down if down < 0.05 => with_unit("<0.1", "mm"),
+        down => with_unit(&fixed(down, 1), "mm"),
+    }
+}
+
 /// `121 mm`.
 pub fn with_unit(value: &str, unit: &str) -> String {
     if unit.is_empty() {

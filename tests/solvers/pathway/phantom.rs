@@ -13,7 +13,7 @@ use arcuate::solvers::curves::{Params as TrackParams, Seeding};
 use arcuate::solvers::eikonal::{LocalSolver, Prepared, solve};
 use arcuate::solvers::metric::Metric;
 use arcuate::solvers::pathway;
-use arcuate::solvers::pathway::{Domain, Measure, Pathway};
+use arcuate::solvers::pathway::{Domain, Pathway};
 use arcuate::solvers::tensor_fit::{self, Output};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -97,12 +97,7 @@ fn bundles() {
             let region = |p: &Placement| sphere(p.role, p.centre, p.radius_mm);
             let target = &suggestion.placements[1];
             let regions = [region(seed), region(target)];
-            let domain = Domain {
-                measure: Measure::Fa,
-                fa: &fa,
-                min_fa: requested.min_fa,
-                regions: &regions,
-            };
+            let domain = Domain::of_tensors(&fa, requested.min_fa, &regions);
             let prepared = prepared(domain);
             let metric = &prepared.metric;
             let source = |role| domain.source(metric, role).unwrap();

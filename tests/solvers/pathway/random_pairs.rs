@@ -9,7 +9,7 @@ use arcuate::phantom::{Head, scan_grid};
 use arcuate::solvers::eikonal::Prepared;
 use arcuate::solvers::metric::{Metric, halved};
 use arcuate::solvers::pathway;
-use arcuate::solvers::pathway::{Domain, Ends, Measure, NoRates, Path, RandomPairs, Rates};
+use arcuate::solvers::pathway::{Domain, Ends, NoRates, Path, RandomPairs, Rates};
 use arcuate::solvers::tensor_fit;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -60,12 +60,7 @@ fn prepared(scene: &Scene, mask: &Mask) -> (Prepared, TensorField) {
 }
 
 fn domain(scene: &Scene, regions: &[Region]) -> Mask {
-    let domain = Domain {
-        measure: Measure::Fa,
-        fa: &scene.fa,
-        min_fa: pathway::Params::defaults().min_fa,
-        regions,
-    };
+    let domain = Domain::of_tensors(&scene.fa, pathway::Params::defaults().min_fa, regions);
     backend(2).install(|| domain.mask()).unwrap()
 }
 
@@ -89,12 +84,7 @@ fn shares(scene: &Scene, pairs: &RandomPairs, [from, to]: [DVec3; 2]) -> Option<
         sphere(Role::Seed, from, RADIUS_MM),
         sphere(Role::Target, to, RADIUS_MM),
     ];
-    let domain = Domain {
-        measure: Measure::Fa,
-        fa: &scene.fa,
-        min_fa: pathway::Params::defaults().min_fa,
-        regions: &regions,
-    };
+    let domain = Domain::of_tensors(&scene.fa, pathway::Params::defaults().min_fa, &regions);
     let backend = backend(2);
     let source = |role| backend.install(|| domain.source(pairs.metric(), role));
     let ends = Ends {
@@ -228,12 +218,7 @@ fn straight() {
         sphere(Role::Seed, from, RADIUS_MM),
         sphere(Role::Target, from + DVec3::X * 4.0, RADIUS_MM),
     ];
-    let of = Domain {
-        measure: Measure::Fa,
-        fa: &scene.fa,
-        min_fa: pathway::Params::defaults().min_fa,
-        regions: &regions,
-    };
+    let of = Domain::of_tensors(&scene.fa, pathway::Params::defaults().min_fa, &regions);
     let backend = backend(2);
     let source = |role| backend.install(|| of.source(pairs.metric(), role));
     let ends = Ends {

@@ -1,7 +1,7 @@
-//! The noise of a pathway: the same repetitions on any number of threads, the tensors of the tracking's bootstrap, and a
-//! range that holds the truth as often as it says.
+//! The noise of a pathway: the same repetitions on any number of threads, each a pathway of the tensors of the tracking's
+//! bootstrap; distances from a mask, on any grid.
 
-use crate::support::fields::{backend, prolate, sphere};
+use crate::support::fields::{backend, odd_grid, prolate, sphere};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Mask, Region, Role, Tensor, TensorField, Volume, VolumeKind};
@@ -9,9 +9,10 @@ use arcuate::phantom::directions::half_sphere;
 use arcuate::solvers::eikonal::{self, Prepared, solve};
 use arcuate::solvers::metric::Metric;
 use arcuate::solvers::pathway::{
-    self, Distances, Domain, MaskDistance, Pathway, Range90, RepetitionParams, Repetitions, Scan,
+    self, Distances, Domain, MaskDistance, Path, Pathway, Range90, RepetitionParams, Repetitions,
+    Scan,
 };
-use arcuate::solvers::tensor_fit;
+use arcuate::solvers::{Error, tensor_fit};
 use glam::{DMat3, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -23,8 +24,10 @@ pub fn tests() -> Vec<Trial> {
             "pathway::repetitions are those of the tracking",
             same_tensors,
         ),
+        test("pathway::a repetition is a pathway", as_pathway),
         test("pathway::without noise all repetitions agree", quiet),
         test("pathway::distances of repetitions from a mask", distances),
+        test("pathway::distances from a mask on any grid", sheared),
     ]
 }
 
@@ -158,7 +161,6 @@ fn repetitions(scene: &Scene, repetitions: usize, random_seed: u64, threads: usi
         },
         &backend(threads),
         &Control::new(),
-        |_| (),
     )
     .unwrap()
 }
@@ -173,43 +175,28 @@ fn repeated() {
     let more = repetitions(&scene, 20, 7, 2);
     assert_eq!(one.paths[..], more.paths[..12]);
     assert_ne!(one.paths, repetitions(&scene, 12, 8, 2).paths);
-    let mut counts = Vec::new();
-    let params = pathway::Params::defaults();
-    let scan = Scan {
-        dwi: &scene.dwi,
-        gradients: &scene.gradients,
-        fit: &scene.fit,
-    };
-    let given = RepetitionParams {
-        repetitions: 12,
-        random_seed: 7,
-    };
-    let grown = Repetitions::solve(
-        &scene.pathway,
-        scan,
-        (&params.metric, params.tolerance, EPSILON),
-        &given,
-        &backend(1),
-        &Control::new(),
-        |so_far| counts.push(so_far.paths.len()),
-    );
-    assert_eq!(grown.unwrap().paths, one.paths);
-    assert!(
-        counts.is_sorted() && counts.last() == Some(&12),
-        "{counts:?}"
-    );
     let cancelled = Control::new();
     cancelled.cancel();
+    let params = pathway::Params::defaults();
     let stopped = Repetitions::solve(
         &scene.pathway,
-        scan,
+        Scan {
+            dwi: &scene.dwi,
+            gradients: &scene.gradients,
+            fit: &scene.fit,
+        },
         (&params.metric, params.tolerance, EPSILON),
-        &given,
+        &RepetitionParams {
+            repetitions: 12,
+            random_seed: 7,
+        },
         &backend(1),
         &cancelled,
-        |_| (),
     );
-    assert!(stopped.is_err());
+    assert!(matches!(stopped, Err(Error::Cancelled)));
+    let shown = scene.pathway.minimal_path().unwrap();
+    let stopped = one.near(&shown, |_| false, &backend(1), &cancelled);
+    assert!(matches!(stopped, Err(Error::Cancelled)));
 }
 
 /// The tensors of a repetition are those of the whole bootstrap, in its voxels.
@@ -229,6 +216,48 @@ fn same_tensors() {
     assert_ne!(some.tensors(3, 6), tensors);
 }
 
+/// E* of a repetition is that of a pathway of its tensors, solved on its own in the same domain.
+fn as_pathway() {
+    let mut random = Random::fresh("a repetition alone");
+    let scene = scene(Some(15.0), &mut random);
+    let found = repetitions(&scene, 3, 9, 1);
+    let (backend, control) = (backend(2), Control::new());
+    let domain = &scene.pathway.metric().mask;
+    let (dwi, gradients) = (&scene.dwi, &scene.gradients);
+    let all = tensor_fit::residuals(
+        dwi,
+        gradients,
+        &whole(),
+        &scene.fit,
+        None,
+        &backend,
+        &control,
+    );
+    let all = all.unwrap();
+    let fitted = tensor_fit::fit(dwi, gradients, &whole(), &scene.fit, &backend, &control);
+    let fitted = fitted.unwrap().field;
+    let diffusivity = |field: &TensorField| -> f64 {
+        let inside = (0..domain.inside.len()).filter(|v| domain.inside[*v] != 0);
+        let trace = |v: usize| {
+            let d = field.tensors[v].d;
+            f64::from(d[0]) + f64::from(d[3]) + f64::from(d[5])
+        };
+        inside.map(trace).sum()
+    };
+    for (number, path) in found.paths.iter().enumerate() {
+        let field = backend.install(|| all.field(9, number as u64, &control));
+        let field = field.unwrap();
+        let alone = pathway(&field, domain);
+        // The repetitions share the unit of cost of the fitted tensors.
+        let unit = (diffusivity(&fitted) / diffusivity(&field)).sqrt();
+        let (cost, path) = path.as_ref().unwrap();
+        let ratio = cost / (alone.min_cost * unit);
+        assert!((ratio - 1.0).abs() < 1e-4, "{number}: {ratio}");
+        let length = alone.minimal_path().unwrap().total_mm();
+        assert!((path.total_mm() / length - 1.0).abs() < 0.02, "{number}");
+    }
+}
+
 fn quiet() {
     let mut random = Random::fresh("quiet repetitions");
     let scene = scene(None, &mut random);
@@ -242,7 +271,14 @@ fn quiet() {
         );
     }
     let shown = scene.pathway.minimal_path().unwrap();
-    assert_eq!(found.near(&shown, |_| false), 10);
+    let near = |from: &Path| {
+        let near = found.near(from, |_| false, &backend(2), &Control::new());
+        near.unwrap()
+    };
+    assert_eq!(near(&shown), 10);
+    // The same path 4.5 mm aside.
+    let aside = shown.points.iter().map(|p| *p + 4.5 * DVec3::Z).collect();
+    assert_eq!(near(&Path::new(scene.pathway.metric(), aside)), 0);
     assert_eq!(found.without_path(), 0);
     // All repetitions hold the same voxels.
     let own = scene.pathway.mask(EPSILON).count();
@@ -275,19 +311,111 @@ fn distances() {
         assert!((from.to(at) - (face - at.y)).abs() < 1e-9);
     }
     assert_eq!(from.to(grid.world(dvec3(3.0, 15.0, 3.0))), 0.0);
-    let all = Distances::new(&found, &shown, &from, &backend(2));
+    let control = Control::new();
+    let all = Distances::new(&found, &shown, &from, &backend(2), &control).unwrap();
     let nearest = all.nearest.unwrap();
     let top = shown.points.iter().map(|p| p.y).fold(0.0, f64::max);
-    assert!((all.shown - (face - top)).abs() < 0.3, "{}", all.shown);
+    assert!((all.shown - (face - top)).abs() < 1e-3, "{}", all.shown);
     assert!(nearest.low <= nearest.median && nearest.median <= nearest.high);
     assert!((nearest.median - all.shown).abs() < 4.0);
     for (mm, Range90 { low, median, high }) in &all.along {
         assert!((0.0..=shown.total_mm() + 1.0).contains(mm));
         assert!(0.0 < *low && low <= median && median <= high);
     }
-    let (mm, ml) = from.to_mask(&found.mask(0.5)).unwrap();
-    assert!(mm > 0.0 && ml == 0.0);
-    let (mm, ml) = from.to_mask(&mask).unwrap();
-    assert!(mm == 0.0 && (ml / mask.volume_ml() - 1.0).abs() < 1e-9);
+    let to_mask = |other: &Mask| from.to_mask(other, &backend(2), &control).unwrap();
+    let half = found.mask(0.5);
+    let highest = half.voxels_inside().map(|v| v[1]).max().unwrap();
+    let away = to_mask(&half).unwrap();
+    // Between the upper faces of its highest voxels and the lower face of the mask.
+    let gap = 2.0 * (13 - highest) as f64;
+    assert!(
+        (away.nearest_mm - gap).abs() < 1e-3 && away.shared_ml == 0.0,
+        "{away:?}, {gap}"
+    );
+    let own = to_mask(&mask).unwrap();
+    assert!(own.nearest_mm == 0.0 && (own.shared_ml / mask.volume_ml() - 1.0).abs() < 1e-9);
+    assert!(to_mask(&Mask::new(grid.clone(), vec![0; grid.voxel_count()])).is_none());
     assert!(MaskDistance::new(&Mask::new(grid.clone(), vec![0; grid.voxel_count()])).is_none());
+}
+
+/// On grids with any axes, distances are those of densely sampled voxels: of points, of lines and of masks on other grids.
+fn sheared() {
+    let mut random = Random::fresh("distances on sheared grids");
+    for _ in 0..12 {
+        let [grid, other] = [0; 2].map(|_| Arc::new(odd_grid(&mut random)));
+        let [mask, far] = [&grid, &other].map(|grid| {
+            let mut inside = vec![0; grid.voxel_count()];
+            for _ in 0..3 {
+                inside[random.bits() as usize % grid.voxel_count()] = 1;
+            }
+            Mask::new(grid.clone(), inside)
+        });
+        let from = MaskDistance::new(&mask).unwrap();
+        let samples = sampled(&mask);
+        // Samples are this near to each point of the voxels.
+        let spacing = 0.5 * grid.spacing().length() / SAMPLES as f64;
+        let middle = samples.iter().sum::<DVec3>() / samples.len() as f64;
+        let size = grid.spacing().max_element();
+        let mut points = Vec::new();
+        for _ in 0..20 {
+            let away = [0; 3].map(|_| random.uniform(-4.0, 4.0) * size);
+            let at = middle + DVec3::from_array(away);
+            let distance = |p: &DVec3| p.distance(at);
+            let nearest = samples.iter().map(distance).fold(f64::INFINITY, f64::min);
+            let found = from.to(at);
+            assert!(
+                found < nearest + 1e-3 && found > nearest - 2.0 * spacing,
+                "{found}, {nearest}"
+            );
+            points.push(at);
+        }
+        let line = [points[0], points[1]];
+        let on_line = (0..=2000).map(|i| from.to(line[0].lerp(line[1], f64::from(i) / 2000.0)));
+        let nearest = on_line.fold(f64::INFINITY, f64::min);
+        let found = from.to_line(&line);
+        let step = line[0].distance(line[1]) / 2000.0;
+        assert!(
+            found < nearest + 2e-3 && found > nearest - step - 2e-3,
+            "{found}, {nearest}"
+        );
+        let (backend, control) = (backend(2), Control::new());
+        let apart = from.to_mask(&far, &backend, &control).unwrap().unwrap();
+        let back = MaskDistance::new(&far).unwrap();
+        let back = back.to_mask(&mask, &backend, &control).unwrap().unwrap();
+        let of_samples = sampled(&far)
+            .iter()
+            .map(|p| from.to(*p))
+            .fold(f64::INFINITY, f64::min);
+        let spacing = other.spacing().length() / SAMPLES as f64;
+        assert!(
+            apart.nearest_mm < of_samples + 2e-3 && apart.nearest_mm > of_samples - spacing,
+            "{apart:?}, {of_samples}"
+        );
+        assert!(
+            (apart.nearest_mm - back.nearest_mm).abs() < 2e-3,
+            "{apart:?}, {back:?}"
+        );
+    }
+}
+
+/// Samples along an edge of a voxel.
+const SAMPLES: usize = 24;
+
+/// Points in all voxels of a mask, also on their faces.
+fn sampled(mask: &Mask) -> Vec<DVec3> {
+    let along = (0..=SAMPLES).map(|i| i as f64 / SAMPLES as f64 - 0.5);
+    let along: Vec<f64> = along.collect();
+    let mut all = Vec::new();
+    for voxel in mask.voxels_inside() {
+        let centre = DVec3::from_array(voxel.map(|c| c as f64));
+        for (x, y, z) in along.iter().flat_map(|x| {
+            let rest = along
+                .iter()
+                .flat_map(|y| along.iter().map(move |z| (*y, *z)));
+            rest.map(move |(y, z)| (*x, y, z))
+        }) {
+            all.push(mask.grid.world(centre + dvec3(x, y, z)));
+        }
+    }
+    all
 }

@@ -79,7 +79,7 @@ pub use solution::LiftedPathway;
 pub use stencil::{SIDEWAYS, Stencil, Step, Turn, Vertex, angle};
 
 use super::Error;
-use super::metric::Places;
+use super::metric::{Places, multiplied};
 use super::pathway::Path;
 use crate::compute::cuda::Device;
 use crate::compute::{Accelerator, Backend, Control, DataId, memory};
@@ -221,7 +221,7 @@ impl Prepared {
             id: DataId::fresh(),
             least_cost: cost.iter().copied().fold(f32::INFINITY, f32::min),
             cost: cost.into(),
-            factors: Some(factors.into()),
+            factors: Some(multiplied(self.factors.as_ref(), &factors)),
             ..self
         }
     }
@@ -254,31 +254,16 @@ impl Prepared {
         f64::from(self.cost(nearest.unwrap_or(0), place))
     }
 
-    /// A path with the cost ∫ C √(|x′|² + β² |n′|²) up to each point. Each segment has the C of the voxel that contains
-    /// its midpoint, or of the voxels of its ends if that lies outside the mask.
+    /// A path with the cost ∫ C √(|x′|² + β² |n′|²) up to each point.
     pub fn path(&self, points: Vec<DVec3>) -> Path {
-        let grid = &self.places.grid;
-        let (mut cost, mut length_mm) = (vec![0.0], vec![0.0]);
         let mut before: Option<DVec3> = None;
-        for pair in points.windows(2) {
-            let way = pair[1] - pair[0];
-            let (length, direction) = (way.length(), way.normalize_or_zero());
-            let place = [0.5, 0.0, 1.0].into_iter().find_map(|t| {
-                let at = grid.voxel_at(pair[0] + way * t).round();
-                self.places.place_of(at.to_array().map(|c| c as i64))
-            });
+        Path::charged(&self.places, points, |place, way| {
+            let direction = way.normalize_or_zero();
             let turn = before.map_or(0.0, |before| angle(before, direction));
-            let price = length.hypot(self.params.curvature_price_mm * turn);
-            let c = place.map_or(0.0, |p| self.cost_along(p, direction));
-            cost.push(cost[cost.len() - 1] + c * price);
-            length_mm.push(length_mm[length_mm.len() - 1] + length);
             before = Some(direction);
-        }
-        Path {
-            points,
-            cost,
-            length_mm,
-        }
+            let length = way.length().hypot(self.params.curvature_price_mm * turn);
+            place.map_or(0.0, |p| self.cost_along(p, direction) * length)
+        })
     }
 }
 

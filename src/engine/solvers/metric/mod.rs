@@ -249,7 +249,7 @@ impl Metric {
             id: DataId::fresh(),
             speed: scaled(&self.speed, |f| (f * f).recip()),
             cost: scaled(&self.cost, |f| f * f),
-            factors: Some(factors.into()),
+            factors: Some(multiplied(self.factors.as_ref(), &factors)),
             ..self
         }
     }
@@ -262,6 +262,14 @@ impl Metric {
     /// The cost of a displacement in voxels in the metric of a place.
     pub fn step_cost(&self, place: usize, d: DVec3) -> f64 {
         norm(&self.cost[place], d)
+    }
+}
+
+/// Factors by place, multiplied by further ones.
+pub fn multiplied(known: Option<&Arc<[f32]>>, further: &[f32]) -> Arc<[f32]> {
+    match known {
+        Some(known) => known.iter().zip(further).map(|(a, b)| a * b).collect(),
+        None => further.into(),
     }
 }
 

@@ -36,15 +36,29 @@ impl Places {
         }
     }
 
-    /// Values by place as an image: NaN elsewhere and where they are not finite.
-    pub fn image(&self, values: &[f32]) -> Volume {
-        let mut out = vec![f32::NAN; self.grid.voxel_count()];
+    /// Values by place as an image, with another value outside the mask.
+    pub fn volume(&self, values: &[f32], outside: f32) -> Volume {
+        let mut out = vec![outside; self.grid.voxel_count()];
         for (&voxel, &value) in self.voxels.iter().zip(values) {
-            if value.is_finite() {
-                out[voxel as usize] = value;
-            }
+            out[voxel as usize] = value;
         }
         Volume::scalar(self.grid.clone(), out)
+    }
+
+    /// Some of the places as a mask.
+    pub fn mask_of(&self, places: impl IntoIterator<Item = usize>) -> Mask {
+        let mut inside = vec![0u8; self.grid.voxel_count()];
+        for place in places {
+            inside[self.voxels[place] as usize] = 1;
+        }
+        Mask::new(self.grid.clone(), inside)
+    }
+
+    /// Values by place as an image: NaN elsewhere and where they are not finite.
+    pub fn image(&self, values: &[f32]) -> Volume {
+        let finite = |value: &f32| if value.is_finite() { *value } else { f32::NAN };
+        let values: Vec<f32> = values.iter().map(finite).collect();
+        self.volume(&values, f32::NAN)
     }
 
     /// Voxels of the mask.

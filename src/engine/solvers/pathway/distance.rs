@@ -1,49 +1,88 @@
-//! Distances from a pathway to a mask: how near noise lets a path come to a tumour.
+//! Distances from a mask: how near to a tumour noise lets a path come.
 
 use super::repetitions::{Range90, Repetitions};
 use super::trace::Path;
-use crate::compute::Backend;
-use crate::data::Mask;
-use glam::{DMat3, DVec3};
+use crate::compute::{Backend, Control};
+use crate::data::{Grid, Mask};
+use crate::solvers::Error;
+use glam::DVec3;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// Distance between the points at which the distance along a path is given, mm.
 const EVERY_MM: f64 = 1.0;
+/// Distances below this count as 0, and those of paths are found to within it, mm.
+const ACCURACY_MM: f64 = 1e-3;
+/// Voxels along an edge of the cubes whose distance is bounded as a whole.
+const CUBE: usize = 4;
+/// Voxels of another mask between two checks of cancellation.
+const CHUNK: usize = 256;
 
-/// The distance of points from the voxels of a mask, each a box around its centre.
+/// The distance from the voxels of a mask. A voxel is the parallelepiped around its centre that its grid's axes span.
 #[derive(Clone, Debug)]
 pub struct MaskDistance {
     mask: Mask,
-    /// Centres of the voxels at the rim, in voxels.
-    rim: Vec<DVec3>,
-    world: DMat3,
+    /// Edges of a voxel, world mm.
+    edges: [DVec3; 3],
+    /// Voxels at the rim of the mask.
+    cubes: Vec<Cube>,
+}
+
+/// Neighbouring voxels, whose distance is bounded as a whole.
+#[derive(Clone, Debug)]
+struct Cube {
+    /// A ball around the centres of the voxels.
+    middle: DVec3,
+    radius_mm: f64,
+    centres: Vec<DVec3>,
+}
+
+/// How far a mask lies from another.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Separation {
+    /// Least distance between their voxels, mm.
+    pub nearest_mm: f64,
+    /// Volume of the voxels whose centres lie in the other mask, ml.
+    pub shared_ml: f64,
 }
 
 impl MaskDistance {
     /// `None` for an empty mask.
     pub fn new(mask: &Mask) -> Option<Self> {
-        let shape = mask.grid.shape;
-        let inside = |voxel: [usize; 3]| mask.inside[mask.grid.index(voxel)] != 0;
+        let grid = &mask.grid;
+        let is_inside = |voxel: [usize; 3]| mask.inside[grid.index(voxel)] != 0;
         let is_rim = |voxel: &[usize; 3]| {
-            (0..3).any(|a| {
-                let mut next = *voxel;
-                next[a] += 1;
-                let above = next[a] >= shape[a] || !inside(next);
-                above || voxel[a] == 0 || {
-                    next[a] -= 2;
-                    !inside(next)
-                }
+            (0..3).any(|axis| {
+                let at = voxel[axis];
+                let next = |index: usize| {
+                    let mut next = *voxel;
+                    next[axis] = index;
+                    is_inside(next)
+                };
+                at == 0 || at + 1 == grid.shape[axis] || !next(at - 1) || !next(at + 1)
             })
         };
-        let rim: Vec<DVec3> = mask
-            .voxels_inside()
-            .filter(is_rim)
-            .map(|v| DVec3::from_array(v.map(|c| c as f64)))
-            .collect();
-        (!rim.is_empty()).then(|| Self {
+        let mut cubes: BTreeMap<[usize; 3], Vec<DVec3>> = BTreeMap::new();
+        for voxel in mask.voxels_inside().filter(is_rim) {
+            let centre = grid.world(DVec3::from_array(voxel.map(|c| c as f64)));
+            cubes
+                .entry(voxel.map(|c| c / CUBE))
+                .or_default()
+                .push(centre);
+        }
+        let cube = |centres: Vec<DVec3>| {
+            let middle = centres.iter().sum::<DVec3>() / centres.len() as f64;
+            let distances = centres.iter().map(|centre| centre.distance(middle));
+            Cube {
+                middle,
+                radius_mm: distances.fold(0.0, f64::max),
+                centres,
+            }
+        };
+        (!cubes.is_empty()).then(|| Self {
             mask: mask.clone(),
-            rim,
-            world: mask.grid.world_from_voxel.matrix3,
+            edges: edges(grid),
+            cubes: cubes.into_values().map(cube).collect(),
         })
     }
 
@@ -52,32 +91,125 @@ impl MaskDistance {
         if self.mask.contains(point) {
             return 0.0;
         }
-        let at = self.mask.grid.voxel_at(point);
-        let half = DVec3::splat(0.5);
-        let square = |centre: &DVec3| {
-            let nearest = at.clamp(*centre - half, *centre + half);
-            (self.world * (at - nearest)).length_squared()
-        };
-        self.rim
-            .iter()
-            .map(square)
-            .fold(f64::INFINITY, f64::min)
-            .sqrt()
+        self.nearest(point, &self.edges, f64::INFINITY)
     }
 
-    /// The least distance of the voxels' centres of another mask, mm, and the volume that both share, ml; `None` if
-    /// that is empty.
-    pub fn to_mask(&self, other: &Mask) -> Option<(f64, f64)> {
-        let voxels: Vec<[usize; 3]> = other.voxels_inside().collect();
-        let distances: Vec<f64> = voxels
-            .par_iter()
-            .map(|v| self.to(other.grid.world(DVec3::from_array(v.map(|c| c as f64)))))
-            .collect();
-        let nearest = distances.iter().copied().reduce(f64::min)?;
-        let shared = distances.iter().filter(|d| **d <= 0.0).count();
-        let voxel_ml = other.grid.world_from_voxel.matrix3.determinant().abs() * 1e-3;
-        Some((nearest, shared as f64 * voxel_ml))
+    /// The least distance of a line through points, mm; infinite without any point.
+    pub fn to_line(&self, points: &[DVec3]) -> f64 {
+        let distances: Vec<f64> = points.iter().map(|point| self.to(*point)).collect();
+        let mut nearest = distances.iter().copied().fold(f64::INFINITY, f64::min);
+        let ends = |i: usize| [(points[i], distances[i]), (points[i + 1], distances[i + 1])];
+        let mut parts: Vec<[(DVec3, f64); 2]> =
+            (0..points.len().saturating_sub(1)).map(ends).collect();
+        while let Some([a, b]) = parts.pop() {
+            // The distance changes by no more than the way between two points.
+            let bound = 0.5 * (a.1 + b.1 - a.0.distance(b.0));
+            if bound < nearest - ACCURACY_MM {
+                let middle = a.0.midpoint(b.0);
+                let middle = (middle, self.to(middle));
+                nearest = nearest.min(middle.1);
+                parts.extend([[a, middle], [middle, b]]);
+            }
+        }
+        nearest
     }
+
+    /// How far another mask, on any grid, lies from this one; `None` if it is empty.
+    pub fn to_mask(
+        &self,
+        other: &Mask,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Option<Separation>, Error> {
+        let grid = &other.grid;
+        let voxels: Vec<[usize; 3]> = other.voxels_inside().collect();
+        let [a, b, c] = edges(grid);
+        let [d, e, f] = self.edges;
+        // Two voxels are as far apart as a point is from one that is enlarged by the other.
+        let both = [a, b, c, d, e, f];
+        let of_chunk = |voxels: &[[usize; 3]]| {
+            control.check()?;
+            let (mut nearest, mut shared) = (f64::INFINITY, 0u64);
+            for voxel in voxels {
+                let centre = grid.world(DVec3::from_array(voxel.map(|c| c as f64)));
+                if self.mask.contains(centre) {
+                    (nearest, shared) = (0.0, shared + 1);
+                } else if nearest > 0.0 {
+                    nearest = self.nearest(centre, &both, nearest);
+                }
+            }
+            Ok::<_, Error>((nearest, shared))
+        };
+        let (nearest_mm, shared) = backend.install(|| {
+            let chunks = voxels.par_chunks(CHUNK).map(of_chunk);
+            chunks.try_reduce(|| (f64::INFINITY, 0), |a, b| Ok((a.0.min(b.0), a.1 + b.1)))
+        })?;
+        let voxel_ml = grid.world_from_voxel.matrix3.determinant().abs() * 1e-3;
+        Ok((!voxels.is_empty()).then_some(Separation {
+            nearest_mm,
+            shared_ml: shared as f64 * voxel_ml,
+        }))
+    }
+
+    /// The least distance of a point from the voxels enlarged to all sums of these edges, or `known` if that is less.
+    fn nearest(&self, point: DVec3, edges: &[DVec3], known: f64) -> f64 {
+        let reach = 0.5 * edges.iter().map(|edge| edge.length()).sum::<f64>();
+        let bound = |cube: &Cube| point.distance(cube.middle) - cube.radius_mm - reach;
+        let of_cube = |cube: &Cube, nearest: f64| {
+            cube.centres.iter().fold(nearest, |nearest, centre| {
+                let offset = point - *centre;
+                if offset.length() - reach < nearest {
+                    nearest.min(distance_of_sum(offset, edges))
+                } else {
+                    nearest
+                }
+            })
+        };
+        // The probable cube first, so that others need not be searched.
+        let first = self
+            .cubes
+            .iter()
+            .min_by(|a, b| bound(a).total_cmp(&bound(b)));
+        let known = first.map_or(known, |cube| of_cube(cube, known));
+        let others = self.cubes.iter();
+        let nearest = others.fold(known, |nearest, cube| {
+            if bound(cube) < nearest {
+                of_cube(cube, nearest)
+            } else {
+                nearest
+            }
+        });
+        if nearest < ACCURACY_MM { 0.0 } else { nearest }
+    }
+}
+
+/// The edges of a voxel, world mm.
+fn edges(grid: &Grid) -> [DVec3; 3] {
+    let matrix = grid.world_from_voxel.matrix3;
+    [matrix.x_axis, matrix.y_axis, matrix.z_axis]
+}
+
+/// The distance between a point and the sums of these vectors, each multiplied by −½ to ½: coordinate descent, which
+/// is exact after one pass for orthogonal vectors, as those of a voxel usually are.
+fn distance_of_sum(point: DVec3, edges: &[DVec3]) -> f64 {
+    const MAX_PASSES: usize = 500;
+    const MOVED_MM: f64 = 1e-7;
+    let mut factors = [0.0; 6];
+    let mut rest = point;
+    for _ in 0..MAX_PASSES {
+        let mut moved: f64 = 0.0;
+        for (factor, edge) in factors.iter_mut().zip(edges) {
+            let best: f64 = *factor + edge.dot(rest) / edge.length_squared();
+            let change = best.clamp(-0.5, 0.5) - *factor;
+            *factor += change;
+            rest -= change * *edge;
+            moved = moved.max(change.abs() * edge.length());
+        }
+        if moved < MOVED_MM {
+            break;
+        }
+    }
+    rest.length()
 }
 
 /// Distances of the repetitions' paths from a mask.
@@ -98,48 +230,40 @@ impl Distances {
         shown: &Path,
         from: &MaskDistance,
         backend: &Backend,
-    ) -> Self {
-        let metric = &repetitions.metric;
-        let shown = shown.subdivided(metric);
+        control: &Control,
+    ) -> Result<Self, Error> {
         let samples = (shown.total_mm() / EVERY_MM).floor() as usize;
-        let places: Vec<(f64, DVec3)> = (0..=samples)
-            .filter_map(|i| {
-                let mm = i as f64 * EVERY_MM;
-                let at = shown.length_mm.partition_point(|l| *l < mm);
-                Some((mm, *shown.points.get(at)?))
-            })
+        let positions = (0..=samples).map(|i| i as f64 * EVERY_MM);
+        let places: Vec<(f64, DVec3)> = positions
+            .filter_map(|mm| Some((mm, shown.point_at(mm)?)))
             .collect();
-        let paths: Vec<&Path> = repetitions.found().collect();
+        let paths: Vec<&Path> = repetitions.existing_paths().collect();
+        control.begin("Distances", paths.len() as u64);
         // For each repetition its least distance, and that of its point next to each place.
-        let all: Vec<(f64, Vec<f64>)> = backend.install(|| {
-            let of_path = |path: &&Path| {
-                let points = path.subdivided(metric).points;
-                let own: Vec<f64> = points.iter().map(|p| from.to(*p)).collect();
-                let next_to = |(_, place): &(f64, DVec3)| {
-                    let away = points
-                        .iter()
-                        .map(|p| p.distance_squared(*place))
-                        .enumerate();
-                    let next = away.min_by(|a, b| a.1.total_cmp(&b.1));
-                    next.map_or(f64::INFINITY, |(i, _)| own[i])
-                };
-                let along = places.iter().map(next_to).collect();
-                (own.iter().copied().fold(f64::INFINITY, f64::min), along)
+        let of_path = |path: &&Path| {
+            control.check()?;
+            let next_to = |(_, place): &(f64, DVec3)| {
+                path.nearest_point(*place)
+                    .map_or(f64::INFINITY, |p| from.to(p))
             };
-            paths.par_iter().map(of_path).collect()
+            let along: Vec<f64> = places.iter().map(next_to).collect();
+            let nearest = from.to_line(&path.points);
+            control.advance(1);
+            Ok((nearest, along))
+        };
+        let (all, shown) = backend.install(|| {
+            let all: Result<Vec<(f64, Vec<f64>)>, Error> = paths.par_iter().map(of_path).collect();
+            (all, from.to_line(&shown.points))
         });
+        let all = all?;
         let along = places.iter().enumerate().filter_map(|(i, (mm, _))| {
             let range = Range90::of(all.iter().map(|(_, along)| along[i]).collect())?;
             Some((*mm, range))
         });
-        Self {
+        Ok(Self {
             along: along.collect(),
             nearest: Range90::of(all.iter().map(|(nearest, _)| *nearest).collect()),
-            shown: shown
-                .points
-                .iter()
-                .map(|p| from.to(*p))
-                .fold(f64::INFINITY, f64::min),
-        }
+            shown,
+        })
     }
 }

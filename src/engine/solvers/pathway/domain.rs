@@ -19,16 +19,16 @@ pub enum Measure {
     Amplitude,
 }
 
-/// The voxels that paths may use: those where a measure, usually the FA, is at least `min_fa`, inside one of the masks
+/// The voxels that paths may use: those where a measure, usually the FA, is at least `min_value`, inside one of the masks
 /// if there are any, and in no excluded region. Its functions must be called on the backend's threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain<'a> {
-    /// Quantity that `fa` holds.
+    /// Quantity that `values` holds.
     pub measure: Measure,
     /// Values of the measure.
-    pub fa: &'a Volume,
+    pub values: &'a Volume,
     /// Least value of a voxel that paths may use.
-    pub min_fa: f64,
+    pub min_value: f64,
     /// Ends, masks and excluded regions, by their roles.
     pub regions: &'a [Region],
 }
@@ -38,21 +38,35 @@ impl<'a> Domain<'a> {
     pub fn of_tensors(fa: &'a Volume, min_fa: f64, regions: &'a [Region]) -> Self {
         Self {
             measure: Measure::Fa,
-            fa,
-            min_fa,
+            values: fa,
+            min_value: min_fa,
+            regions,
+        }
+    }
+
+    /// The domain of distributions, from the largest amplitude of each.
+    pub fn of_distributions(
+        amplitudes: &'a Volume,
+        min_amplitude: f64,
+        regions: &'a [Region],
+    ) -> Self {
+        Self {
+            measure: Measure::Amplitude,
+            values: amplitudes,
+            min_value: min_amplitude,
             regions,
         }
     }
 }
 
 impl Domain<'_> {
-    /// Voxels of the domain, on the grid of the FA.
+    /// Voxels of the domain, on the grid of the values.
     pub fn mask(&self) -> Result<Mask, Error> {
-        let grid = &self.fa.grid;
+        let grid = &self.values.grid;
         let walls = self.walls();
-        let values = self.fa.frame(0);
+        let values = self.values.frame(0);
         // NaN counts as no direction.
-        let inside = |v: usize| f64::from(values[v]) >= self.min_fa && walls.is_open(grid, v);
+        let inside = |v: usize| f64::from(values[v]) >= self.min_value && walls.is_open(grid, v);
         let voxels = (0..grid.voxel_count()).into_par_iter();
         let inside: Vec<u8> = voxels.map(|v| u8::from(inside(v))).collect();
         if inside.iter().all(|i| *i == 0) {
@@ -76,7 +90,7 @@ impl Domain<'_> {
         let mut zero = Vec::new();
         for region in &these {
             let found = region_places(places, region);
-            zero.extend(found.map_err(|error| self.low_fa_error(region, error))?);
+            zero.extend(found.map_err(|error| self.no_voxel_error(region, error))?);
         }
         zero.sort_unstable();
         zero.dedup();
@@ -95,26 +109,32 @@ impl Domain<'_> {
         control: &Control,
     ) -> Result<Metric, Error> {
         let metric = Metric::new(field, &params.metric, Some(mask), backend, control)?;
-        Ok(backend.install(|| self.priced(metric, params.costly_factor)))
+        Ok(backend.install(|| self.with_costly_regions(metric, params.costly_factor)))
     }
 
     /// The metric with the costs inside costly regions multiplied by a factor.
-    pub fn priced(&self, metric: Metric, factor: f64) -> Metric {
+    pub fn with_costly_regions(&self, metric: Metric, factor: f64) -> Metric {
         match self.costly(&metric) {
             Some(is_costly) if factor != 1.0 => metric.costlier(|place| is_costly[place], factor),
             _ => metric,
         }
     }
 
-    /// By place whether it lies in a costly region; `None` without any.
+    /// By place whether it lies in a costly region, as ends do: a small region has the voxel that contains its middle.
+    /// `None` if no place does.
     pub fn costly(&self, places: &Places) -> Option<Vec<bool>> {
         let costly = self.regions.iter().filter(|r| r.role == Role::Costly);
-        let shapes: Vec<&Shape> = costly.map(|r| &*r.shape).collect();
-        let is_costly = |voxel: &u32| {
-            let at = centre(&places.grid, *voxel as usize);
-            shapes.iter().any(|shape| shape.contains(at))
-        };
-        (!shapes.is_empty()).then(|| places.voxels.par_iter().map(is_costly).collect())
+        // A costly region may lie outside the mask, where no path runs.
+        let mut all = costly
+            .filter_map(|region| region_places(places, region).ok())
+            .flatten()
+            .peekable();
+        all.peek()?;
+        let mut is_costly = vec![false; places.len()];
+        for place in all {
+            is_costly[place as usize] = true;
+        }
+        Some(is_costly)
     }
 
     fn walls(&self) -> Walls<'_> {
@@ -128,10 +148,10 @@ impl Domain<'_> {
         }
     }
 
-    /// The highest FA of the voxels between the walls whose centres satisfy `holds`.
+    /// The highest value of the voxels between the walls whose centres satisfy `holds`.
     fn highest(&self, holds: impl Fn(DVec3) -> bool + Sync) -> Option<f32> {
-        let grid = &self.fa.grid;
-        let values = self.fa.frame(0).par_iter().enumerate();
+        let grid = &self.values.grid;
+        let values = self.values.frame(0).par_iter().enumerate();
         self.highest_of(values.filter(|(v, _)| holds(centre(grid, *v))))
     }
 
@@ -139,18 +159,18 @@ impl Domain<'_> {
         &self,
         voxels: impl ParallelIterator<Item = (usize, &'v f32)>,
     ) -> Option<f32> {
-        let (walls, grid) = (self.walls(), &self.fa.grid);
-        let inside = voxels.filter(|(v, fa)| fa.is_finite() && walls.is_open(grid, *v));
-        inside.map(|(_, fa)| *fa).max_by(f32::total_cmp)
+        let (walls, grid) = (self.walls(), &self.values.grid);
+        let inside = voxels.filter(|(v, value)| value.is_finite() && walls.is_open(grid, *v));
+        inside.map(|(_, value)| *value).max_by(f32::total_cmp)
     }
 
     /// The error for a domain without a voxel.
     fn empty(&self) -> InputError {
         match self.highest(|_| true) {
-            Some(highest) => InputError::LowFa {
+            Some(highest) => InputError::TooLow {
                 measure: self.measure,
                 highest,
-                min_fa: self.min_fa,
+                min_value: self.min_value,
             },
             None if self
                 .regions
@@ -165,7 +185,7 @@ impl Domain<'_> {
 
     /// The error for a region that mask and exclude regions leave no voxel of; `None` if there are none of these.
     fn blocked(&self, region: &Region) -> Option<InputError> {
-        let (walls, grid) = (self.walls(), &self.fa.grid);
+        let (walls, grid) = (self.walls(), &self.values.grid);
         let confined = (0..grid.voxel_count()).into_par_iter().any(|v| {
             let at = centre(grid, v);
             region.shape.contains(at) && walls.confining.iter().any(|shape| shape.contains(at))
@@ -183,21 +203,21 @@ impl Domain<'_> {
         })
     }
 
-    /// The error for a region without a voxel of the domain: that its FA is too low, otherwise `error`.
-    fn low_fa_error(&self, region: &Region, error: Error) -> Error {
+    /// The error for a region without a voxel of the domain: that its values are too low, otherwise `error`.
+    fn no_voxel_error(&self, region: &Region, error: Error) -> Error {
         let highest = self.highest(|at| region.shape.contains(at));
         // A small region counts as the voxel that contains its middle.
-        let grid = &self.fa.grid;
+        let grid = &self.values.grid;
         let middle = || {
             let middle = grid.index(grid.nearest(region.shape.centre())?);
-            self.highest_of([(middle, &self.fa.frame(0)[middle])].into_par_iter())
+            self.highest_of([(middle, &self.values.frame(0)[middle])].into_par_iter())
         };
         match highest.or_else(middle) {
-            Some(highest) if f64::from(highest) < self.min_fa => InputError::LowFaOfRegion {
+            Some(highest) if f64::from(highest) < self.min_value => InputError::TooLowInRegion {
                 measure: self.measure,
                 region: region.name.clone(),
                 highest,
-                min_fa: self.min_fa,
+                min_value: self.min_value,
             }
             .into(),
             None => self.blocked(region).map_or(error, Error::from),

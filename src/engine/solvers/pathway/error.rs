@@ -14,10 +14,10 @@ pub enum InputError {
     /// There is no region with this role.
     NoRegion(Role),
     /// The measure is too low in the whole mask.
-    LowFa {
+    TooLow {
         measure: Measure,
         highest: f32,
-        min_fa: f64,
+        min_value: f64,
     },
     /// Mask and exclude regions leave no voxel.
     NothingLeft(Measure),
@@ -28,11 +28,11 @@ pub enum InputError {
         place: String,
     },
     /// The measure is too low in the region.
-    LowFaOfRegion {
+    TooLowInRegion {
         measure: Measure,
         region: String,
         highest: f32,
-        min_fa: f64,
+        min_value: f64,
     },
     /// Fields of two regions on different metrics.
     OtherMetric([String; 2]),
@@ -89,13 +89,13 @@ impl fmt::Display for InputError {
                 "Found no {0}, expected at least one; place a {0} region",
                 role.name().to_lowercase()
             ),
-            Self::LowFa {
+            Self::TooLow {
                 measure,
                 highest,
-                min_fa,
+                min_value,
             } => write!(
                 f,
-                "{} in the mask is at most {highest:.3}, expected at least {min_fa} in one voxel; lower {}{}",
+                "{} in the mask is at most {highest:.3}, expected at least {min_value} in one voxel; lower {}{}",
                 measure.subject(),
                 measure.limit(),
                 option(f, measure.option())
@@ -116,14 +116,14 @@ impl fmt::Display for InputError {
                 f,
                 "Region “{region}” lies {place}, expected at least one voxel that paths may use; move one of them"
             ),
-            Self::LowFaOfRegion {
+            Self::TooLowInRegion {
                 measure,
                 region,
                 highest,
-                min_fa,
+                min_value,
             } => write!(
                 f,
-                "{} in region “{region}” is at most {highest:.3}, expected at least {min_fa} in one voxel; move it \
+                "{} in region “{region}” is at most {highest:.3}, expected at least {min_value} in one voxel; move it \
                  or lower {}{}",
                 measure.subject(),
                 measure.limit(),

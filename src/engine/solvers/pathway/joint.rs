@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// Relative rounding error of the sums in single precision.
-pub(super) const ROUNDING: f64 = 2e-7;
+const ROUNDING: f64 = 2e-7;
 
 /// One of the regions that a pathway joins.
 #[derive(Clone, Debug)]
@@ -47,10 +47,7 @@ impl JointCosts {
         total: Arc<[f32]>,
         cost_at_ends: [f64; 2],
     ) -> Result<Self, Error> {
-        let costs = total.iter().copied().enumerate();
-        let (middle, min_cost) = costs.fold((0, f32::INFINITY), |best, (place, value)| {
-            if value < best.1 { (place, value) } else { best }
-        });
+        let (middle, min_cost) = minimum(total.iter().copied());
         let names = || [0, 1].map(|i: usize| ends[i].name.clone());
         if !min_cost.is_finite() {
             let [from, to] = names();
@@ -73,19 +70,15 @@ impl JointCosts {
     }
 
     fn within(&self, epsilon: f64) -> impl Fn(usize) -> bool {
-        let limit = (1.0 + epsilon + ROUNDING) * self.min_cost;
+        let limit = limit(self.min_cost, epsilon);
         move |place| f64::from(self.total[place]) <= limit
     }
 
     /// (u₁ + u₂) / E* − 1 as an image, limited to `max_excess`, which is also the value where no path leads: smooth up
     /// to the rim.
     pub fn excess(&self, max_excess: f32) -> Volume {
-        let places = &self.places;
-        let mut out = vec![max_excess; places.grid.voxel_count()];
-        for (&voxel, share) in places.voxels.iter().zip(self.excess_by_place(max_excess)) {
-            out[voxel as usize] = share;
-        }
-        Volume::scalar(places.grid.clone(), out)
+        let excess = self.excess_by_place(max_excess);
+        self.places.volume(&excess, max_excess)
     }
 
     /// (u₁ + u₂) / E* − 1 by place, limited to `max_excess`; infinite where no path leads if `max_excess` is infinite.
@@ -98,7 +91,8 @@ impl JointCosts {
     /// The ε-pathway.
     pub fn mask(&self, epsilon: f64) -> Mask {
         let within = self.within(epsilon);
-        self.mask_of((0..self.total.len()).filter(|&p| within(p)))
+        let inside = (0..self.total.len()).filter(|&p| within(p));
+        self.places.mask_of(inside)
     }
 
     /// The part of the ε-pathway that joins the regions; `None` below ε_h.
@@ -121,7 +115,7 @@ impl JointCosts {
             }
         }
         let joins = zero(1).any(|p| known[p]);
-        joins.then(|| self.mask_of(connected.into_iter()))
+        joins.then(|| self.places.mask_of(connected))
     }
 
     /// The smallest ε at which each voxel belongs to the part given by [`Self::joining_mask`], up to `max_epsilon`,
@@ -157,19 +151,23 @@ impl JointCosts {
         levels
     }
 
-    fn mask_of(&self, inside_places: impl Iterator<Item = usize>) -> Mask {
-        let places = &self.places;
-        let mut inside = vec![0u8; places.grid.voxel_count()];
-        for place in inside_places {
-            inside[places.voxels[place] as usize] = 1;
-        }
-        Mask::new(places.grid.clone(), inside)
-    }
-
     /// u₁ + u₂ as an image: NaN where no path leads.
     pub fn image(&self) -> Volume {
         self.places.image(&self.total)
     }
+}
+
+/// The first place with the least value, and that value; infinite if no value is finite.
+pub(super) fn minimum(values: impl Iterator<Item = f32>) -> (usize, f32) {
+    let all = values.enumerate();
+    all.fold((0, f32::INFINITY), |best, (place, value)| {
+        if value < best.1 { (place, value) } else { best }
+    })
+}
+
+/// The highest cost within the ε-pathway.
+pub(super) fn limit(min_cost: f64, epsilon: f64) -> f64 {
+    (1.0 + epsilon + ROUNDING) * min_cost
 }
 
 /// The smallest limit below which voxels join the two sets: voxels are joined in ascending order until the sets meet

@@ -60,7 +60,7 @@ mod sensitivity;
 mod trace;
 
 pub use cuda::excess as excess_on_card;
-pub use distance::{Distances, MaskDistance};
+pub use distance::{Distances, MaskDistance, Separation};
 pub use domain::{Domain, Measure, region_names};
 pub use joint::{CostEnd, JointCosts};
 pub use parameters::{DEFAULT_EPSILON, Params, RepetitionParams, Width, costly_row};
@@ -126,10 +126,7 @@ impl Pathway {
 
     /// The best path between the regions through a place of the metric; `None` if there is none.
     pub fn path_through(&self, place: usize) -> Option<Path> {
-        let mut points = trace(&self.fields[0], place)?;
-        points.reverse();
-        points.extend(trace(&self.fields[1], place)?.into_iter().skip(1));
-        Some(Path::new(self.metric(), points))
+        trace::path_through(self.fields.each_ref(), place)
     }
 
     /// The path of least cost, from region 1 to region 2.

@@ -12,8 +12,8 @@
 //!
 //! Measurement noise only: errors of the model, distortion, alignment and brain shift add to it.
 
-use super::joint::ROUNDING;
-use super::trace::{Path, trace};
+use super::joint::{limit, minimum};
+use super::trace::{Path, path_through};
 use super::{Pathway, RepetitionParams};
 use crate::compute::{Backend, Control, memory};
 use crate::data::statistics::quantile;
@@ -70,7 +70,7 @@ impl Range90 {
 pub struct Repetitions {
     /// Metric whose places the counts belong to.
     pub metric: Metric,
-    /// ε of the sets that are counted.
+    /// ε of the pathways that are counted.
     pub epsilon: f64,
     /// E* of the pathway itself.
     pub measured: f64,
@@ -83,8 +83,8 @@ pub struct Repetitions {
 /// One repetition.
 struct Repetition {
     path: Option<(f64, Path)>,
-    /// Places among those that a path reaches.
-    set: Vec<u32>,
+    /// Voxels of the ε-pathway, as places among those that a path reaches.
+    pathway: Vec<u32>,
 }
 
 /// Everything that all repetitions share.
@@ -101,8 +101,8 @@ struct Problem<'a> {
 }
 
 impl Repetitions {
-    /// Solves the repetitions of a pathway of tensors that were fitted to a scan. `look` is called whenever more repetitions
-    /// are finished. The result is equal on any number of threads.
+    /// Solves the repetitions of a pathway of tensors that were fitted to a scan. The result is equal on any number of
+    /// threads.
     pub fn solve(
         pathway: &Pathway,
         scan: Scan<'_>,
@@ -110,7 +110,6 @@ impl Repetitions {
         params: &RepetitionParams,
         backend: &Backend,
         control: &Control,
-        mut look: impl FnMut(&Self),
     ) -> Result<Self, Error> {
         params.check()?;
         let problem = Problem::new(
@@ -135,7 +134,7 @@ impl Repetitions {
             paths: Vec::with_capacity(params.repetitions),
             visits: vec![0; pathway.metric().len()],
         };
-        // A few at a time, so that their sets need not be stored.
+        // A few at a time, so that their pathways need not be stored.
         let at_once = 4 * threads;
         while all.paths.len() < params.repetitions {
             let first = all.paths.len();
@@ -153,11 +152,10 @@ impl Repetitions {
             })?;
             for repetition in done {
                 all.paths.push(repetition.path);
-                for place in repetition.set {
+                for place in repetition.pathway {
                     all.visits[problem.places[place as usize] as usize] += 1;
                 }
             }
-            look(&all);
         }
         Ok(all)
     }
@@ -168,7 +166,7 @@ impl Repetitions {
     }
 
     /// The minimal paths of the repetitions that have one.
-    pub fn found(&self) -> impl Iterator<Item = &Path> {
+    pub fn existing_paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().flatten().map(|(_, path)| path)
     }
 
@@ -179,47 +177,46 @@ impl Repetitions {
 
     /// The share of the repetitions whose pathway contains each voxel, 0 to 1; 0 outside the domain.
     pub fn share(&self) -> Volume {
-        let mut out = vec![0.0; self.metric.grid.voxel_count()];
         let repetitions = self.paths.len().max(1) as f32;
-        for (&voxel, &visits) in self.metric.voxels.iter().zip(&self.visits) {
-            out[voxel as usize] = visits as f32 / repetitions;
-        }
-        Volume::scalar(self.metric.grid.clone(), out)
+        let shares = self
+            .visits
+            .iter()
+            .map(|visits| *visits as f32 / repetitions);
+        self.metric.volume(&shares.collect::<Vec<_>>(), 0.0)
     }
 
     /// The voxels that are in at least this share of the repetitions.
     pub fn mask(&self, share: f64) -> Mask {
-        let mut inside = vec![0; self.metric.grid.voxel_count()];
         let least = (share * self.paths.len() as f64).ceil().max(1.0);
-        for (&voxel, &visits) in self.metric.voxels.iter().zip(&self.visits) {
-            inside[voxel as usize] = u8::from(f64::from(visits) >= least);
-        }
-        Mask::new(self.metric.grid.clone(), inside)
+        let places = 0..self.visits.len();
+        self.metric
+            .mask_of(places.filter(|place| f64::from(self.visits[*place]) >= least))
     }
 
     /// Repetitions whose minimal path stays within [`NEAR_MM`] of a path outside the regions (`in_end`).
-    pub fn near(&self, shown: &Path, in_end: impl Fn(DVec3) -> bool + Sync) -> usize {
-        let shown = shown.subdivided(&self.metric);
-        let stays = |path: &Path| {
-            let points = path.subdivided(&self.metric).points;
-            let mut points = points.into_iter().filter(|at| !in_end(*at));
-            points.all(|at| distance_mm(&shown.points, at) <= NEAR_MM)
+    pub fn near(
+        &self,
+        shown: &Path,
+        in_end: impl Fn(DVec3) -> bool + Sync,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<usize, Error> {
+        let is_near = |at: &DVec3| {
+            let nearest = shown.nearest_point(*at);
+            nearest.is_some_and(|nearest| nearest.distance(*at) <= NEAR_MM)
         };
-        self.found().filter(|path| stays(path)).count()
+        let stays = |path: &&Path| {
+            control.check()?;
+            let points = path.subdivided(&self.metric).points;
+            Ok(usize::from(
+                points.iter().filter(|at| !in_end(**at)).all(is_near),
+            ))
+        };
+        let paths: Vec<&Path> = self.existing_paths().collect();
+        let stays: Result<Vec<usize>, Error> =
+            backend.install(|| paths.par_iter().map(stays).collect());
+        Ok(stays?.into_iter().sum())
     }
-}
-
-/// The distance of a point from a polyline.
-fn distance_mm(line: &[DVec3], at: DVec3) -> f64 {
-    let square = |pair: &[DVec3]| {
-        let way = pair[1] - pair[0];
-        let along = way.dot(at - pair[0]) / way.length_squared().max(f64::MIN_POSITIVE);
-        (pair[0] + way * along.clamp(0.0, 1.0)).distance_squared(at)
-    };
-    let first = line
-        .first()
-        .map_or(f64::INFINITY, |p| p.distance_squared(at));
-    line.windows(2).map(square).fold(first, f64::min).sqrt()
 }
 
 impl<'a> Problem<'a> {
@@ -289,32 +286,29 @@ impl<'a> Problem<'a> {
             schedule: None,
         };
         let fields = solve_alone(&prepared, &[source(0), source(1)], &params, control)?;
-        Ok(self.found(&fields))
+        Ok(self.joined(&fields))
     }
 
-    fn found(&self, fields: &[CostField]) -> Repetition {
+    fn joined(&self, fields: &[CostField]) -> Repetition {
         let [a, b] = fields else {
             unreachable!("one cost field for each source")
         };
         let total = |place: usize| a.values[place] + b.values[place];
-        let (middle, least) = (0..a.values.len()).map(|place| (place, total(place))).fold(
-            (0, f32::INFINITY),
-            |best, now| if now.1 < best.1 { now } else { best },
-        );
-        let traced = || {
-            let mut points = trace(a, middle)?;
-            points.reverse();
-            points.extend(trace(b, middle)?.into_iter().skip(1));
-            let path = Path::new(&a.prepared.metric, points);
-            Some((f64::from(least), path))
-        };
-        let path = least.is_finite().then(traced).flatten();
-        let limit = (1.0 + self.epsilon + ROUNDING) * f64::from(least);
+        let (middle, least) = minimum((0..a.values.len()).map(total));
+        let least = f64::from(least);
+        let path = least
+            .is_finite()
+            .then(|| path_through([a, b], middle))
+            .flatten();
+        let limit = limit(least, self.epsilon);
         let within = |place: &u32| f64::from(total(*place as usize)) <= limit;
-        let set: Vec<u32> = match path {
+        let pathway = match path {
             Some(_) => (0..a.values.len() as u32).filter(within).collect(),
             None => Vec::new(),
         };
-        Repetition { path, set }
+        Repetition {
+            path: path.map(|path| (least, path)),
+            pathway,
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::compute::{Backend, Control, memory};
 use crate::data::Volume;
 use crate::solvers::Error;
 use crate::solvers::eikonal::derivative_by_log_cost;
-use crate::solvers::metric::{Cost, Metric};
+use crate::solvers::metric::Metric;
 use std::sync::Arc;
 
 /// The contribution of each voxel to E*.
@@ -45,11 +45,8 @@ impl Pathway {
 impl Sensitivity {
     /// The shares as an image in percent: 0 outside the mask.
     pub fn percent(&self, metric: &Metric) -> Volume {
-        let mut out = vec![0.0; metric.grid.voxel_count()];
-        for (&voxel, &share) in metric.voxels.iter().zip(self.shares.iter()) {
-            out[voxel as usize] = 100.0 * share;
-        }
-        Volume::scalar(metric.grid.clone(), out)
+        let percent: Vec<f32> = self.shares.iter().map(|share| 100.0 * share).collect();
+        metric.volume(&percent, 0.0)
     }
 
     /// The number of voxels with the largest shares that together have this fraction of E*.
@@ -63,16 +60,5 @@ impl Sensitivity {
             open
         });
         more.count()
-    }
-}
-
-impl Cost {
-    /// d ln c / d ln s for tensors multiplied by s, with the unit of cost kept: the factor from the share of a voxel
-    /// to d ln E* / d ln s, the sensitivity to the amplitude of its tensor.
-    pub fn by_amplitude(self) -> f64 {
-        match self {
-            Self::Inverse | Self::Sharpened | Self::Isotropic => -0.5,
-            Self::Adjugate => 1.0,
-        }
     }
 }

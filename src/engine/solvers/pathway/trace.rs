@@ -1,7 +1,8 @@
 //! Paths along characteristics, and their costs.
 
+use crate::data::segment::nearest_on_segment;
 use crate::solvers::eikonal::{CostField, simplex};
-use crate::solvers::metric::{Metric, norm};
+use crate::solvers::metric::{Metric, Places, norm};
 use glam::DVec3;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,19 +24,29 @@ pub struct Path {
 }
 
 impl Path {
-    /// Each segment is charged by the metric of the voxel that contains its midpoint, or of the voxels of its ends if
-    /// that lies outside the mask.
+    /// A path with the costs of a metric.
     pub fn new(metric: &Metric, points: Vec<DVec3>) -> Self {
         let turn = metric.grid.voxel_from_world.matrix3;
+        Self::charged(metric, points, |place, way| {
+            place.map_or(0.0, |p| norm(&metric.cost[p], turn * way))
+        })
+    }
+
+    /// A path whose segments, in their order, cost what a function of place and displacement (world mm) returns. The
+    /// place is that of the segment's midpoint, or of one of its ends if that lies outside the mask; `None` if all do.
+    pub fn charged(
+        places: &Places,
+        points: Vec<DVec3>,
+        mut cost_of: impl FnMut(Option<usize>, DVec3) -> f64,
+    ) -> Self {
         let (mut cost, mut length_mm) = (vec![0.0], vec![0.0]);
         for pair in points.windows(2) {
             let way = pair[1] - pair[0];
             let place = [0.5, 0.0, 1.0].into_iter().find_map(|t| {
-                let at = metric.grid.voxel_at(pair[0] + way * t).round();
-                metric.place_of(at.to_array().map(|c| c as i64))
+                let at = places.grid.voxel_at(pair[0] + way * t).round();
+                places.place_of(at.to_array().map(|c| c as i64))
             });
-            let price = place.map_or(0.0, |p| norm(&metric.cost[p], turn * way));
-            cost.push(cost[cost.len() - 1] + price);
+            cost.push(cost[cost.len() - 1] + cost_of(place, way));
             length_mm.push(length_mm[length_mm.len() - 1] + way.length());
         }
         Self {
@@ -43,6 +54,29 @@ impl Path {
             cost,
             length_mm,
         }
+    }
+
+    /// The point at a distance from the first point along the path, mm; the last point beyond it, `None` without any.
+    pub fn point_at(&self, mm: f64) -> Option<DVec3> {
+        let next = self.length_mm.partition_point(|length| *length < mm);
+        let (Some(to), Some(before)) = (self.points.get(next), next.checked_sub(1)) else {
+            return if next == 0 {
+                self.points.first()
+            } else {
+                self.points.last()
+            }
+            .copied();
+        };
+        let [from_mm, to_mm] = [before, next].map(|i| self.length_mm[i]);
+        Some(self.points[before].lerp(*to, (mm - from_mm) / (to_mm - from_mm)))
+    }
+
+    /// The point of the path nearest to a point; `None` without any.
+    pub fn nearest_point(&self, to: DVec3) -> Option<DVec3> {
+        let on = |pair: &[DVec3]| nearest_on_segment([pair[0], pair[1]], to);
+        let all = self.points.first().copied().into_iter();
+        let all = all.chain(self.points.windows(2).map(on));
+        all.min_by(|a, b| a.distance_squared(to).total_cmp(&b.distance_squared(to)))
     }
 
     /// This path with a point in each voxel that it crosses. Near its source, the path itself is one straight segment.
@@ -118,6 +152,14 @@ impl Path {
         }
         best.1
     }
+}
+
+/// The best path between the regions of two cost fields of one metric through a place; `None` if there is none.
+pub(super) fn path_through([first, second]: [&CostField; 2], place: usize) -> Option<Path> {
+    let mut points = trace(first, place)?;
+    points.reverse();
+    points.extend(trace(second, place)?.into_iter().skip(1));
+    Some(Path::new(&first.prepared.metric, points))
 }
 
 /// World points from the centre of a voxel to the region of a cost field; `None` if no path leads there.

@@ -8,7 +8,7 @@ use crate::solvers::lifted::{
     LiftedPathway, Params, Prepared, Source, UNREACHED, halved_distributions, largest_amplitudes,
     solve_both,
 };
-use crate::solvers::pathway::{Domain, Measure, Path};
+use crate::solvers::pathway::{Domain, Path};
 use crate::state::job_end::ended;
 use crate::state::pathways::jobs::find::separated;
 use crate::state::pathways::{CostliestStretch, PathwayResult};
@@ -95,12 +95,8 @@ impl FindLifted {
         let started = Instant::now();
         let directions = self.params.directions;
         let amplitude = largest_amplitudes(&self.field, directions, backend, control)?;
-        let domain = Domain {
-            measure: Measure::Amplitude,
-            fa: &amplitude,
-            min_fa: self.params.min_amplitude,
-            regions: &self.regions,
-        };
+        let min_amplitude = self.params.min_amplitude;
+        let domain = Domain::of_distributions(&amplitude, min_amplitude, &self.regions);
         let mask = backend.install(|| domain.mask())?;
         let (field, mask) = self.on_grid(mask, backend);
         let mut prepared = Prepared::new(&field, &mask, &self.params, backend, control)?;

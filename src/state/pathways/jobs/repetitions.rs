@@ -1,9 +1,12 @@
 //! The noise of a pathway: repetitions with other signs of the residuals.
 
-use crate::compute::Control;
+use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Role, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
-use crate::solvers::pathway::{Distances, MaskDistance, RepetitionParams, Repetitions, Scan};
+use crate::solvers::Error;
+use crate::solvers::pathway::{
+    Distances, MaskDistance, RepetitionParams, Repetitions, Scan, Separation,
+};
 use crate::solvers::tensor_fit;
 use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
@@ -13,6 +16,9 @@ use std::time::Instant;
 
 /// Repetitions of a pathway.
 pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
+
+/// Shares of the repetitions for which [`RepeatedPathway`] has a level.
+const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
 
 /// A pathway to be repeated.
 #[derive(Clone, Debug)]
@@ -33,8 +39,38 @@ pub struct RepeatedPathway {
     pub repetitions: Repetitions,
     /// Repetitions whose path stays near the shown one.
     pub near: usize,
+    pub levels: Vec<Level>,
     pub distances: Option<Distances>,
     pub wall_ms: f64,
+}
+
+/// The voxels that belong to the pathways of at least a share of the repetitions.
+#[derive(Clone, Copy, Debug)]
+pub struct Level {
+    pub share: f64,
+    pub volume_ml: f64,
+    /// How far the requested mask lies from them; `None` without either.
+    pub from_mask: Option<Separation>,
+}
+
+impl Level {
+    fn all(
+        repetitions: &Repetitions,
+        mask: Option<&MaskDistance>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Vec<Self>, Error> {
+        let level = |share: f64| {
+            let voxels = repetitions.mask(share);
+            let from_mask = mask.map(|mask| mask.to_mask(&voxels, backend, control));
+            Ok(Self {
+                share,
+                volume_ml: voxels.volume_ml(),
+                from_mask: from_mask.transpose()?.flatten(),
+            })
+        };
+        SHARES.into_iter().map(level).collect()
+    }
 }
 
 impl Job for RepeatPathway {
@@ -73,20 +109,21 @@ impl Job for RepeatPathway {
             &self.params,
             &backend,
             control,
-            |_| (),
         )?;
         let ends = pathway.regions.iter();
         let ends = ends.filter(|r| matches!(r.role, Role::Seed | Role::Target));
         let ends: Vec<_> = ends.collect();
-        let near = repetitions.near(&pathway.path, |at| {
-            ends.iter().any(|r| r.shape.contains(at))
-        });
-        let distance = self.distance_to.as_ref().and_then(MaskDistance::new);
-        let distances = distance
-            .map(|distance| Distances::new(&repetitions, &pathway.path, &distance, &backend));
+        let in_end = |at| ends.iter().any(|r| r.shape.contains(at));
+        let near = repetitions.near(&pathway.path, in_end, &backend, control)?;
+        let mask = self.distance_to.as_ref().and_then(MaskDistance::new);
+        let levels = Level::all(&repetitions, mask.as_ref(), &backend, control)?;
+        let distances = mask
+            .map(|mask| Distances::new(&repetitions, &pathway.path, &mask, &backend, control))
+            .transpose()?;
         Ok(Box::new(RepeatedPathway {
             repetitions,
             near,
+            levels,
             distances,
             wall_ms: started.elapsed().as_secs_f64() * 1e3,
         }))

@@ -4,7 +4,7 @@ use crate::state::pathways::{PathwayAction, PathwaySettings};
 use crate::state::segment::jobs::{ProximityTarget, WithinMargin};
 use crate::state::segment::{SegmentAction, SegmentSettings};
 use crate::state::{Action, Distance, Phase, Proximity, State, SurfaceStatistics, ViewAction};
-use crate::ui::format::{count, fixed, with_unit};
+use crate::ui::format::{count, distance_text, fixed, with_unit};
 use crate::ui::forms::eikonal::surface;
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::slider::SliderRow;
@@ -13,19 +13,11 @@ use egui::{CursorIcon, Rect, Sense, Ui, pos2, vec2};
 
 const ROW: f32 = 22.0;
 
-/// Rounded down, so that it never exceeds the distance.
-pub fn millimetres(mm: f64) -> String {
-    match (mm * 10.0).floor() * 0.1 {
-        down if down < 0.05 => with_unit("<0.1", "mm"),
-        down => with_unit(&fixed(down, 1), "mm"),
-    }
-}
-
 fn text(near: &Proximity) -> String {
     match near.met {
         Distance::Later => "once it is at rest".to_owned(),
         Distance::Never => "–".to_owned(),
-        Distance::Away { mm, .. } => millimetres(mm),
+        Distance::Away { mm, .. } => distance_text(mm),
         Distance::Crossing { count: n, of, .. } => {
             let [through, of] = [n, of].map(count);
             match (near.is_streamlines, n) {

@@ -3,6 +3,7 @@
 use super::ENDS;
 use crate::cli::{arcuate, json};
 use arcuate::compute::Control;
+use arcuate::data::statistics::wilson_interval;
 use arcuate::io::{self, Opened};
 use std::path::Path;
 
@@ -20,6 +21,11 @@ pub fn repetitions(here: &Path) {
     assert_eq!(value["repetitions"].as_u64(), Some(20));
     assert!(value["nearest_mm"].is_null());
     let least = value["least"].as_f64().unwrap();
+    let near = value["near"].as_u64().unwrap() as usize;
+    assert_eq!(
+        value["near_interval"],
+        serde_json::json!(wilson_interval(near, 20))
+    );
     let [low, median, high] =
         ["low", "median", "high"].map(|part| value["least_of_repetitions"][part].as_f64().unwrap());
     assert!(low <= median && median <= high);
@@ -80,9 +86,11 @@ pub fn repetitions(here: &Path) {
     let rest = ["--repetitions", "20", "--out", "mask", "--force"];
     let output = arcuate(&line(&[&rest[..], &mask].concat()), here);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let honest = "Measurement noise only. Errors of the model, distortion, alignment and brain shift add to it";
+    let noise_only = "Measurement noise only: errors of the model, distortion, alignment and brain shift come on top";
     assert!(
-        text.contains(honest) && text.contains(" ml of it in the mask\n"),
+        text.contains(noise_only)
+            && text.contains(" ml of it in the mask\n")
+            && text.contains("The path enters the mask; in the repetitions 0, 5 to 95 %: 0 to 0\n"),
         "{text}"
     );
     refused(here);

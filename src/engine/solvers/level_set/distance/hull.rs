@@ -1,5 +1,6 @@
 //! Simple convex sets that enclose objects, and lower bounds on the distance between two of them.
 
+use crate::data::segment::nearest_on_segment;
 use glam::DVec3;
 
 /// Part of a ball between two parallel planes.
@@ -49,15 +50,6 @@ pub enum Hull {
     Disc(Disc),
 }
 
-/// The point of a segment nearest to a point.
-pub fn nearest_on(segment: &[DVec3; 2], to: DVec3) -> DVec3 {
-    let [a, b] = *segment;
-    let way = b - a;
-    let t = (to - a).dot(way) / way.length_squared();
-    // For two equal points this is 0 / 0, NaN.
-    if t > 0.0 { a + t.min(1.0) * way } else { a }
-}
-
 impl Hull {
     pub fn reach(&self) -> f64 {
         match self {
@@ -83,8 +75,8 @@ impl Hull {
         };
         let (near, centre) = match self {
             Self::Segment(segment) => (
-                nearest_on(segment, disc.middle),
-                nearest_on(segment, disc.centre),
+                nearest_on_segment(*segment, disc.middle),
+                nearest_on_segment(*segment, disc.centre),
             ),
             Self::Disc(own) => (own.middle, own.centre),
         };

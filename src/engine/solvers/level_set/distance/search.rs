@@ -1,8 +1,9 @@
 //! The shortest distance between a surface and another object, by branch and bound.
 
 use super::Approach;
-use super::hull::{Hull, nearest_on};
+use super::hull::Hull;
 use super::isosurface::{Bounds, CellPart, Isosurface};
+use crate::data::segment::nearest_on_segment;
 use glam::DVec3;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -104,7 +105,7 @@ impl SurfaceSearch<'_> {
         };
         let points = self.surface.crossings(pair.part);
         let all = points.filter_map(|p| match &pair.other {
-            Other::Segment(ends) => Some(joined(nearest_on(ends, p), p)),
+            Other::Segment(ends) => Some(joined(nearest_on_segment(*ends, p), p)),
             Other::Part(part) => {
                 let theirs = self.other?.crossings(*part).map(|q| joined(q, p));
                 theirs.min_by(|a, b| a.mm.total_cmp(&b.mm))
