@@ -11,7 +11,8 @@ mod value_error;
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use images::ImageEnding;
 pub use orientations::{
-    OdfInputOptions, OdfLayoutOptions, OrientationOptions, basis_keys, open_distributions,
+    OdfInputOptions, OdfLayoutOptions, OrientationOptions, basis_keys, note_cpu_reason,
+    open_distributions,
 };
 pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};

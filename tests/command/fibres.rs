@@ -194,7 +194,7 @@ fn refusals() {
     refused("--peaks fod/wm_fod.nii.gz", &["15 volumes", "--fod"]);
     refused(
         &format!("--fod head/brain_mask.nii.gz {layout}"),
-        &["a single volume", "name the image of white matter"],
+        &["a single volume", "choose the image of white matter"],
     );
     refused(
         &format!("{fod} --tissues fod/wm_fod.nii.gz"),

@@ -11,7 +11,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The limits are the shares whose score test just fails; they hold the true share in 95 % of draws.
+/// The limits are the shares whose score test just fails; they contain the true share in 95 % of draws.
 fn interval() {
     const Z: f64 = 1.959_963_985;
     for (successes, trials) in [(1, 10), (5, 10), (37, 200), (199, 200)] {
@@ -32,8 +32,8 @@ fn interval() {
         let [low, high] = wilson_interval(successes.count(), 100);
         low <= share && share <= high
     };
-    let held = (0..draws).filter(|i| holds([0.1, 0.3, 0.5, 0.8][i % 4], &mut random));
-    let coverage = held.count() as f64 / f64::from(draws as u32);
+    let covering = (0..draws).filter(|i| holds([0.1, 0.3, 0.5, 0.8][i % 4], &mut random));
+    let coverage = covering.count() as f64 / f64::from(draws as u32);
     assert!((0.93..0.97).contains(&coverage), "{coverage}");
 }
 

@@ -3,7 +3,7 @@
 mod crossing;
 mod parity;
 
-use crate::support::fields::backend;
+use crate::support::fields::{backend, odd_grid};
 use crate::support::test;
 use arcuate::compute::{Backend, Control};
 use arcuate::data::random::Random;
@@ -22,14 +22,19 @@ pub fn tests() -> Vec<Trial> {
         test("lifted::directions come in pairs", directions),
         test("lifted::turns on the spot cost their angle", turns),
         test("lifted::straight lines along steps are exact", straight),
-        test("lifted::costs lie above the closed bound", bound),
-        test("lifted::arcs cost at most a half more", arcs),
-        test("lifted::nothing runs backwards", forwards),
+        test("lifted::turns reach every direction on any grid", reach),
+        test("lifted::costs hardly fall below the closed bound", bound),
+        test("lifted::arcs cost at most a half more on average", arcs),
+        test("lifted::paths never run backwards", forwards),
         test("lifted::free turns leave the straight distance", free_turns),
         test("lifted::costs grow with C", monotone),
         test("lifted::both senses cost the same", reversal),
         test("lifted::masks are never crossed", masks),
-        test("lifted::threads and tolerance change nothing", schedules),
+        test(
+            "lifted::threads change nothing, the tolerance 1e-4",
+            schedules,
+        ),
+        test("lifted::regions that overlap are named", overlap),
         test("lifted::caps leave lower costs unchanged", caps),
         test("lifted::stretched and oblique grids", oblique),
         test("lifted::refusals are sentences", refusals),
@@ -134,6 +139,91 @@ fn turns() {
         );
         assert!(mean.abs() < 0.05, "{mean}");
     }
+}
+
+/// The grids of scans: cubes, voxels that are longer than wide, and any axes.
+fn grids() -> Vec<Arc<Grid>> {
+    let spacings = [
+        [1.0; 3],
+        [2.0, 2.0, 2.5],
+        [2.0, 2.0, 3.0],
+        [1.0, 1.0, 3.0],
+        [1.2, 1.5, 2.2],
+    ];
+    let along_axes = spacings.map(|spacing| {
+        let grid = Grid::axis_aligned([3; 3], DVec3::from_array(spacing), DVec3::ZERO);
+        Arc::new(grid.unwrap())
+    });
+    let mut random = crate::support::Random::fresh("grids of lifted pathways");
+    let others = (0..4).map(|_| Arc::new(odd_grid(&mut random)));
+    along_axes.into_iter().chain(others).collect()
+}
+
+/// By turns alone every direction is reached from every other, and the weights of turns sum to about twice the identity on
+/// the tangent plane, so that no turn is free and none is closed.
+fn reach() {
+    for (grid, set) in grids().iter().flat_map(|grid| SETS.map(|set| (grid, set))) {
+        let prepared = constant(Places::new(grid, vec![0]), &params(set));
+        let count = prepared.directions.len();
+        for start in 0..count {
+            // From whom a direction reads, and back along the same pairs.
+            let mut known = vec![false; count];
+            let mut waiting = vec![start];
+            known[start] = true;
+            while let Some(d) = waiting.pop() {
+                for turn in &prepared.stencils[d].turns {
+                    if !std::mem::replace(&mut known[turn.from], true) {
+                        waiting.push(turn.from);
+                    }
+                }
+            }
+            let reached = known.iter().filter(|k| **k).count();
+            assert_eq!(reached, count, "{} directions on {grid:?}", set.key());
+        }
+        for (n, stencil) in prepared.directions.iter().zip(&prepared.stencils[..]) {
+            let (u, v) = n.any_orthonormal_pair();
+            let mut moment = glam::DMat2::ZERO;
+            for turn in &stencil.turns {
+                let other = prepared.directions[turn.from];
+                let towards = other.reject_from(*n).normalize() * angle(*n, other);
+                let [a, b] = [towards.dot(u), towards.dot(v)];
+                // Weights are divided by the square of the price.
+                let weight = 100.0 * turn.weight;
+                moment +=
+                    weight * glam::dmat2(glam::dvec2(a * a, a * b), glam::dvec2(a * b, b * b));
+            }
+            let (half_trace, determinant) = (
+                0.5 * (moment.x_axis.x + moment.y_axis.y),
+                moment.determinant(),
+            );
+            let root = (half_trace * half_trace - determinant).max(0.0).sqrt();
+            let values = [half_trace - root, half_trace + root];
+            assert!(
+                values[0] > 1.0 && values[1] < 3.0,
+                "{} {grid:?}: {values:?}",
+                set.key()
+            );
+        }
+    }
+}
+
+/// Regions with a common voxel have no pathway, and the sentence says why.
+fn overlap() {
+    let prepared = uneven(cube(9), &params(DirectionSet::Icosphere42), 1.0);
+    let [a, b] = [3.0, 4.0].map(|x| place(&prepared, DVec3::new(x, 4.0, 4.0)) as u32);
+    let ends = [vec![a], vec![a, b]].map(|zero| {
+        Arc::new(Source {
+            name: "A".to_owned(),
+            zero,
+            direction: None,
+        })
+    });
+    let (on, control) = (backend(2), Control::new());
+    let [first, second] = solve_both(&prepared, &ends, 0.3, UNREACHED, &on, &control).unwrap();
+    let error = on
+        .install(|| LiftedPathway::new(first, second))
+        .unwrap_err();
+    assert!(error.to_string().contains("overlap"), "{error}");
 }
 
 fn straight() {
@@ -448,7 +538,7 @@ fn refusals() {
     let empty = OdfField::new(grid.clone(), 2, vec![0.0; 27 * 6]);
     assert!(sentence(empty).starts_with("The mask holds no voxel with a distribution"));
     let flat = OdfField::new(grid.clone(), 0, vec![1.0; 27]);
-    assert!(sentence(flat).starts_with("The distributions have one coefficient per voxel"));
+    assert!(sentence(flat).starts_with("Found distributions of order 0"));
     let prepared = constant(cube(3), &params(DirectionSet::Icosphere42));
     let elsewhere = from_place(27, None);
     let outcome = solve(

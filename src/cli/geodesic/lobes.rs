@@ -2,7 +2,8 @@
 
 use super::{Ranked, files_and_report};
 use crate::cli::options::{
-    GivenParameters, OdfInputOptions, RegionOptions, RowSelection, basis_keys, open_distributions,
+    GivenParameters, OdfInputOptions, RegionOptions, RowSelection, basis_keys, note_cpu_reason,
+    open_distributions,
 };
 use crate::cli::runner::{Failure, Runner};
 use crate::cli::track::{RayRows, check_out};
@@ -122,6 +123,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for text in opened.notes {
         note!("{text}: {}", options.fod.display());
     }
+    note_cpu_reason(opened.field.order(), runner);
     let repeat = options.command(&rays, &speed);
     let (ray_output, wall_ms) = runner.run(TraceLobes {
         field: opened.field,

@@ -1,12 +1,13 @@
 //! Options that describe the contents of a file of fibre orientations: its header does not.
 
 use super::{ValueError, affine, tensor_frame};
-use crate::cli::runner::Failure;
+use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::spherical_harmonics::Basis;
 use crate::data::{OdfLayout, TensorFrame};
 use crate::io::AffineReading;
 use crate::io::orientations::{self, OpenedOdf};
+use crate::solvers::curves;
 use crate::state::files::jobs::OrientationReading;
 use crate::state::tensors::recipe::odf_affine;
 use std::path::Path;
@@ -48,6 +49,13 @@ impl OdfLayoutOptions {
     pub fn layout(&self) -> Option<OdfLayout> {
         let (basis, frame) = (self.odf_basis?, self.odf_frame?);
         Some(OdfLayout { basis, frame })
+    }
+}
+
+/// Notes why the CPU follows distributions although there is a graphics card.
+pub fn note_cpu_reason(order: usize, runner: &Runner) {
+    if let (Some(why), Some(_)) = (curves::cpu_reason(order), runner.backend.accelerator()) {
+        note!("Computed on the CPU: {why}");
     }
 }
 

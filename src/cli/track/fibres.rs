@@ -5,7 +5,8 @@ use super::files;
 use super::report::CountedCurves;
 use super::tissues::TissueOptions;
 use crate::cli::options::{
-    GivenParameters, OdfInputOptions, RegionOptions, basis_keys, open_distributions,
+    GivenParameters, OdfInputOptions, RegionOptions, basis_keys, note_cpu_reason,
+    open_distributions,
 };
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
@@ -125,6 +126,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     files::check_out(&options.out, false, runner)?;
     let fibres = options.open()?;
+    if let Fibres::Distributions(field) = &fibres {
+        note_cpu_reason(field.order(), runner);
+    }
     let spacing = fibres.grid().spacing();
     let params = options.params((spacing.x + spacing.y + spacing.z) / 3.0)?;
     let tissues = options.tissues.open(fibres.grid())?;

@@ -204,24 +204,91 @@ impl OdfField {
         )
     }
 
+    /// Whether a voxel has a distribution: coefficients that are finite and not all 0.
+    pub fn has_distribution(&self, voxel: usize) -> bool {
+        let n = self.grid.voxel_count();
+        let all = || (0..count(self.order)).map(|i| self.coefficients[i * n + voxel]);
+        all().all(f32::is_finite) && all().any(|c| c != 0.0)
+    }
+
     /// The share of voxels with a distribution whose coefficients no function without negative values can have:
-    /// |c_lm| ≤ √(2l + 1) c_00. Ringing of noisy data exceeds it in a few.
+    /// |c_lm| ≤ √(2l + 1) c_00. Ringing of noisy data exceeds it in a few. Large images are sampled.
     pub fn implausible_share(&self) -> f64 {
         let n = self.grid.voxel_count();
         let (mut used, mut implausible) = (0usize, 0usize);
-        for voxel in 0..n {
-            let coefficient = |i: usize| self.coefficients[i * n + voxel];
-            let excess = exceeds_mean(self.order, coefficient);
-            let mut all = (0..count(self.order)).map(coefficient);
-            let any = all.any(|c| c != 0.0 && c.is_finite());
-            used += usize::from(any);
-            implausible += usize::from(any && excess);
+        for voxel in (0..n).step_by((n / EXAMINED).max(1)) {
+            if self.has_distribution(voxel) {
+                used += 1;
+                let coefficient = |i: usize| self.coefficients[i * n + voxel];
+                implausible += usize::from(exceeds_mean(self.order, coefficient));
+            }
         }
         match used {
             0 => 1.0,
             used => implausible as f64 / used as f64,
         }
     }
+
+    /// Refuses images without directions and those that hold something else.
+    pub fn check(&self) -> Result<(), InvalidOdf> {
+        if self.order == 0 {
+            return Err(InvalidOdf::NoDirections);
+        }
+        match self.implausible_share() {
+            share if share > MAX_IMPLAUSIBLE_SHARE => Err(InvalidOdf::Implausible { share }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Above this share of implausible voxels an image holds something else; noise and ringing stay far below it.
+pub const MAX_IMPLAUSIBLE_SHARE: f64 = 0.25;
+
+/// Why an image is none of fibre orientation distributions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum InvalidOdf {
+    /// Distributions of order 0, which have no directions.
+    NoDirections,
+    /// The share of voxels whose coefficients no distribution can have.
+    Implausible {
+        /// Fraction, 0..=1.
+        share: f64,
+    },
+}
+
+impl fmt::Display for InvalidOdf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDirections => f.write_str(
+                "Found distributions of order 0, expected order 2 or more; choose the image of white matter",
+            ),
+            Self::Implausible { share } => write!(
+                f,
+                "Found coefficients that no fibre orientation distribution can have in {:.0} % of the voxels, expected \
+                 less than {:.0} %; choose an image of fibre orientation distributions, or state its basis",
+                100.0 * share,
+                100.0 * MAX_IMPLAUSIBLE_SHARE
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InvalidOdf {}
+
+/// The typical amplitude of fibres in white matter, from the largest amplitude of each voxel: the median of those that
+/// are at least a third of the largest one but for outliers, since spurious lobes in other tissue stay below. `None`
+/// unless some are above 0.
+pub fn typical_amplitude(mut largest: Vec<f32>) -> Option<f32> {
+    const WHITE_MATTER_SHARE: f32 = 0.33;
+    const OUTLIERS: f64 = 0.005;
+    largest.retain(|amplitude| amplitude.is_finite());
+    largest.sort_unstable_by(f32::total_cmp);
+    let outliers = (OUTLIERS * largest.len() as f64) as usize;
+    let highest = largest[largest.len().checked_sub(1 + outliers)?];
+    let limit = WHITE_MATTER_SHARE * highest;
+    let white_matter = &largest[largest.partition_point(|amplitude| *amplitude < limit)..];
+    let median = white_matter.get(white_matter.len() / 2).copied();
+    median.filter(|amplitude| *amplitude > 0.0)
 }
 
 /// Converts coefficients of a layout to MRtrix's basis and world axes.
@@ -280,7 +347,7 @@ impl OdfConversion {
 
 /// Lower orders are not recognised: the elements of a tensor are as many as the coefficients up to order 2.
 const MIN_RECOGNISED_ORDER: usize = 4;
-/// Number of voxels that the recognition examines.
+/// Number of voxels that are examined at most.
 const EXAMINED: usize = 20_000;
 /// Largest share of voxels whose first coefficient is not positive, and of those with an implausible coefficient.
 const NOT_POSITIVE: f64 = 0.2;

@@ -8,7 +8,9 @@ use super::text::counted;
 use super::{AffineReading, Error, Format, dsi_studio, fixels, image, in_world, moved_grid};
 use crate::compute::{Control, memory};
 use crate::data::axis_change::world_from_fsl;
-use crate::data::odf_field::{OdfConversion, OdfField, OdfLayout, Tissue, order_of_distributions};
+use crate::data::odf_field::{
+    MAX_IMPLAUSIBLE_SHARE, OdfConversion, OdfField, OdfLayout, Tissue, order_of_distributions,
+};
 use crate::data::odf_turn::OdfTurn;
 use crate::data::peak_field::dyads_prefix;
 use crate::data::spherical_harmonics::count;
@@ -21,8 +23,6 @@ use std::sync::Arc;
 
 /// Voxels that one thread converts at a time.
 const CHUNK_VOXELS: usize = 4096;
-/// The largest share of voxels whose coefficients no distribution can have; noise and ringing stay far below it.
-pub const MAX_IMPLAUSIBLE: f64 = 0.25;
 /// Largest number of dyads that FSL writes.
 const MAX_DYADS: usize = 9;
 
@@ -67,7 +67,7 @@ pub fn open_odf(
     let mut warnings = info.warnings;
     let mut notes = info.notes;
     let share = field.implausible_share();
-    if share > MAX_IMPLAUSIBLE {
+    if share > MAX_IMPLAUSIBLE_SHARE {
         warnings.push(format!(
             "In {:.0} % of the voxels the coefficients are those of no distribution of fibres; check the basis, or \
              whether the image holds distributions",

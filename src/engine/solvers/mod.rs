@@ -60,6 +60,7 @@ pub mod uncertainty;
 use crate::compute::memory::Shortage;
 use crate::compute::{Cancelled, cuda};
 use crate::data::Sentence;
+use crate::data::odf_field::InvalidOdf;
 use crate::parameters::ParamError;
 
 /// Failure of a solver.
@@ -97,6 +98,12 @@ impl From<cuda::Error> for Error {
 impl From<String> for Error {
     fn from(sentence: String) -> Self {
         Self::Input(sentence.into())
+    }
+}
+
+impl From<InvalidOdf> for Error {
+    fn from(error: InvalidOdf) -> Self {
+        Self::Input(Sentence::new(&error))
     }
 }
 

@@ -8,7 +8,7 @@ use super::parameters::{self, Rows, Shown};
 use super::tracking::whole_brain;
 use crate::data::tissue_map::unknown_labels_text;
 use crate::parameters::Parameters as _;
-use crate::solvers::curves::SeedingParts;
+use crate::solvers::curves::{self, SeedingParts};
 use crate::solvers::odf_tracking::{Method as OdfMethod, Params};
 use crate::state::core::layer::LayerId;
 use crate::state::core::text::counted;
@@ -165,7 +165,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     };
     parameters::rows(ui, &params, &defaults, Rows::Only(&["method"]), &mut set);
     let field = state.document.distributions.field();
-    let why = field.and_then(|field| Params::cpu_reason(field.order()));
+    let why = field.and_then(|field| curves::cpu_reason(field.order()));
     if let Some(why) = why.filter(|_| state.runtime.is_on_card()) {
         rows::hint(ui, &format!("Computed on the CPU: {why}"));
     }

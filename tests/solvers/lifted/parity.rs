@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         cuda_test("parity::lifted fields in masks", fields),
         cuda_test("parity::lifted regions, capped", both),
+        cuda_test("parity::lifted fields of several launches", launches),
         cuda_test("parity::lifted jobs can be cancelled", cancelled),
     ]
 }
@@ -80,6 +81,35 @@ fn both(card: Backend) {
             compare(a, b, 20);
         }
     }
+}
+
+/// A launch ends after about ten milliseconds, and the next one continues.
+fn launches(card: Backend) {
+    let prepared = uneven(cube(61), &params(SETS[2]), 1.0);
+    let source = from_place(place(&prepared, DVec3::splat(7.0)), None);
+    let limits = Limits::none();
+    let gpu = solve(&prepared, &source, &limits, &card, &Control::new()).unwrap();
+    let seconds = gpu.kernel_s.unwrap();
+    assert!(
+        seconds > 0.03,
+        "{seconds} s are too few launches for this test"
+    );
+    let all = arcuate::compute::Backend::choose(&arcuate::compute::BackendChoice::cpu(None));
+    let cpu = solve(&prepared, &source, &limits, &all.unwrap(), &Control::new()).unwrap();
+    compare(&cpu, &gpu, 0);
+    // Cancelled while it runs.
+    let control = Control::new();
+    let from_another = control.clone();
+    let cancel = move || {
+        std::thread::sleep(std::time::Duration::from_millis(15));
+        from_another.cancel();
+    };
+    let waiting = std::thread::Builder::new().spawn(cancel).unwrap();
+    let started = std::time::Instant::now();
+    let outcome = solve(&prepared, &source, &limits, &card, &control);
+    waiting.join().unwrap();
+    assert_eq!(outcome.unwrap_err(), arcuate::solvers::Error::Cancelled);
+    println!("cancelled after {:.3} s", started.elapsed().as_secs_f64());
 }
 
 fn cancelled(card: Backend) {

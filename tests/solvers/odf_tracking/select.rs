@@ -3,6 +3,7 @@
 use super::{field, grid, lobes, params, run, sphere};
 use crate::support::test;
 use arcuate::compute::Control;
+use arcuate::data::odf_field::InvalidOdf;
 use arcuate::data::{OdfField, PeakField, Role, TissueMap, TissueType, Tractogram};
 use arcuate::solvers::Error;
 use arcuate::solvers::curves::Output;
@@ -177,30 +178,29 @@ fn sentence(result: Result<Output, Error>) -> String {
 
 fn refusals() {
     let arcs = params(Method::Probabilistic, 10);
-    let refused = |fibres: &Fibres, map: Option<&TissueMap>, params: &Params, error: InputError| {
+    let refused = |fibres: &Fibres,
+                   map: Option<&TissueMap>,
+                   params: &Params,
+                   error: &dyn std::fmt::Display| {
         let found = sentence(run(fibres, map, &[], params, 1));
         assert_eq!(found, error.to_string());
         assert!(found.contains(';'), "{found}");
     };
     let small = grid([3, 3, 3], 1.0);
     let flat = Fibres::Distributions(OdfField::new(small.clone(), 0, vec![1f32; 27]));
-    refused(&flat, None, &arcs, InputError::NoDirections);
+    refused(&flat, None, &arcs, &InvalidOdf::NoDirections);
     let empty = Fibres::Distributions(field(&small, |_| vec![0.0; 45]));
-    refused(&empty, None, &arcs, InputError::Empty);
+    refused(&empty, None, &arcs, &InputError::Empty);
     let wild = Fibres::Distributions(field(&small, |_| {
         let mut c = vec![0.0; 45];
         c[0] = -0.1;
         c[7] = 0.5;
         c
     }));
-    refused(
-        &wild,
-        None,
-        &arcs,
-        InputError::NoDistributions { share: 1.0 },
-    );
+    let implausible = InvalidOdf::Implausible { share: 1.0 };
+    refused(&wild, None, &arcs, &implausible);
     let peaks = Fibres::Peaks(PeakField::new(small.clone(), 1, vec![0.5f32; 81]));
-    refused(&peaks, None, &arcs, InputError::ArcsInPeaks);
+    refused(&peaks, None, &arcs, &InputError::ArcsInPeaks);
     let long = Params {
         step_mm: 3.0,
         ..arcs.clone()
@@ -209,7 +209,7 @@ fn refusals() {
         step_mm: 3.0,
         max_mm: 2.0,
     };
-    refused(&fan(), None, &long, step);
+    refused(&fan(), None, &long, &step);
     let at_interface = Params {
         at_interface: true,
         ..arcs.clone()
@@ -218,7 +218,7 @@ fn refusals() {
         &fan(),
         None,
         &at_interface,
-        InputError::InterfaceWithoutTissues,
+        &InputError::InterfaceWithoutTissues,
     );
     let white = |shape: [usize; 3]| {
         let grid = grid(shape, 1.0);
@@ -230,10 +230,10 @@ fn refusals() {
         &fan(),
         Some(&white([24, 24, 12])),
         &at_interface,
-        InputError::NoInterface,
+        &InputError::NoInterface,
     );
     let elsewhere = InputError::TissuesElsewhere { share: 0.5 };
-    refused(&fan(), Some(&white([12, 24, 12])), &arcs, elsewhere);
+    refused(&fan(), Some(&white([12, 24, 12])), &arcs, &elsewhere);
     let outside = sphere(Role::Seed, DVec3::splat(900.0), 2.0);
     let found = sentence(run(&fan(), None, &[outside], &arcs, 1));
     assert_eq!(found, InputError::SeedsOutside.to_string());

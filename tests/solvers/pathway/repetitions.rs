@@ -379,7 +379,7 @@ fn sheared() {
             "{found}, {nearest}"
         );
         let (backend, control) = (backend(2), Control::new());
-        let apart = from.to_mask(&far, &backend, &control).unwrap().unwrap();
+        let between = from.to_mask(&far, &backend, &control).unwrap().unwrap();
         let back = MaskDistance::new(&far).unwrap();
         let back = back.to_mask(&mask, &backend, &control).unwrap().unwrap();
         let of_samples = sampled(&far)
@@ -388,12 +388,12 @@ fn sheared() {
             .fold(f64::INFINITY, f64::min);
         let spacing = other.spacing().length() / SAMPLES as f64;
         assert!(
-            apart.nearest_mm < of_samples + 2e-3 && apart.nearest_mm > of_samples - spacing,
-            "{apart:?}, {of_samples}"
+            between.nearest_mm < of_samples + 2e-3 && between.nearest_mm > of_samples - spacing,
+            "{between:?}, {of_samples}"
         );
         assert!(
-            (apart.nearest_mm - back.nearest_mm).abs() < 2e-3,
-            "{apart:?}, {back:?}"
+            (between.nearest_mm - back.nearest_mm).abs() < 2e-3,
+            "{between:?}, {back:?}"
         );
     }
 }

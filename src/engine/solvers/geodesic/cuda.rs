@@ -33,7 +33,6 @@ use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use half::f16;
 use lobes::KernelLobes;
-pub use lobes::MAX_ORDER as MAX_LOBE_ORDER;
 pub use prepare::prepare;
 use std::sync::Arc;
 

@@ -28,7 +28,7 @@
 //! then those of the face, and that slope only determines the midpoint.
 //!
 //! *Distributions* ([`trace_lobes`]). The length of a curve is ∫ |x′| / w(x, x′/|x′|) with the speed
-//! w = (δ + f / f_ref)^a of a fibre orientation distribution f, a Finsler metric. With h(x, p) = max w(x, u) (p · u) over
+//! w = (δ + max(0, f) / f_ref)^a of a fibre orientation distribution f, a Finsler metric. With h(x, p) = max w(x, u) (p · u) over
 //! the unit vectors u, H = h²/2 gives
 //!
 //! x′ = h w u,  p′ = −h (p · u) ∂w(x, u).
@@ -261,7 +261,7 @@ pub fn trace_lobes(
     }
     control.check()?;
     match backend.accelerator() {
-        Some(Accelerator::Cuda(_)) if metric.field.order() <= cuda::MAX_LOBE_ORDER => {
+        Some(Accelerator::Cuda(_)) if curves::cpu_reason(metric.field.order()).is_none() => {
             cuda::trace_lobes(metric, regions, params, memory, backend, control)
         }
         _ => backend.install(|| cpu::trace_lobes(metric, regions, params, memory, control)),

@@ -3,7 +3,8 @@
 use super::odf_error::OdfError;
 use super::odf_parameters::OdfSpeed;
 use crate::compute::{Backend, Cancelled, Control, DataId, memory};
-use crate::data::spherical_harmonics::{count, degrees};
+use crate::data::odf_field::typical_amplitude;
+use crate::data::spherical_harmonics::count;
 use crate::data::{Grid, OdfField};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::thick;
@@ -19,8 +20,6 @@ const CHUNK: usize = 2048;
 const LAYERS: usize = 3;
 /// Voxels whose largest peaks give the reference amplitude, evenly spaced.
 const MAX_EXAMINED: usize = 2048;
-/// Above this share of implausible voxels an image holds something else.
-const MAX_IMPLAUSIBLE: f64 = 0.25;
 
 /// Distributions prepared for rays, with the speed along their lobes; cheap to clone.
 #[derive(Clone)]
@@ -29,7 +28,8 @@ pub struct OdfMetric {
     pub field: OdfField,
     /// How amplitudes become a speed.
     pub speed: OdfSpeed,
-    /// Amplitude at which the speed is (1 + floor)^exponent: the one requested, or the median of the largest peaks.
+    /// Amplitude at which the speed is (1 + floor)^exponent: the one requested, or the typical one of
+    /// white matter ([`typical_amplitude`]).
     pub reference: f64,
     pub(super) records: Arc<OdfRecords>,
 }
@@ -47,7 +47,7 @@ pub struct OdfRecords {
     pub coefficients: Vec<f32>,
     /// Shape of that grid.
     pub shape: [usize; 3],
-    /// Median of the largest peaks; `None` if all distributions are isotropic.
+    /// Typical amplitude of peaks; `None` if all distributions are isotropic.
     typical_peak: Option<f64>,
 }
 
@@ -69,9 +69,6 @@ impl OdfMetric {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        if field.order() == 0 {
-            return Err(OdfError::NoDirections.into());
-        }
         control.begin("Preparing distributions", 0);
         let records = backend.install(|| OdfRecords::new(field, control))?;
         let metric = Self {
@@ -115,15 +112,14 @@ impl OdfRecords {
         let (n, size) = (field.grid.voxel_count(), count(field.order()));
         let stride = size.next_multiple_of(8);
         let c = &field.coefficients;
-        let has_fibres = |voxel: usize| {
-            let values = || (0..size).map(|i| c[i * n + voxel]);
-            values().all(f32::is_finite) && values().any(|value| value != 0.0)
-        };
         let voxels = (0..n as u32).into_par_iter();
-        let used: Vec<u32> = voxels.filter(|v| has_fibres(*v as usize)).collect();
-        if used.is_empty() {
+        let used: Vec<u32> = voxels
+            .filter(|v| field.has_distribution(*v as usize))
+            .collect();
+        if used.is_empty() && field.order() > 0 {
             return Err(OdfError::Empty.into());
         }
+        field.check()?;
         let mut record_of = vec![0u32; n];
         for (record, voxel) in used.iter().enumerate() {
             record_of[*voxel as usize] = record as u32 + 1;
@@ -145,11 +141,6 @@ impl OdfRecords {
                 Ok(())
             },
         )?;
-        let fitted = &coefficients[stride..(used.len() + 1) * stride];
-        let share = implausible_share(fitted, stride, field.order());
-        if share > MAX_IMPLAUSIBLE {
-            return Err(OdfError::NoDistributions { share }.into());
-        }
         let mut last = used.len();
         for layer in &around {
             control.check()?;
@@ -251,21 +242,7 @@ fn thickened(record_of: Vec<u32>, shape: [usize; 3]) -> (Vec<u32>, [usize; 3]) {
     ((0..thick.iter().product()).map(at).collect(), thick)
 }
 
-/// The share of records that no function without negative values can have: |c_lm| ≤ √(2l + 1) c_00.
-fn implausible_share(records: &[f32], stride: usize, order: usize) -> f64 {
-    let limits: Vec<f32> = degrees(order)
-        .map(|(l, _)| 1.001 * ((2 * l + 1) as f32).sqrt())
-        .collect();
-    let is_implausible = |record: &&[f32]| {
-        let mean = record[0];
-        limits.iter().zip(*record).any(|(m, c)| c.abs() > m * mean)
-    };
-    let records = records.par_chunks_exact(stride);
-    let count = records.len();
-    records.filter(is_implausible).count() as f64 / count.max(1) as f64
-}
-
-/// The median of the largest peaks of voxels that are evenly spaced among these.
+/// The typical amplitude of peaks, from voxels that are evenly spaced among these.
 fn typical_peak(
     field: &OdfField,
     used: &[u32],
@@ -288,7 +265,6 @@ fn typical_peak(
         .map(piece)
         .collect::<Result<_, Cancelled>>()?;
     let largest = found.iter().flatten().filter_map(|peaks| peaks.first());
-    let mut amplitudes: Vec<f64> = largest.map(|peak| peak.amplitude).collect();
-    amplitudes.sort_by(f64::total_cmp);
-    Ok(amplitudes.get(amplitudes.len() / 2).copied())
+    let typical = typical_amplitude(largest.map(|peak| peak.amplitude as f32).collect());
+    Ok(typical.map(f64::from))
 }

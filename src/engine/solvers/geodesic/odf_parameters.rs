@@ -10,7 +10,7 @@ pub const LOBE_DIRECTIONS: Directions = Directions::Cone {
     half_angle_rad: 5.0 * std::f64::consts::PI / 180.0,
 };
 
-/// How the amplitude f of a lobe becomes a speed: w = (floor + f / reference)^exponent.
+/// How the amplitude f of a lobe becomes a speed: w = (floor + max(0, f) / reference)^exponent.
 ///
 /// The table's limits are those of fibres. Rays themselves follow any positive speed: with f = uᵀGu, which is a series
 /// of order 2, no floor and the exponent −½ they are the geodesics of the metric G.
@@ -19,10 +19,10 @@ pub struct OdfSpeed {
     /// Exponent a.
     #[serde(rename = "speed_exponent")]
     pub exponent: f64,
-    /// Speed δ where there is no fibre, before the exponent.
+    /// Offset δ, which to the power of the exponent is the speed where there is no fibre.
     #[serde(rename = "speed_floor")]
     pub floor: f64,
-    /// Amplitude f_ref; `None`: the median of the largest peaks.
+    /// Amplitude f_ref; `None`: the typical one of white matter.
     #[serde(
         rename = "speed_reference",
         default,
@@ -63,11 +63,11 @@ impl Parameters for OdfSpeed {
         },
         Param {
             value_name: "D",
-            help: "Speed where there is no fibre, as a share of that at the reference amplitude; lower values make \
-                   leaving the fibres dearer",
+            help: "Offset D of the speed (D + amplitude / reference)^A; lower values make it more expensive to leave the \
+                   fibres",
             ..Param::new(
                 "speed-floor",
-                "Speed without fibres",
+                "Offset of the speed",
                 Kind::Number(Number {
                     decimals: 3,
                     soft: (0.005, 1.0),
@@ -78,15 +78,15 @@ impl Parameters for OdfSpeed {
         },
         Param {
             value_name: "X|off",
-            help: "Amplitude with the speed of 1, in the unit of the response of white matter",
-            default_text: DefaultText::Noted("the median of the largest peaks"),
+            help: "Amplitude that counts as 1 in the speed, in the unit of the response of white matter",
+            default_text: DefaultText::Noted("the median of the largest peaks of white matter"),
             ..Param::new(
                 "speed-reference",
                 "Reference amplitude",
                 Kind::Number(Number {
                     soft: (0.05, 2.0),
                     hard: Limits::above(0.0, 1e6),
-                    off: Some("off: the median of the largest peaks"),
+                    off: Some("off: the median of the largest peaks of white matter"),
                     on: Some(0.5),
                     ..Number::new(|p| p.reference, |p, v| p.reference = v)
                 }),

@@ -40,7 +40,8 @@ impl<'a> OdfStarts<'a> {
     }
 
     /// The rays of a seed point (world mm), in the order of the fan; `None` outside volume or mask, or where no peak
-    /// has the least amplitude. A cone's directions go around each peak in turn.
+    /// reaches the minimum amplitude. The directions of a cone, and those of the principal direction, need a peak; those of a
+    /// cone are distributed over the peaks in turn.
     pub fn at(&self, gates: &RegionTests, params: &Params, seed: [f32; 3]) -> Option<Vec<Start>> {
         let grid = self.metric.grid();
         let voxel = grid.voxel_at(DVec3::from_array(seed.map(f64::from)));
@@ -50,12 +51,13 @@ impl<'a> OdfStarts<'a> {
         }
         let coefficients = self.interpolated(voxel)?;
         let peaks = self.search.of_coefficients(&coefficients);
-        let mut axes: Vec<DVec3> = peaks.iter().map(|peak| upward(peak.direction)).collect();
-        if axes.is_empty() {
-            if self.metric.speed.min_amplitude.is_some() {
-                return None;
-            }
-            axes.push(DVec3::Z);
+        let axes: Vec<DVec3> = peaks.iter().map(|peak| upward(peak.direction)).collect();
+        let need_peak = match params.directions {
+            Directions::Principal | Directions::Cone { .. } => true,
+            _ => self.metric.speed.min_amplitude.is_some(),
+        };
+        if axes.is_empty() && need_peak {
+            return None;
         }
         let series = self.polynomials.series(&coefficients);
         let both_ways = params.curves.both_ways;
@@ -68,7 +70,8 @@ impl<'a> OdfStarts<'a> {
                 let count = fans[0].len();
                 (0..count).map(|i| fans[i % fans.len()][i]).collect()
             }
-            directions => directions.fan(both_ways, axes[0]),
+            // Only cones and the principal direction depend on the axis.
+            directions => directions.fan(both_ways, axes.first().copied().unwrap_or(DVec3::Z)),
         };
         let starts = fan.into_iter().map(|direction| {
             let (along, p) = self.lobe(&series, direction)?;

@@ -1,10 +1,10 @@
 //! C(x, n), the cost per mm of a path through x in the direction n, from fibre orientation distributions.
 
-use super::error::InputError;
 use super::parameters::Params;
 use super::{DirectionSet, Error};
 use crate::compute::vector::{Kernel, Scalar, Vector};
 use crate::compute::{Backend, Cancelled, Control, memory};
+use crate::data::odf_field::{InvalidOdf, typical_amplitude};
 use crate::data::spherical_harmonics::{count, degrees, evaluate};
 use crate::data::{AffineSource, Grid, Mask, OdfField, Volume};
 use crate::solvers::metric::Places;
@@ -12,13 +12,6 @@ use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Voxels whose largest amplitude is at least this share of the largest one (but for outliers) count as white matter
-/// for the reference amplitude: spurious lobes of other tissue stay below.
-const FIBRES_FROM: f32 = 0.33;
-/// Share of the voxels that may be outliers.
-const OUTLIERS: f64 = 0.005;
-/// Above this share of implausible voxels an image holds something else.
-const MAX_IMPLAUSIBLE: f64 = 0.25;
 /// Above this order lobes are narrower than the directions are apart, and fall between them.
 const NARROW_ORDER: usize = 8;
 /// Width by which such lobes are blurred, radians.
@@ -30,7 +23,7 @@ const CHUNK: usize = 512;
 #[derive(Clone, Debug)]
 pub struct Amplitudes {
     field: OdfField,
-    /// f_ref: the median of the largest amplitudes in white matter.
+    /// f_ref: the typical amplitude of white matter.
     pub reference: f64,
     /// δ.
     background_speed: f64,
@@ -38,8 +31,8 @@ pub struct Amplitudes {
 
 impl Amplitudes {
     /// C for an amplitude.
-    pub fn cost(&self, amplitude: f64) -> f64 {
-        cost(amplitude, self.reference, self.background_speed)
+    fn cost(&self, amplitude: f64) -> f64 {
+        1.0 / (self.background_speed + (amplitude / self.reference).clamp(0.0, 1.0))
     }
 
     /// C in a voxel of the grid along a unit vector.
@@ -49,10 +42,6 @@ impl Amplitudes {
         let terms = functions.iter().zip(&coefficients);
         self.cost(terms.map(|(y, c)| y * c).sum())
     }
-}
-
-fn cost(amplitude: f64, reference: f64, background_speed: f64) -> f64 {
-    1.0 / (background_speed + (amplitude / reference).clamp(0.0, 1.0))
 }
 
 /// Functions of the series in a direction, blurred where lobes are narrow.
@@ -72,27 +61,19 @@ fn half(directions: &[DVec3]) -> impl Iterator<Item = DVec3> {
     directions.iter().step_by(2).copied()
 }
 
-/// The largest amplitude of each voxel of the grid over a set of directions, as an image: NaN without a distribution.
+/// The largest amplitude of each voxel of the grid over 162 directions, as an image: NaN without a distribution. Lobes of
+/// high orders are blurred as for the costs.
 pub fn largest_amplitudes(
     field: &OdfField,
-    directions: DirectionSet,
     backend: &Backend,
     control: &Control,
 ) -> Result<Volume, Error> {
-    if field.order() == 0 {
-        return Err(InputError::NoDirections.into());
-    }
-    let share = field.implausible_share();
-    if share > MAX_IMPLAUSIBLE {
-        return Err(InputError::NoDistributions(share).into());
-    }
+    field.check()?;
     let n = field.grid.voxel_count();
-    let used = |v: &u32| {
-        let c = field.coefficients[*v as usize];
-        c.is_finite() && c > 0.0
-    };
-    let voxels: Vec<u32> = (0..n as u32).filter(used).collect();
-    let directions = directions.directions(&field.grid);
+    let used = |v: &u32| field.has_distribution(*v as usize);
+    let voxels = (0..n as u32).into_par_iter();
+    let voxels: Vec<u32> = backend.install(|| voxels.filter(used).collect());
+    let directions = DirectionSet::Icosphere162.directions(&field.grid);
     memory::claim_for::<f32>("The largest amplitudes", n, 1)?;
     let mut out = vec![f32::NAN; n];
     control.begin("Sampling distributions", voxels.len() as u64);
@@ -126,7 +107,7 @@ pub fn sampled(
     control: &Control,
 ) -> Result<(Amplitudes, Vec<f32>), Error> {
     if field.order() == 0 {
-        return Err(InputError::NoDirections.into());
+        return Err(InvalidOdf::NoDirections.into());
     }
     let (n, pairs) = (places.len(), directions.len() / 2);
     let mut values = vec![0f32; n * pairs];
@@ -149,13 +130,13 @@ pub fn sampled(
             Ok((largest, all))
         })
         .collect::<Result<_, Cancelled>>()?;
-    let reference = reference(chunks.iter().flat_map(|c| &c.0).copied());
+    let largest = chunks.iter().flat_map(|c| &c.0).copied();
+    let reference = typical_amplitude(largest.collect()).unwrap_or(1.0);
     let amplitudes = Amplitudes {
         field: field.clone(),
         reference: f64::from(reference),
         background_speed: params.background_speed,
     };
-    let (by, delta) = (1.0 / reference, params.background_speed as f32);
     values
         .par_chunks_mut(n)
         .enumerate()
@@ -163,27 +144,11 @@ pub fn sampled(
             for (out, (_, all)) in out.chunks_mut(CHUNK).zip(&chunks) {
                 let count = out.len();
                 for (out, f) in out.iter_mut().zip(&all[pair * count..]) {
-                    *out = 1.0 / (delta + (f * by).clamp(0.0, 1.0));
+                    *out = amplitudes.cost(f64::from(*f)) as f32;
                 }
             }
         });
     Ok((amplitudes, values))
-}
-
-/// The median of the largest amplitudes in white matter.
-fn reference(largest: impl Iterator<Item = f32>) -> f32 {
-    let mut all: Vec<f32> = largest.filter(|f| f.is_finite()).collect();
-    all.sort_unstable_by(f32::total_cmp);
-    let outliers = (OUTLIERS * all.len() as f64) as usize;
-    let Some(largest) = all.len().checked_sub(1 + outliers).map(|i| all[i]) else {
-        return 1.0;
-    };
-    let white = &all[all.partition_point(|f| *f < FIBRES_FROM * largest)..];
-    white
-        .get(white.len() / 2)
-        .copied()
-        .unwrap_or(1.0)
-        .max(f32::MIN_POSITIVE)
 }
 
 /// Harmonics at directions, and the distributions that they are summed over.
@@ -195,8 +160,7 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn new(field: &'a OdfField, directions: &[DVec3]) -> Self {
-        let of = |direction| functions(field.order(), direction);
-        let all = half(directions).flat_map(of);
+        let all = half(directions).flat_map(|direction| functions(field.order(), direction));
         Self {
             field,
             functions: all.map(|y| y as f32).collect(),

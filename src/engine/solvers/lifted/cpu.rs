@@ -12,8 +12,6 @@ use crate::compute::{Cancelled, Control};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Values above the level by less than this cost are followed next, in voxels along a fibre.
-const LEVEL_STEP: f32 = 2.0;
 /// Below this number of states a round is not worth sharing among threads.
 const SHARED: usize = 2000;
 /// Terms of the equation of a state: steps and turns.
@@ -355,8 +353,7 @@ pub fn solve(
             sent[d].push((place, 0.0));
         }
     }
-    let spacing = prepared.places.grid.spacing().max_element() as f32;
-    let step = LEVEL_STEP * spacing * prepared.least_cost;
+    let step = prepared.level_step();
     let (mut level, mut cap) = (step, limits.cap);
     loop {
         control.check()?;
@@ -396,10 +393,11 @@ pub fn solve(
     }
 }
 
-/// Values beyond a cap that was lowered are not final.
+/// Values beyond a cap that was lowered are not final. Those of the region, 0, always are, also if the cap is 0 because
+/// the regions overlap.
 fn forget(values: &mut [Vec<f32>], cap: f32) {
     values.par_iter_mut().flatten().for_each(|value| {
-        if *value >= cap {
+        if *value >= cap && *value > 0.0 {
             *value = UNREACHED;
         }
     });

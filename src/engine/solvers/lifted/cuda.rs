@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 use super::segments::{Line, Segments};
+use super::stencil::{MAX_STEPS, MAX_TURNS, MAX_VERTICES};
 use super::{Limits, Prepared, Source};
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernel_struct;
@@ -13,6 +14,7 @@ use crate::compute::{Control, kernels};
 use crate::solvers::Error;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 const OPERATION: &str = "spreading costs";
@@ -24,14 +26,8 @@ const THREADS: u32 = 256;
 const RESIDENT: u32 = 2;
 /// Clock cycles of the card per launch at most: about ten milliseconds.
 const CLOCKS: u64 = 15_000_000;
-/// Values above the level by less than this cost are followed next, in voxels along a fibre.
-const LEVEL_STEP: f32 = 2.0;
 /// Voxels of a tile along each axis.
 const TILE: [usize; 2] = [8, 4];
-/// Entries of each kind for a direction, as in kernels/lifted.cu.
-const STEPS: usize = 6;
-const TURNS: usize = 6;
-const VERTICES: usize = 14;
 /// A vertex that is a turn on the spot.
 const ON_SPOT: u32 = u32::MAX;
 
@@ -177,7 +173,7 @@ impl Tables {
                     share: line.share(),
                 });
             }
-            tables.steps.resize(from + STEPS, Step::zeroed());
+            tables.steps.resize(from + MAX_STEPS, Step::zeroed());
             let from = tables.turns.len();
             for turn in &stencil.turns {
                 read(turn.from, [0; 3]);
@@ -186,7 +182,7 @@ impl Tables {
                     weight: turn.weight as f32,
                 });
             }
-            tables.turns.resize(from + TURNS, Turn::zeroed());
+            tables.turns.resize(from + MAX_TURNS, Turn::zeroed());
             let from = tables.vertices.len();
             for vertex in &stencil.vertices {
                 read(vertex.from, vertex.step);
@@ -212,7 +208,7 @@ impl Tables {
                 cost: f32::INFINITY,
                 ..Vertex::zeroed()
             };
-            tables.vertices.resize(from + VERTICES, missing);
+            tables.vertices.resize(from + MAX_VERTICES, missing);
         }
         for mut of in readers {
             of.sort_unstable();
@@ -259,28 +255,27 @@ struct OnCard {
 impl OnCard {
     fn new(device: &Device, prepared: &Prepared) -> Result<Self, Error> {
         let id = prepared.id();
-        let all = match device.has::<u32>(id, "lifted cells") {
-            true => Tables::default(),
-            false => Tables::new(prepared),
-        };
+        // Each buffer may have been evicted on its own.
+        let tables = OnceCell::new();
+        let all = || tables.get_or_init(|| Tables::new(prepared));
         let as_u32 = |bytes: &[u8]| bytemuck::pod_collect_to_vec::<u8, u32>(bytes);
         let costs = device.cached_as(id, "lifted costs", || box_costs(device, prepared))?;
         Ok(Self {
             steps: device.cached(id, "lifted steps", || {
-                as_u32(bytemuck::cast_slice(&all.steps))
+                as_u32(bytemuck::cast_slice(&all().steps))
             })?,
             turns: device.cached(id, "lifted turns", || {
-                as_u32(bytemuck::cast_slice(&all.turns))
+                as_u32(bytemuck::cast_slice(&all().turns))
             })?,
             vertices: device.cached(id, "lifted vertices", || {
-                as_u32(bytemuck::cast_slice(&all.vertices))
+                as_u32(bytemuck::cast_slice(&all().vertices))
             })?,
             readers: device.cached(id, "lifted readers", || {
-                as_u32(bytemuck::cast_slice(&all.readers))
+                as_u32(bytemuck::cast_slice(&all().readers))
             })?,
-            first_reader: device.cached(id, "lifted first", || all.first_reader.clone())?,
-            between: device.cached(id, "lifted between", || all.between.clone())?,
-            open: device.cached(id, "lifted open", || all.open.clone())?,
+            first_reader: device.cached(id, "lifted first", || all().first_reader.clone())?,
+            between: device.cached(id, "lifted between", || all().between.clone())?,
+            open: device.cached(id, "lifted open", || all().open.clone())?,
             cell_of: device.cached(id, "lifted cells", || prepared.segments.cells_of().to_vec())?,
             costs,
         })
@@ -350,15 +345,16 @@ fn solve_all(
         }));
     }
     let known = device.has::<f32>(prepared.id(), "lifted costs");
+    let steps = segments.all_open().count();
     let fixed = if known {
         0
     } else {
-        4 * (cells + places) * directions / 2
+        4 * (cells + places) * directions / 2 + steps * cells / 8
     };
-    let bytes = 4 * states * (cells + places + 6 * tiles);
+    let zero: usize = sources.iter().map(|source| source.zero.len()).sum();
+    let bytes = 4 * states * (cells + places + 6 * tiles) + 12 * zero * directions;
     device.needs((fixed + bytes) as u64, JOB, LESS)?;
     let card = OnCard::new(device, prepared)?;
-    let spacing = prepared.places.grid.spacing().max_element() as f32;
     let targets = limits.iter().all(|l| l.target.is_some());
     let job = Job {
         nx: nx as u32,
@@ -371,7 +367,7 @@ fn solve_all(
         directions: directions as u32,
         fields: fields as u32,
         tolerance: prepared.params.tolerance,
-        step: LEVEL_STEP * spacing * prepared.least_cost,
+        step: prepared.level_step(),
         cap: limits
             .iter()
             .map(|l| l.cap)
@@ -502,7 +498,7 @@ impl Run<'_> {
         };
         device.check(OPERATION, launched)?;
         let count = (states.len() / 3) as u32;
-        let grid = config((32 * count).div_ceil(THREADS).max(1));
+        let grid = config(count.div_ceil(THREADS / 32).max(1));
         // SAFETY: one warp per state, surplus warps return; fields, directions and cells are numbered within the
         // buffers, and readers within the directions.
         let launched = unsafe {

@@ -7,14 +7,10 @@ use std::fmt;
 /// Distributions, costs or regions that a lifted pathway cannot have: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputError {
-    /// The distributions have order 0.
-    NoDirections,
     /// The mask has another grid than the distributions.
     MaskGrid,
     /// No voxel of the mask has a distribution.
     Empty,
-    /// This share of the voxels holds no possible distribution.
-    NoDistributions(f64),
     /// A cost is not a positive number.
     Cost(f32),
     /// The source of this name was made for another mask.
@@ -28,25 +24,16 @@ pub enum InputError {
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoDirections => f.write_str(
-                "The distributions have one coefficient per voxel, expected at least 6; choose an image of harmonics of \
-                 order 2 or more",
-            ),
             Self::MaskGrid => f.write_str(
                 "The mask has another grid than the distributions, expected the same; choose another mask",
             ),
             Self::Empty => f.write_str(
                 "The mask holds no voxel with a distribution, expected at least one; choose another mask or image",
             ),
-            Self::NoDistributions(share) => write!(
-                f,
-                "{:.0} % of the voxels hold values that no fibre orientation distribution has, expected almost none; \
-                 choose another image, or state its basis",
-                100.0 * share
-            ),
             Self::Cost(cost) => write!(
                 f,
-                "Found a cost of {cost} per mm, expected a positive number; change the costs"
+                "Found a cost of {cost} per mm, expected a positive number; check the distributions and the factor of costly \
+                 regions"
             ),
             Self::OtherMask(name) => write!(
                 f,
@@ -58,8 +45,8 @@ impl fmt::Display for InputError {
             ),
             Self::TooMany { voxels, directions } => write!(
                 f,
-                "Found {voxels} voxels with {directions} directions each, expected at most 4 billion states; choose a \
-                 smaller mask"
+                "Found {voxels} voxels with {directions} directions each, expected at most 4 billion pairs of both; \
+                 choose fewer directions or a smaller mask"
             ),
         }
     }

@@ -127,13 +127,10 @@ impl Prepared {
         if !mask.grid.matches(&field.grid) {
             return Err(InputError::MaskGrid.into());
         }
-        let has_fibres = |v: &u32| {
-            let c = field.coefficients[*v as usize];
-            mask.inside[*v as usize] != 0 && c.is_finite() && c > 0.0
-        };
-        let voxels: Vec<u32> = (0..field.grid.voxel_count() as u32)
-            .filter(has_fibres)
-            .collect();
+        let is_used =
+            |v: &u32| mask.inside[*v as usize] != 0 && field.has_distribution(*v as usize);
+        let voxels = (0..field.grid.voxel_count() as u32).into_par_iter();
+        let voxels: Vec<u32> = backend.install(|| voxels.filter(is_used).collect());
         let places = Places::new(&field.grid, voxels);
         let directions = Self::directions(&places, params)?;
         let (amplitudes, cost) =
@@ -226,6 +223,13 @@ impl Prepared {
         }
     }
 
+    /// Values above the level by less than this cost are followed next.
+    fn level_step(&self) -> f32 {
+        /// Voxels along a fibre that cost as much.
+        const VOXELS: f32 = 2.0;
+        VOXELS * self.places.grid.spacing().max_element() as f32 * self.least_cost
+    }
+
     /// Identity of these data, shared by clones; caches use it as their key.
     pub fn id(&self) -> DataId {
         self.id
@@ -258,7 +262,9 @@ impl Prepared {
     pub fn path(&self, points: Vec<DVec3>) -> Path {
         let mut before: Option<DVec3> = None;
         Path::charged(&self.places, points, |place, way| {
-            let direction = way.normalize_or_zero();
+            let Some(direction) = way.try_normalize() else {
+                return 0.0;
+            };
             let turn = before.map_or(0.0, |before| angle(before, direction));
             before = Some(direction);
             let length = way.length().hypot(self.params.curvature_price_mm * turn);

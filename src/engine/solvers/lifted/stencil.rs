@@ -1,8 +1,9 @@
 //! The scheme for one direction: neighbours in space, neighbours on the sphere, and vertices.
 
-use super::directions::{as_vector, primitive_steps};
+use super::directions::{as_vector, opposite, primitive_steps};
 use crate::data::Grid;
 use glam::{DMat3, DVec3, I64Vec3};
+use std::f64::consts::TAU;
 
 /// ε: speed across a direction as a share of that along it.
 pub const SIDEWAYS: f64 = 0.1;
@@ -10,10 +11,14 @@ pub const SIDEWAYS: f64 = 0.1;
 pub const MAX_TURNS: usize = 6;
 /// Terms of Selling's decomposition.
 pub const MAX_STEPS: usize = 6;
+/// Two straight vertices, and two for each neighbour on the sphere.
+pub const MAX_VERTICES: usize = 2 + 2 * MAX_TURNS;
 /// Vertices reach at most this many voxels along each axis.
 const REACH: i32 = 3;
-/// A neighbour on the sphere is at most this many times as far as the nearest one.
+/// Neighbours on the sphere lie at most this many times as far away as the nearest one, or in a gap between nearer ones
+/// that is wider than this angle, radians.
 const RING: f64 = 1.45;
+const WIDE_GAP: f64 = 121.0 * std::f64::consts::PI / 180.0;
 /// Least cosine between a vertex's step and the direction.
 const ALONG: f64 = 0.9;
 /// Weights below this share of the largest are rounding errors.
@@ -61,7 +66,7 @@ pub struct Stencil {
 
 /// The stencil of each direction. `curvature_price` is in mm per radian.
 pub fn stencils(directions: &[DVec3], grid: &Grid, curvature_price: f64) -> Vec<Stencil> {
-    let of = |i: usize| {
+    let stencil = |i: usize| {
         let turns = turns(directions, i, curvature_price);
         Stencil {
             steps: steps(directions[i], grid),
@@ -69,7 +74,7 @@ pub fn stencils(directions: &[DVec3], grid: &Grid, curvature_price: f64) -> Vec<
             turns,
         }
     };
-    (0..directions.len()).map(of).collect()
+    (0..directions.len()).map(stencil).collect()
 }
 
 fn outer(v: DVec3) -> DMat3 {
@@ -129,14 +134,7 @@ fn selling(d: DMat3) -> Vec<(f64, [i32; 3])> {
 /// its angle as length: only those on the side of lower values count.
 fn turns(directions: &[DVec3], i: usize, curvature_price: f64) -> Vec<Turn> {
     let n = directions[i];
-    let mut near: Vec<(f64, usize)> = (0..directions.len())
-        .filter(|j| *j != i)
-        .map(|j| (angle(n, directions[j]), j))
-        .collect();
-    near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    near.truncate(MAX_TURNS);
-    let nearest = near.first().map_or(0.0, |a| a.0);
-    near.retain(|(angle, _)| *angle < RING * nearest);
+    let near = neighbours(directions, i);
     let (u, v) = n.any_orthonormal_pair();
     let rows: Vec<DVec3> = near
         .iter()
@@ -159,6 +157,37 @@ fn turns(directions: &[DVec3], i: usize, curvature_price: f64) -> Vec<Turn> {
             weight: weight / (curvature_price * curvature_price),
         })
         .collect()
+}
+
+/// The angles and numbers of a direction's neighbours on the sphere, at most [`MAX_TURNS`]: the nearest, and in wide gaps
+/// between them farther ones. Steps of a grid whose voxels are long crowd around its short axes; the nearest alone would
+/// leave paths no way to turn between these crowds.
+fn neighbours(directions: &[DVec3], i: usize) -> Vec<(f64, usize)> {
+    let n = directions[i];
+    let mut others: Vec<(f64, usize)> = (0..directions.len())
+        .filter(|j| *j != i && *j != opposite(i))
+        .map(|j| (angle(n, directions[j]), j))
+        .collect();
+    others.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let nearest = others.first().map_or(0.0, |a| a.0);
+    let (u, v) = n.any_orthonormal_pair();
+    let turn = |j: usize| directions[j].dot(v).atan2(directions[j].dot(u));
+    let mut near: Vec<(f64, usize)> = Vec::with_capacity(MAX_TURNS);
+    for (angle, j) in others {
+        if near.len() == MAX_TURNS {
+            break;
+        }
+        // The gap between the neighbours on either side.
+        let to = |other: usize, sense: f64| (sense * (turn(other) - turn(j))).rem_euclid(TAU);
+        let side = |sense: f64| {
+            let all = near.iter().map(|(_, other)| to(*other, sense));
+            all.fold(TAU, f64::min)
+        };
+        if angle < RING * nearest || side(1.0) + side(-1.0) > WIDE_GAP {
+            near.push((angle, j));
+        }
+    }
+    near
 }
 
 /// The x ≥ 0 that minimises |Σ x row − target|² + pull² |x − equal|²: the best of the minima with some x = 0, of which

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// Distance between the points of a smoothed path, voxels.
 const POINTS: f64 = 0.5;
-/// Half the lengths over which a path is averaged, voxels, and how often. Long ones remove the corners of the grid, short
+/// Half the lengths over which a path is averaged, in edges of a cube as large as a voxel, and how often. Long ones remove the corners of the grid, short
 /// ones keep to a thin or curved bundle.
 const HALF_WINDOWS: [f64; 4] = [1.0, 1.5, 2.5, 4.0];
 const PASSES: usize = 3;
@@ -29,7 +29,7 @@ pub fn states(field: &LiftedField, place: usize, direction: usize) -> Option<Vec
     let mut chain = vec![place as u32];
     // Shares that were not visited yet, by direction and step.
     let mut owed: HashMap<(usize, [i32; 3]), f64> = HashMap::new();
-    while field.source.zero.binary_search(&(place as u32)).is_err() {
+    while value > 0.0 {
         let stencil = &prepared.stencils[direction];
         let costs = |d: usize, p: usize| 0.5 * (prepared.cost(direction, p) + prepared.cost(d, p));
         // Start of a step from another direction, and the mean C along it.
@@ -122,7 +122,10 @@ pub fn smoothed(prepared: &Prepared, chain: &[u32]) -> Path {
 }
 
 fn smooth(places: &Places, raw: &[DVec3], half_window: f64) -> Vec<DVec3> {
-    let half = (half_window / POINTS).round() as usize;
+    let grid = &places.grid;
+    let edge = grid.world_from_voxel.matrix3.determinant().abs().cbrt();
+    let points = POINTS * grid.spacing().min_element();
+    let half = (half_window * edge / points).round() as usize;
     let mut points = raw.to_vec();
     for _ in 0..PASSES {
         points = averaged(&points, half);

@@ -126,7 +126,9 @@ unsafe impl DeviceRepr for Gathered {}
 /// `Progress` in kernels/odf_tracking.cuh.
 type Progress = [u32; 16];
 
-/// Tracks on all cards; only for distributions without a [`super::Params::cpu_reason`].
+/// Tracks on all cards; only for distributions without a [`cpu_reason`].
+///
+/// [`cpu_reason`]: crate::solvers::curves::cpu_reason
 pub fn track(job: &Job, field: &OdfField, devices: &[Device]) -> Result<Output, Error> {
     let fibres = Fibres::upload(job, field, devices)?;
     let record_of = match (fibres.first(), devices.first()) {

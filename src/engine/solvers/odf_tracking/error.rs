@@ -8,15 +8,8 @@ use std::fmt;
 /// Distributions, tissues or parameters in which nothing can be tracked: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputError {
-    /// Distributions of order 0, which have no directions.
-    NoDirections,
     /// No voxel has a distribution or a peak.
     Empty,
-    /// The share of voxels whose coefficients no distribution can have.
-    NoDistributions {
-        /// Fraction, 0..=1.
-        share: f64,
-    },
     /// Parameters for arcs with an image of peaks.
     ArcsInPeaks,
     /// The share of voxels with fibres that the tissue map covers.
@@ -53,17 +46,8 @@ pub enum InputError {
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoDirections => f.write_str(
-                "Found distributions of order 0, expected order 2 or more; name the image of white matter",
-            ),
             Self::Empty => f.write_str(
                 "Found no voxel with fibres, expected a distribution or a peak in some; name another image",
-            ),
-            Self::NoDistributions { share } => write!(
-                f,
-                "In {:.0} % of the voxels the coefficients are those of no distribution of fibres, expected less than \
-                 25 %; name an image of fibre orientation distributions, or state its basis",
-                100.0 * share
             ),
             Self::ArcsInPeaks => f.write_str(
                 "Found peaks with the probabilistic method, which expects distributions; choose the deterministic \

@@ -67,7 +67,7 @@ pub use error::InputError;
 pub use parameters::{Method, Params};
 
 use super::Error;
-use super::curves::{Output, check_regions};
+use super::curves::{self, Output, check_regions};
 use super::peaks::Search;
 use crate::compute::{Accelerator, Backend, Control};
 use crate::data::random::Random;
@@ -85,8 +85,6 @@ use std::sync::Arc;
 const MAX_COEFFICIENTS: usize = count(crate::data::odf_field::MAX_ODF_ORDER) + 1;
 /// Largest step in voxels: candidates of longer arcs would pass whole bundles.
 const MAX_STEP_VOXELS: f64 = 2.0;
-/// Above this share of implausible voxels an image holds something else.
-const MAX_IMPLAUSIBLE: f64 = 0.25;
 
 /// The directions of fibres.
 #[derive(Clone, Debug)]
@@ -208,7 +206,7 @@ fn checked<'a>(
 fn track_on_cards(job: &Job, fibres: &Fibres) -> Option<Result<Output, Error>> {
     match (fibres, job.backend.accelerator()) {
         (Fibres::Distributions(field), Some(Accelerator::Cuda(devices)))
-            if Params::cpu_reason(field.order()).is_none() =>
+            if curves::cpu_reason(field.order()).is_none() =>
         {
             Some(cuda::track(job, field, devices))
         }
@@ -297,19 +295,13 @@ fn model(prepared: &Prepared, params: &Params) -> Result<Box<dyn Model>, Error> 
 
 /// The records of a field; refuses images that hold no distributions. Needs the backend's threads installed.
 fn plausible_records(field: &OdfField, control: &Control) -> Result<Records, Error> {
-    if field.order() == 0 {
-        return Err(InputError::NoDirections.into());
-    }
     control.begin("Preparing distributions", 0);
     let records = Records::new(field, control)?;
-    if records.is_empty() {
+    if records.is_empty() && field.order() > 0 {
         return Err(InputError::Empty.into());
     }
-    let share = records.implausible_share();
-    match share > MAX_IMPLAUSIBLE {
-        true => Err(InputError::NoDistributions { share }.into()),
-        false => Ok(records),
-    }
+    field.check()?;
+    Ok(records)
 }
 
 fn arc_tables(order: usize, params: &Params) -> ArcTables {

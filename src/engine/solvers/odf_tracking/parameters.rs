@@ -77,11 +77,6 @@ impl Params {
         Self::defaults_for(Method::Probabilistic, TYPICAL_VOXEL_MM, false)
     }
 
-    /// Why the CPU tracks distributions of an order even if there is a graphics card, as a clause; `None` if a card can.
-    pub fn cpu_reason(order: usize) -> Option<&'static str> {
-        (order > 12).then_some("graphics cards handle orders up to 12")
-    }
-
     /// The defaults of a method for voxels of this size. Tissues end streamlines where fibres end, so that a lower
     /// amplitude and a shorter length are allowed with them.
     pub fn defaults_for(method: Method, voxel_mm: f64, with_tissues: bool) -> Self {

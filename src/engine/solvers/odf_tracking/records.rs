@@ -4,7 +4,7 @@
 use super::lattice::Lattice;
 use crate::compute::{Cancelled, Control, memory, simd};
 use crate::data::OdfField;
-use crate::data::spherical_harmonics::{count, degrees};
+use crate::data::spherical_harmonics::count;
 use crate::solvers::Error;
 use rayon::prelude::*;
 
@@ -29,20 +29,9 @@ impl Records {
         let (n, size) = (field.grid.voxel_count(), count(field.order()));
         let stride = size.next_multiple_of(2);
         let c = &field.coefficients;
-        let has_fibres = |voxel: usize| {
-            let mut any = false;
-            for i in 0..size {
-                let value = c[i * n + voxel];
-                if !value.is_finite() {
-                    return false;
-                }
-                any |= value != 0.0;
-            }
-            any
-        };
         let used: Vec<u32> = (0..n as u32)
             .into_par_iter()
-            .filter(|v| has_fibres(*v as usize))
+            .filter(|v| field.has_distribution(*v as usize))
             .collect();
         memory::claim_for::<f32>("Tracking", used.len() + 1, stride)?;
         memory::claim_for::<u32>("Tracking", n, 1)?;
@@ -95,20 +84,6 @@ impl Records {
 
     pub fn is_empty(&self) -> bool {
         self.coefficients.len() <= self.stride
-    }
-
-    /// The share of records that no function without negative values can have: |c_lm| ≤ √(2l + 1) c_00.
-    pub fn implausible_share(&self) -> f64 {
-        let limits: Vec<f32> = degrees(self.order)
-            .map(|(l, _)| 1.001 * ((2 * l + 1) as f32).sqrt())
-            .collect();
-        let records = self.coefficients[self.stride..].par_chunks_exact(self.stride);
-        let is_implausible = |record: &&[f32]| {
-            let mean = record[0];
-            limits.iter().zip(*record).any(|(m, c)| c.abs() > m * mean)
-        };
-        let count = records.len();
-        records.filter(is_implausible).count() as f64 / count.max(1) as f64
     }
 
     /// The record of a voxel.

@@ -125,7 +125,7 @@ impl MaskDistance {
         let voxels: Vec<[usize; 3]> = other.voxels_inside().collect();
         let [a, b, c] = edges(grid);
         let [d, e, f] = self.edges;
-        // Two voxels are as far apart as a point is from one that is enlarged by the other.
+        // The distance of two voxels is that of a point from one voxel enlarged by the other.
         let both = [a, b, c, d, e, f];
         let of_chunk = |voxels: &[[usize; 3]]| {
             control.check()?;

@@ -7,7 +7,7 @@
 //!
 //! *Domain.* The voxels in which paths may run are those of the pathway itself: it is not chosen again from the noisy FA.
 //!
-//! The percentiles of E* describe the repetitions and are no confidence interval: on an arc, such ranges held the true
+//! The percentiles of E* describe the repetitions and are no confidence interval: on an arc, such ranges contained the true
 //! value in 79 to 83 % of 24 scans instead of 90 %.
 //!
 //! Measurement noise only: errors of the model, distortion, alignment and brain shift add to it.

@@ -93,8 +93,7 @@ impl FindLifted {
     fn solve(&self, backend: &Backend, control: &Control) -> Result<LiftedResult, Error> {
         self.params.check()?;
         let started = Instant::now();
-        let directions = self.params.directions;
-        let amplitude = largest_amplitudes(&self.field, directions, backend, control)?;
+        let amplitude = largest_amplitudes(&self.field, backend, control)?;
         let min_amplitude = self.params.min_amplitude;
         let domain = Domain::of_distributions(&amplitude, min_amplitude, &self.regions);
         let mask = backend.install(|| domain.mask())?;

@@ -3,6 +3,7 @@
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernel_struct;
 use crate::data::spherical_harmonics::index;
+use crate::solvers::curves::MAX_ODF_ORDER_ON_CARD;
 use crate::solvers::geodesic::half_ray::root;
 use crate::solvers::geodesic::odf_field::rows3;
 use crate::solvers::geodesic::odf_metric::OdfMetric;
@@ -45,12 +46,9 @@ impl KernelLobes {
     }
 }
 
-/// The highest order of the kernels.
-pub const MAX_ORDER: usize = 12;
-
 /// The order of the kernel that follows lobes of an order.
 pub fn kernel_order(order: usize) -> usize {
-    if order <= 8 { 8 } else { MAX_ORDER }
+    if order <= 8 { 8 } else { MAX_ODF_ORDER_ON_CARD }
 }
 
 /// The index of each coefficient of a kernel's record: by m, then by l, cosine before sine.
@@ -76,8 +74,8 @@ pub fn upload(
     let functions = functions(kernel_order(records.order));
     let width = functions.len().next_multiple_of(4);
     let count = records.coefficients.len() / records.stride;
-    device.needs((4 * width * count) as u64, "distributions", LARGE_FIELD)?;
-    let coefficients = device.cached(metric.id(), "lobes", || {
+    let coefficients = device.cached_as(metric.id(), "lobes", || {
+        device.needs((4 * width * count) as u64, "distributions", LARGE_FIELD)?;
         let mut values = vec![0u32; width * count];
         let each = values.chunks_exact_mut(width);
         for (to, from) in each.zip(records.coefficients.chunks_exact(records.stride)) {
@@ -85,7 +83,7 @@ pub fn upload(
                 *value = from.get(*function).map_or(0, |c| c.to_bits());
             }
         }
-        values
+        device.upload(&values)
     })?;
     let numbers = device.cached(metric.id(), "record numbers", || records.record_of.clone())?;
     Ok([coefficients, numbers])

@@ -2,8 +2,9 @@
 
 use super::{FOD, images};
 use crate::compute::{Backend, Control};
+use crate::data::odf_field::MAX_IMPLAUSIBLE_SHARE;
 use crate::data::{Grid, Mask, OdfField, OdfLayout, Shells, Volume};
-use crate::io::orientations::{self, MAX_IMPLAUSIBLE};
+use crate::io::orientations;
 use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::{csd, peaks};
 use crate::state::tensors::types::fods::{FodKey, Fods};
@@ -89,13 +90,13 @@ impl ReadFods {
         let field = orientations::odf_from_volume(&self.path, &self.volume, self.layout, control);
         let field = field.map_err(|e| JobError::Sentence(e.to_string().into()))?;
         let (share, path) = (field.implausible_share(), self.path.display());
-        if share > MAX_IMPLAUSIBLE {
+        if share > MAX_IMPLAUSIBLE_SHARE {
             return Err(JobError::Sentence(
                 format!(
                     "Found coefficients in {:.0} % of the voxels that belong to no distribution of fibres, expected \
                      at most {:.0} %; choose another basis, or an image of distributions: {path}",
                     100.0 * share,
-                    100.0 * MAX_IMPLAUSIBLE
+                    100.0 * MAX_IMPLAUSIBLE_SHARE
                 )
                 .into(),
             ));
