@@ -212,12 +212,17 @@ impl Prepared {
         let places = 0..self.places.len();
         let of_place = |place| if is_costly(place) { factor as f32 } else { 1.0 };
         let factors: Vec<f32> = places.map(of_place).collect();
-        let cost = self.cost.iter().zip(factors.iter().cycle());
-        let cost: Vec<f32> = cost.map(|(cost, factor)| cost * factor).collect();
+        let mut cost = self.cost;
+        for (cost, factor) in Arc::make_mut(&mut cost)
+            .iter_mut()
+            .zip(factors.iter().cycle())
+        {
+            *cost *= factor;
+        }
         Self {
             id: DataId::fresh(),
             least_cost: cost.iter().copied().fold(f32::INFINITY, f32::min),
-            cost: cost.into(),
+            cost,
             factors: Some(multiplied(self.factors.as_ref(), &factors)),
             ..self
         }
@@ -399,9 +404,13 @@ fn check(prepared: &Prepared, source: &Source) -> Result<(), Error> {
     if source.zero.is_empty() || all.any(|p| *p as usize >= n) {
         return Err(InputError::OtherMask(source.name.clone()).into());
     }
-    // A value and a flag for each state, and its entry in a list.
-    let states = (n * prepared.directions.len()) as u64;
-    memory::claim("The lifted cost field", 6 * states)?;
+    claim_fields(prepared, 1)
+}
+
+/// A value and a flag for each state, and its entries in lists.
+fn claim_fields(prepared: &Prepared, fields: u64) -> Result<(), Error> {
+    let states = (prepared.places.len() * prepared.directions.len()) as u64;
+    memory::claim("The lifted cost field", 8 * states * fields)?;
     Ok(())
 }
 
@@ -450,6 +459,8 @@ pub fn solve_both(
             return Ok(both);
         }
     }
+    // Both are computed at the same time.
+    claim_fields(prepared, 2)?;
     let one = |i: usize| solve(prepared, &sources[i], &limits[i], backend, control);
     let (a, b) = backend.install(|| rayon::join(|| one(0), || one(1)));
     Ok([a?, b?])

@@ -2,7 +2,8 @@
 
 use super::directions::{as_vector, opposite, primitive_steps};
 use crate::data::Grid;
-use glam::{DMat3, DVec3, I64Vec3};
+use crate::solvers::metric::decompose;
+use glam::{DMat3, DVec3};
 use std::f64::consts::TAU;
 
 /// ε: speed across a direction as a share of that along it.
@@ -85,7 +86,7 @@ fn steps(n: DVec3, grid: &Grid) -> Vec<Step> {
     let along = outer(n);
     let d = along + (DMat3::IDENTITY - along) * (SIDEWAYS * SIDEWAYS);
     let inverse = grid.voxel_from_world.matrix3;
-    let terms = selling(inverse * d * inverse.transpose());
+    let terms = decompose(&(inverse * d * inverse.transpose()));
     let largest = terms.iter().fold(0.0, |m: f64, t| m.max(t.0));
     let used = terms.into_iter().filter(|t| t.0 > NEGLIGIBLE * largest);
     used.map(|(weight, step)| {
@@ -96,38 +97,6 @@ fn steps(n: DVec3, grid: &Grid) -> Vec<Step> {
         }
     })
     .collect()
-}
-
-/// Weights ρ and steps e with D = Σ ρ e eᵀ, from an obtuse superbase (Selling 1874).
-fn selling(d: DMat3) -> Vec<(f64, [i32; 3])> {
-    let mut base = [I64Vec3::X, I64Vec3::Y, I64Vec3::Z, I64Vec3::new(-1, -1, -1)];
-    let product = |a: I64Vec3, b: I64Vec3| a.as_dvec3().dot(d * b.as_dvec3());
-    let tolerance = 1e-12 * (d.x_axis.x + d.y_axis.y + d.z_axis.z);
-    const PAIRS: [[usize; 4]; 6] = [
-        [1, 0, 2, 3],
-        [2, 0, 1, 3],
-        [2, 1, 0, 3],
-        [3, 0, 1, 2],
-        [3, 1, 0, 2],
-        [3, 2, 0, 1],
-    ];
-    // Each exchange makes the sum of the squared lengths smaller; few are needed.
-    for _ in 0..1000 {
-        let acute = PAIRS
-            .iter()
-            .find(|[i, j, ..]| product(base[*i], base[*j]) > tolerance);
-        let Some(&[i, _, k, l]) = acute else {
-            break;
-        };
-        base[k] += base[i];
-        base[l] += base[i];
-        base[i] = -base[i];
-    }
-    let term = |[i, j, k, l]: [usize; 4]| {
-        let step = base[k].cross(base[l]).to_array().map(|c| c as i32);
-        (-product(base[i], base[j]), step)
-    };
-    PAIRS.into_iter().map(term).collect()
 }
 
 /// Neighbours on the sphere with weights w ≥ 0 so that Σ w δ δᵀ is nearly 2 I on the tangent plane, δ towards each with

@@ -38,10 +38,12 @@ mod error;
 mod halve;
 mod parameters;
 mod places;
+mod selling;
 
 pub use halve::halved;
 pub use parameters::{Cost, Params};
 pub use places::{OUTSIDE, Places};
+pub(super) use selling::decompose;
 
 use super::Error;
 use crate::compute::{Backend, Control, DataId, memory};

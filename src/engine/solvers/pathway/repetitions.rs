@@ -126,6 +126,13 @@ impl Repetitions {
             problem.places.len(),
             600 * threads,
         )?;
+        /// A path of some hundred points, with costs and lengths.
+        const PATH_BYTES: usize = 16_000;
+        memory::claim_for::<u8>(
+            "The paths of the repetitions",
+            params.repetitions,
+            PATH_BYTES,
+        )?;
         control.begin("Repetitions", params.repetitions as u64);
         let mut all = Self {
             metric: pathway.metric().clone(),
