@@ -21,8 +21,8 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("render::rays miss no thin lobe", thin_lobes),
         test("render::rays have the depth of their surface", depth),
-        test("render::glyphs are cast from their size on", switch),
-        test("render::each glyph is cast or a mesh", each_once),
+        test("render::glyphs are ray-cast from a size on", switch),
+        test("render::each glyph is ray-cast or a mesh", each_once),
     ]
 }
 
@@ -236,19 +236,20 @@ fn thin_lobes() {
                 passes(&series, radius, at, turn.z_axis)
             })
             .collect();
-        let of = |x: u32, y: u32| inside[(y * SIZE + x) as usize];
+        let is_inside = |x: u32, y: u32| inside[(y * SIZE + x) as usize];
         let mut compared = 0;
         for (x, y) in pixels() {
             if !(1..SIZE - 1).contains(&x) || !(1..SIZE - 1).contains(&y) {
                 continue;
             }
             let around = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)];
-            if around.iter().any(|&(i, j)| of(i, j) != of(x, y)) {
+            let here = is_inside(x, y);
+            if around.iter().any(|&(i, j)| is_inside(i, j) != here) {
                 continue;
             }
             compared += 1;
             let drawn = !is_dark(picture.pixel(x, y));
-            assert_eq!(drawn, of(x, y), "case {case}, {x} {y}");
+            assert_eq!(drawn, here, "case {case}, {x} {y}");
         }
         assert!(compared > 50_000, "{compared}");
     }
@@ -351,13 +352,13 @@ fn each_once() {
     let mut random = Random::fresh("rays and meshes together");
     let mut offscreen = offscreen();
     let order = 8;
-    let mut of = || {
+    let mut crossing = || {
         lobes(
             order,
             &[(random.direction(), 1.0), (random.direction(), 0.8)],
         )
     };
-    let voxels = [of(), of(), of()];
+    let voxels = [crossing(), crossing(), crossing()];
     let field = row(&mut random, order, [&voxels[0], &voxels[1], &voxels[2]]);
     // 34 to 38 pixels, the nearest the largest.
     let radius = 3.0;

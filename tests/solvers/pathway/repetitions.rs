@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("pathway::repetitions are the same every time", repeated),
         test(
-            "pathway::repetitions are those of the tracking",
+            "pathway::tensors of a repetition in a part of the mask",
             same_tensors,
         ),
         test("pathway::a repetition is a pathway", as_pathway),
@@ -379,7 +379,7 @@ fn sheared() {
             "{found}, {nearest}"
         );
         let (backend, control) = (backend(2), Control::new());
-        let apart = from.to_mask(&far, &backend, &control).unwrap().unwrap();
+        let forth = from.to_mask(&far, &backend, &control).unwrap().unwrap();
         let back = MaskDistance::new(&far).unwrap();
         let back = back.to_mask(&mask, &backend, &control).unwrap().unwrap();
         let of_samples = sampled(&far)
@@ -388,12 +388,12 @@ fn sheared() {
             .fold(f64::INFINITY, f64::min);
         let spacing = other.spacing().length() / SAMPLES as f64;
         assert!(
-            apart.nearest_mm < of_samples + 2e-3 && apart.nearest_mm > of_samples - spacing,
-            "{apart:?}, {of_samples}"
+            forth.nearest_mm < of_samples + 2e-3 && forth.nearest_mm > of_samples - spacing,
+            "{forth:?}, {of_samples}"
         );
         assert!(
-            (apart.nearest_mm - back.nearest_mm).abs() < 2e-3,
-            "{apart:?}, {back:?}"
+            (forth.nearest_mm - back.nearest_mm).abs() < 2e-3,
+            "{forth:?}, {back:?}"
         );
     }
 }

@@ -18,7 +18,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::pathways::a_surface_is_excluded", excluded),
         test("update::pathways::a_surface_costs_more", costly),
-        test("update::pathways::it_follows_the_surface", followed),
+        test(
+            "update::pathways::the_pathway_follows_the_surface",
+            followed,
+        ),
     ]
 }
 
