@@ -23,7 +23,10 @@ pub fn tests() -> Vec<Trial> {
             "lifted::paths keep to their bundle through crossings",
             keeps,
         ),
-        test("lifted::without a price of turns they leave it", leaves),
+        test(
+            "lifted::without a price of turns paths leave their bundle",
+            leaves,
+        ),
     ]
 }
 

@@ -13,14 +13,14 @@ pub enum OdfError {
     Empty,
     /// Every distribution is isotropic, so that no amplitude is typical of a fibre.
     NoPeaks,
-    /// The share of voxels whose coefficients no distribution can have.
+    /// Too many voxels have coefficients that no distribution can have.
     NoDistributions {
-        /// Fraction, 0..=1.
+        /// Share of the voxels, 0 to 1.
         share: f64,
     },
     /// The papers' form, which only tensors have.
     PapersForm,
-    /// Cubic B-splines, of which distributions are not prepared.
+    /// Cubic B-splines, which rays in distributions do not support.
     Splines,
 }
 
@@ -28,19 +28,19 @@ impl fmt::Display for OdfError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDirections => f.write_str(
-                "Found distributions of order 0, expected order 2 or more; name the image of white matter",
+                "Found distributions of order 0, expected order 2 or more; choose the image of white matter",
             ),
             Self::Empty => f.write_str(
-                "Found no voxel with fibres, expected a distribution in some; name another image",
+                "Found no voxel with a distribution, expected at least one; choose another image",
             ),
             Self::NoPeaks => f.write_str(
-                "Found distributions without any peak, expected fibres; name another image, or state the reference \
+                "Found distributions without any peak, expected fibres; choose another image, or state the reference \
                  amplitude of the speed",
             ),
             Self::NoDistributions { share } => write!(
                 f,
-                "In {:.0} % of the voxels the coefficients are those of no distribution of fibres, expected less than \
-                 25 %; name an image of fibre orientation distributions, or state its basis",
+                "{:.0} % of the voxels have coefficients that no fibre orientation distribution has, expected less \
+                 than 25 %; choose another image, or state its basis",
                 100.0 * share
             ),
             Self::PapersForm => f.write_str(

@@ -1,4 +1,4 @@
-//! Distributions as rays read them: coefficients voxel by voxel, continued around the mask.
+//! Distributions in the layout that rays read: the coefficients of each voxel side by side, extended around the mask.
 
 use super::odf_error::OdfError;
 use super::odf_parameters::OdfSpeed;
@@ -14,12 +14,12 @@ use std::sync::Arc;
 
 /// Voxels that one thread handles at a time.
 const CHUNK: usize = 2048;
-/// Layers of voxels around the mask that get the mean of their neighbours: every corner of a cell that the mask
-/// touches.
+/// Layers of voxels around the mask that get the mean of their neighbours: enough for every corner of a cell that
+/// touches the mask.
 const LAYERS: usize = 3;
 /// Voxels whose largest peaks give the reference amplitude, evenly spaced.
 const MAX_EXAMINED: usize = 2048;
-/// Above this share of implausible voxels an image holds something else.
+/// An image with a larger share of implausible voxels does not hold distributions.
 const MAX_IMPLAUSIBLE: f64 = 0.25;
 
 /// Distributions prepared for rays, with the speed along their lobes; cheap to clone.
@@ -233,7 +233,7 @@ fn layers_around(
     Ok(layers)
 }
 
-/// The numbers of a grid one voxel thick get a second layer equal to the first.
+/// Record numbers by voxel; a grid one voxel thick gets a second layer equal to the first.
 fn thickened(record_of: Vec<u32>, shape: [usize; 3]) -> (Vec<u32>, [usize; 3]) {
     let thick = thick(shape);
     if thick == shape {
@@ -251,7 +251,7 @@ fn thickened(record_of: Vec<u32>, shape: [usize; 3]) -> (Vec<u32>, [usize; 3]) {
     ((0..thick.iter().product()).map(at).collect(), thick)
 }
 
-/// The share of records that no function without negative values can have: |c_lm| ≤ √(2l + 1) c_00.
+/// The share of records that violate |c_lm| ≤ √(2l + 1) c_00, which holds for every function without negative values.
 fn implausible_share(records: &[f32], stride: usize, order: usize) -> f64 {
     let limits: Vec<f32> = degrees(order)
         .map(|(l, _)| 1.001 * ((2 * l + 1) as f32).sqrt())
@@ -283,11 +283,11 @@ fn typical_peak(
         control.check()?;
         Ok(search.of_voxels(field, voxels))
     };
-    let found: Vec<_> = voxels
+    let peaks: Vec<_> = voxels
         .par_chunks(64)
         .map(piece)
         .collect::<Result<_, Cancelled>>()?;
-    let largest = found.iter().flatten().filter_map(|peaks| peaks.first());
+    let largest = peaks.iter().flatten().filter_map(|peaks| peaks.first());
     let mut amplitudes: Vec<f64> = largest.map(|peak| peak.amplitude).collect();
     amplitudes.sort_by(f64::total_cmp);
     Ok(amplitudes.get(amplitudes.len() / 2).copied())

@@ -12,21 +12,21 @@ use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Voxels whose largest amplitude is at least this share of the largest one (but for outliers) count as white matter
-/// for the reference amplitude: spurious lobes of other tissue stay below.
-const FIBRES_FROM: f32 = 0.33;
-/// Share of the voxels that may be outliers.
+/// Voxels whose largest amplitude is at least this share of the largest one, outliers excluded, count as white
+/// matter for the reference amplitude; spurious lobes in other tissue stay below it.
+const WHITE_MATTER_SHARE: f32 = 0.33;
+/// Share of the voxels that is excluded as outliers.
 const OUTLIERS: f64 = 0.005;
-/// Above this share of implausible voxels an image holds something else.
+/// An image with a larger share of implausible voxels does not hold distributions.
 const MAX_IMPLAUSIBLE: f64 = 0.25;
-/// Above this order lobes are narrower than the directions are apart, and fall between them.
+/// Above this order, lobes are narrower than the spacing of the directions and may fall between them.
 const NARROW_ORDER: usize = 8;
 /// Width by which such lobes are blurred, radians.
 const BLUR_RAD: f64 = 6.0 * std::f64::consts::PI / 180.0;
 /// Places that one task samples at a time.
 const CHUNK: usize = 512;
 
-/// Amplitudes as costs need them.
+/// Distributions, and the numbers with which their amplitudes become costs.
 #[derive(Clone, Debug)]
 pub struct Amplitudes {
     field: OdfField,
@@ -84,7 +84,7 @@ pub fn largest_amplitudes(
     }
     let share = field.implausible_share();
     if share > MAX_IMPLAUSIBLE {
-        return Err(InputError::NoDistributions(share).into());
+        return Err(InputError::NoDistributions { share }.into());
     }
     let n = field.grid.voxel_count();
     let used = |v: &u32| {
@@ -178,7 +178,7 @@ fn reference(largest: impl Iterator<Item = f32>) -> f32 {
     let Some(largest) = all.len().checked_sub(1 + outliers).map(|i| all[i]) else {
         return 1.0;
     };
-    let white = &all[all.partition_point(|f| *f < FIBRES_FROM * largest)..];
+    let white = &all[all.partition_point(|f| *f < WHITE_MATTER_SHARE * largest)..];
     white
         .get(white.len() / 2)
         .copied()
@@ -186,7 +186,7 @@ fn reference(largest: impl Iterator<Item = f32>) -> f32 {
         .max(f32::MIN_POSITIVE)
 }
 
-/// Harmonics at directions, and the distributions that they are summed over.
+/// Harmonics in each direction, and the distributions to which they are applied.
 struct Tables<'a> {
     field: &'a OdfField,
     /// By pair of directions and function.
@@ -195,8 +195,8 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn new(field: &'a OdfField, directions: &[DVec3]) -> Self {
-        let of = |direction| functions(field.order(), direction);
-        let all = half(directions).flat_map(of);
+        let functions_along = |direction| functions(field.order(), direction);
+        let all = half(directions).flat_map(functions_along);
         Self {
             field,
             functions: all.map(|y| y as f32).collect(),

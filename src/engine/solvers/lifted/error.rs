@@ -13,15 +13,18 @@ pub enum InputError {
     MaskGrid,
     /// No voxel of the mask has a distribution.
     Empty,
-    /// This share of the voxels holds no possible distribution.
-    NoDistributions(f64),
+    /// Too many voxels have coefficients that no distribution can have.
+    NoDistributions {
+        /// Share of the voxels, 0 to 1.
+        share: f64,
+    },
     /// A cost is not a positive number.
     Cost(f32),
-    /// The source of this name was made for another mask.
+    /// The source of this name belongs to another mask.
     OtherMask(String),
     /// The cost fields of these regions come from different costs.
     OtherCosts([String; 2]),
-    /// The lifted grid has more states than numbers.
+    /// The lifted grid has more states than a `u32` can number.
     TooMany { voxels: usize, directions: usize },
 }
 
@@ -29,8 +32,8 @@ impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDirections => f.write_str(
-                "The distributions have one coefficient per voxel, expected at least 6; choose an image of harmonics of \
-                 order 2 or more",
+                "The distributions have one coefficient per voxel, expected at least 6; choose an image of harmonics \
+                 of order 2 or more",
             ),
             Self::MaskGrid => f.write_str(
                 "The mask has another grid than the distributions, expected the same; choose another mask",
@@ -38,19 +41,20 @@ impl fmt::Display for InputError {
             Self::Empty => f.write_str(
                 "The mask holds no voxel with a distribution, expected at least one; choose another mask or image",
             ),
-            Self::NoDistributions(share) => write!(
+            Self::NoDistributions { share } => write!(
                 f,
-                "{:.0} % of the voxels hold values that no fibre orientation distribution has, expected almost none; \
-                 choose another image, or state its basis",
+                "{:.0} % of the voxels have coefficients that no fibre orientation distribution has, expected less \
+                 than 25 %; choose another image, or state its basis",
                 100.0 * share
             ),
             Self::Cost(cost) => write!(
                 f,
-                "Found a cost of {cost} per mm, expected a positive number; change the costs"
+                "Found a cost of {cost} per mm, expected a positive number; check the distributions and the factor of \
+                 costly regions"
             ),
             Self::OtherMask(name) => write!(
                 f,
-                "Region “{name}” was made for another mask; place it again"
+                "Region “{name}” was placed in another mask; place it again"
             ),
             Self::OtherCosts([a, b]) => write!(
                 f,
@@ -58,8 +62,8 @@ impl fmt::Display for InputError {
             ),
             Self::TooMany { voxels, directions } => write!(
                 f,
-                "Found {voxels} voxels with {directions} directions each, expected at most 4 billion states; choose a \
-                 smaller mask"
+                "Found {voxels} voxels with {directions} directions each, expected at most 4 billion pairs of both; \
+                 choose fewer directions or a smaller mask"
             ),
         }
     }

@@ -61,7 +61,7 @@ pub struct Stencil {
 
 /// The stencil of each direction. `curvature_price` is in mm per radian.
 pub fn stencils(directions: &[DVec3], grid: &Grid, curvature_price: f64) -> Vec<Stencil> {
-    let of = |i: usize| {
+    let stencil_of = |i: usize| {
         let turns = turns(directions, i, curvature_price);
         Stencil {
             steps: steps(directions[i], grid),
@@ -69,7 +69,7 @@ pub fn stencils(directions: &[DVec3], grid: &Grid, curvature_price: f64) -> Vec<
             turns,
         }
     };
-    (0..directions.len()).map(of).collect()
+    (0..directions.len()).map(stencil_of).collect()
 }
 
 fn outer(v: DVec3) -> DMat3 {
