@@ -31,7 +31,7 @@ const SIZE: u32 = 240;
 const WIDTH_MM: f64 = 40.0;
 const MM: f64 = WIDTH_MM / SIZE as f64;
 
-/// From this size on everything is cast, or nothing is.
+/// Sizes from which glyphs are cast: all of them are, or none.
 const CAST: f32 = 0.0;
 const MESH: f32 = f32::INFINITY;
 
@@ -56,8 +56,8 @@ fn pixels() -> impl Iterator<Item = (u32, u32)> {
     (0..SIZE * SIZE).map(|i| (i % SIZE, i / SIZE))
 }
 
-/// Pixels drawn in only one of two pictures, and among those drawn in both the ones whose colours differ by more than 24
-/// of 255; each as a fraction of the pixels drawn.
+/// Pixels drawn in only one of two pictures, and among those drawn in both the ones whose colours differ by more than
+/// 24 of 255; each as a fraction of the pixels drawn.
 fn differences(a: &Picture, b: &Picture) -> (f64, f64) {
     let (mut drawn, mut only_one, mut coloured) = (0, 0, 0);
     for (x, y) in pixels() {
@@ -143,7 +143,7 @@ fn closed_forms() {
         coefficients[0] += constant;
         let field = single(&mut random, 2, &coefficients);
         let mut list = pane(SIZE, DVec3::ZERO, turn.x_axis, turn.y_axis, MM);
-        // A common amplitude: the peak of the mesh's vertices has no part in it.
+        // With a common amplitude, the peak at the vertices of the mesh has no effect.
         let full = OdfGlyphs {
             full_amplitude: Some((a + b) as f32),
             cast_from_px: CAST,
@@ -194,8 +194,8 @@ fn passes(series: &Series, scale: f64, at: DVec3, d: DVec3) -> bool {
     })
 }
 
-/// A single fibre of order 12 and a crossing of two, from many sides and nearly along a lobe: every pixel off the outline
-/// is as rays followed step by step have it.
+/// A single fibre of order 12 and a crossing of two, from many sides and nearly along a lobe: every pixel off the
+/// outline is as found by rays that are followed step by step.
 fn thin_lobes() {
     let mut random = Random::fresh("rays thin lobes");
     let mut offscreen = offscreen();
