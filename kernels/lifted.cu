@@ -1,7 +1,8 @@
-// Least costs in positions and directions: tiles of 8 × 4 voxels of one direction, each visited by one warp, so that the
-// stencil is the same in all lanes. A tile waits with the least value that changed among those it reads. Tiles below a
-// level are near and visited in rounds; the others are far, until no near one is left. One cooperative launch runs
-// until nothing waits or its time is over, and the next one continues. solvers/lifted/cuda.rs documents the layout.
+// Least costs over positions and directions: tiles of 8 × 4 voxels of one direction, each visited by one warp, so that
+// the stencil is the same in all lanes. A tile waits with the least value that changed among those it reads. Tiles
+// below the current level are near and are visited in rounds; all others are far. When no near tile is left, the level
+// rises. One cooperative launch runs until nothing waits or its time is over, and the next one continues.
+// solvers/lifted/cuda.rs documents the layout.
 #include "common.cuh"
 
 #define FAR 1e30f
@@ -349,7 +350,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
         if (thread_index() == 0) {
             state->near_count[side] = 0;
             state->lowest = IDLE;
-            // Whether to go on is decided by one clock.
+            // One thread decides by its clock whether this launch goes on.
             state->finished = (u64)clock64() - start > job.clocks ? 2 : 0;
         }
         side ^= 1;

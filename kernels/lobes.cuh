@@ -205,8 +205,8 @@ template <int ORDER, int NEWTON> struct Lobe {
         u = rsqrtf(dot(next, next)) * next;
     }
 
-    // h w u, and 2 h (p . u) times the derivatives of w: the parts of `Slope` of other cells.
-    // With the last direction of the lobe if it is `rough`: its error is of the order of a step.
+    // Returns h w u, and 2 h (p . u) times the derivatives of w, in the form of `Slope`. If `rough`, the last direction
+    // of the lobe is used without a Newton step; its error is of the order of a step.
     __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p, bool rough) {
         const float* m = lobes.to_voxel;
         f32x3 in_world = make(fmaf(m[0], p.x, fmaf(m[3], p.y, m[6] * p.z)), fmaf(m[1], p.x, fmaf(m[4], p.y, m[7] * p.z)),

@@ -59,7 +59,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
             ray = {next, p, mm, per_mm, after, ray.steps + 1, ray.due};
             continue;
         }
-        // For a finished ray only its cell is moved.
+        // Threads without a ray only take part in the exchange of values.
         if (!active) continue;
         ray.p = p;
         ray.direction = mm, ray.per_mm = per_mm;

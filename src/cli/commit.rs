@@ -271,13 +271,13 @@ impl Options {
             let weights = read.map_err(|e| Failure::new(e.to_string()))?;
             return Ok(StartFrom::Weights(weights.into()));
         }
-        let of = self::streamlines(path, &self.reading, runner)?;
+        let given = self::streamlines(path, &self.reading, runner)?;
         let streamlines = lines.len();
-        let weights_found = match of.per_streamline.get(WEIGHT) {
-            Some(weights) if of.len() == streamlines => {
+        let weights_found = match given.per_streamline.get(WEIGHT) {
+            Some(weights) if given.len() == streamlines => {
                 return Ok(StartFrom::Weights(weights.clone()));
             }
-            Some(_) => counted(of.len(), "streamline"),
+            Some(_) => counted(given.len(), "streamline"),
             None => format!("streamlines without values named {WEIGHT}"),
         };
         Err(Failure::new(format!(

@@ -174,9 +174,9 @@ pub enum Command {
     Track(track::Options),
     /// Trace geodesic rays between regions, ranked by connectivity
     Geodesic(geodesic::Options),
-    /// Compute the cost of paths between two regions in every voxel, and the pathway
+    /// Map the cost of the best path between two regions through every voxel, and extract the pathway
     Pathway(pathway::Options),
-    /// Find how far measurement noise alone moves a pathway, and its distance from a mask
+    /// Estimate how far measurement noise alone moves a pathway, and how close it comes to a mask
     Uncertainty(uncertainty::Options),
     /// Segment an image with an interactive level set
     Segment(segment::Options),

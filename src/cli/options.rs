@@ -358,13 +358,13 @@ impl ScanOptions {
     }
 
     pub fn source(&self) -> ScanSource {
-        let of = self.untouched();
+        let base = self.untouched();
         match self.turn.filter(|t| *t != AxisChange::NONE) {
             Some(turn) => ScanSource::Turned {
-                base: Box::new(of),
+                base: Box::new(base),
                 turn,
             },
-            None => of,
+            None => base,
         }
     }
 

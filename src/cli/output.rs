@@ -114,7 +114,7 @@ fn write_out(text: &str) {
     let mut out = std::io::stdout().lock();
     let put = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = put
-        // A reader that has closed the pipe (`| head`) is no error.
+        // A closed pipe (`| head`) is not an error.
         && error.kind() != ErrorKind::BrokenPipe
     {
         output_lost(&error);

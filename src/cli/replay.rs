@@ -253,9 +253,9 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     };
     let all = document.kept_pathways.iter();
     all.map(|kept| {
-        let of = saved::result_name(kept.id.0);
-        let result = replay(kept, &of);
-        (of, result)
+        let stored_name = saved::result_name(kept.id.0);
+        let result = replay(kept, &stored_name);
+        (stored_name, result)
     })
     .collect()
 }
@@ -310,7 +310,7 @@ fn segments(window: &mut Headless) -> Outcomes {
         let recomputed = recomputed
             .map(|recomputed| recomputed.mask)
             .map_err(|why| Failure::new(format!("{} was not segmented again: {why}", layer.name)));
-        let of = saved::result_name(layer.id.0);
+        let stored_name = saved::result_name(layer.id.0);
         let replayed = recomputed.map(|now| {
             let (now, then) = (now.on_whole_grid(), then.on_whole_grid());
             let both = then.inside.iter().zip(now.inside.iter());
@@ -332,14 +332,14 @@ fn segments(window: &mut Headless) -> Outcomes {
                 curves: None,
             }
         });
-        all.push((of, replayed));
+        all.push((stored_name, replayed));
     }
     let missing = document.missing_layers().map(|m| &m.layer);
     for l in missing.filter(|l| l.weights.is_some()) {
         let why = "were not fitted again: the streamlines are missing";
-        let of = weights_key(l.id);
+        let stored_name = weights_key(l.id);
         let failure = Failure::new(format!("Weights of {} {why}", l.name));
-        all.push((of, Err(failure)));
+        all.push((stored_name, Err(failure)));
     }
     all
 }
@@ -368,14 +368,14 @@ fn weights(window: &mut Headless) -> Outcomes {
         let request =
             request.map_err(|why| Failure::new(format!("{name} were not fitted again: {why}")));
         let refit = request.and_then(|job| window.run(job));
-        let of = weights_key(layer.id.0);
+        let stored_name = weights_key(layer.id.0);
         let replayed = refit.map(|output| {
             let before = stored.figures.objective;
             let away = (output.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
             let tolerance = CHANGES * inputs.params.stop.objective;
             Replayed {
                 name,
-                result: of.clone(),
+                result: stored_name.clone(),
                 outcome: Some(match output.weights == *then {
                     true => Match::SameBytes,
                     false if away <= tolerance => Match::WithinTolerance,
@@ -388,7 +388,7 @@ fn weights(window: &mut Headless) -> Outcomes {
                 curves: None,
             }
         });
-        all.push((of, replayed));
+        all.push((stored_name, replayed));
     }
     all
 }
@@ -420,11 +420,11 @@ fn maps(document: &Document, read: &ReadSession) -> Vec<Replayed> {
         let Content::Image(map) = &layer.content else {
             return None;
         };
-        let of = saved::result_name(layer.id.0);
+        let stored_name = saved::result_name(layer.id.0);
         let recomputed = RecomputedResult::Values(&map.values);
         Some(Replayed {
             noun: "values",
-            ..Replayed::new(&layer.name, &of, read, &recomputed)
+            ..Replayed::new(&layer.name, &stored_name, read, &recomputed)
         })
     };
     of_maps.filter_map(replay).collect()

@@ -12,10 +12,10 @@ pub fn watch() {
     // With this, a file that exceeds the user's limit is an ordinary write error.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let ignored = ignored();
-    let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();
-    let heeded = heeded.filter(move |signal| ignored & (1 << (signal - 1)) == 0);
+    let caught = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    let caught = caught.filter(move |signal| ignored & (1 << (signal - 1)) == 0);
     let waits = move || {
-        let Ok(mut signals) = Signals::new(heeded) else {
+        let Ok(mut signals) = Signals::new(caught) else {
             return;
         };
         let mut ending = false;

@@ -1,4 +1,5 @@
-//! `arcuate track`: streamlines through the tensors of a scan, through fibre orientation distributions or through peaks.
+//! `arcuate track`: streamlines through the tensors of a scan, through fibre orientation distributions or through
+//! peaks.
 
 mod curves;
 mod fibre_bootstrap;
@@ -177,7 +178,7 @@ fn all_options() -> [Vec<Arg>; 2] {
     [tensors, fibres]
 }
 
-/// An option that both tables have under this key; `None` if it is no row of both.
+/// The option that both tables have under this key; `None` unless both have such a row.
 fn shared_row(key: &str) -> Option<Arg> {
     let defaults = odf_tracking::Params::defaults();
     let of_fibres = (row::<odf_tracking::Params>(key)?, &defaults);

@@ -158,7 +158,7 @@ pub struct PartialSender<'a, T> {
 }
 
 impl<T> PartialSender<'_, T> {
-    /// Whether the last partial output was taken: until then another would be superfluous.
+    /// Whether the last partial output was taken; until then, sending another is pointless.
     pub fn is_taken(&self) -> bool {
         (self.is_taken)()
     }

@@ -13,7 +13,7 @@ pub(super) const SHADER: &str = include_str!("../../shaders/end_marks.wgsl");
 
 /// Width of the dark rim, logical pixels: without it marks would vanish among lines of their colour.
 const RIM_PX: f32 = 0.75;
-/// Tractograms whose ends are kept.
+/// Number of tractograms whose ends stay on the device.
 const KEPT: usize = 16;
 
 #[repr(C)]
@@ -140,15 +140,15 @@ impl EndMarkRenderer {
     /// The ends of the streamlines that are drawn; `None` if there are none.
     fn places(&self, gpu: &Gpu, marks: &EndMarks) -> Option<(Arc<wgpu::Buffer>, u32)> {
         let tractogram = &marks.tractogram.0;
-        let of = (tractogram.id(), marks.every.max(1), marks.values);
+        let key = (tractogram.id(), marks.every.max(1), marks.values);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.iter().position(|k| k.of == of) {
+        match kept.iter().position(|k| k.of == key) {
             Some(known) => kept[..=known].rotate_right(1),
             None => {
-                let mut places = places(tractogram, of.1, of.2);
+                let mut places = places(tractogram, key.1, key.2);
                 places.truncate(gpu.limits.max_storage_buffer_binding_size as usize / 16);
                 let fresh = KeptEnds {
-                    of,
+                    of: key,
                     count: places.len() as u32,
                     places: (!places.is_empty()).then(|| Arc::new(gpu.storage_of(&places))),
                 };

@@ -65,8 +65,8 @@ impl GlyphVoxels {
             .unwrap_or_else(PoisonError::into_inner);
         let mut voxels = Vec::new();
         for (image, limit) in images {
-            let of = (field.id, image.0.id(), every);
-            match known.iter().position(|c| c.of == of) {
+            let key = (field.id, image.0.id(), every);
+            match known.iter().position(|c| c.of == key) {
                 Some(at) => {
                     known[..=at].rotate_right(1);
                     known[0].sort_values();

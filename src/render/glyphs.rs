@@ -197,9 +197,9 @@ impl TensorGlyphRenderer {
             size: [half_mm(glyphs) as f32, 0.0, 0.0, 0.0],
             kind: [u32::from(glyphs.shape == GlyphShape::Superquadric), 0, 0, 0],
         };
-        let of = (glyphs.tensors.0.id(), glyphs.clone());
+        let key = (glyphs.tensors.0.id(), glyphs.clone());
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.iter().position(|k| k.of == of) {
+        if let Some(known) = kept.iter().position(|k| k.of == key) {
             kept[..=known].rotate_right(1);
         } else {
             let tensors = self.glyphs_to_draw(glyphs);
@@ -207,7 +207,7 @@ impl TensorGlyphRenderer {
             let fresh = KeptGlyphs {
                 tensors: Arc::new(self.create_buffer(gpu, &tensors, &uniform)),
                 count: tensors.len() as u32,
-                of,
+                of: key,
             };
             kept.insert(0, fresh);
             kept.truncate(VIEWS);

@@ -67,7 +67,7 @@ pub(super) struct Ready {
     subdivisions: usize,
     /// The glyphs drawn as meshes.
     meshes: Vec<Range<u32>>,
-    /// The large ones.
+    /// The large glyphs, which are ray-cast.
     rays: Option<odf_rays::Ready>,
 }
 
@@ -80,7 +80,7 @@ struct KeptGlyphs {
     subdivisions: usize,
     /// The voxel of each.
     voxels: Vec<usize>,
-    /// Peaks of those that were large in a picture, by number.
+    /// Peaks of the glyphs that were large in an earlier picture, by number.
     peaks: BTreeMap<u32, f32>,
 }
 
@@ -185,20 +185,20 @@ impl OdfGlyphRenderer {
             kept.truncate(VIEWS);
         }
         let kept = kept.first_mut().filter(|k| k.count() > 0)?;
-        let most_mm = reach_mm(glyphs);
+        let max_radius_mm = reach_mm(glyphs);
         let choice = odf_rays::Choice {
             glyphs,
             voxels: &kept.voxels,
             peaks: &mut kept.peaks,
             radius_mm: radius_mm(glyphs),
-            most_mm,
+            max_radius_mm,
         };
         let large = match look.is_rough() {
             true => Vec::new(),
             false => self.rays.choose(choice, look),
         };
         let uniform = OdfUniform {
-            clip_from_world: look.clip_from_world_within(most_mm),
+            clip_from_world: look.clip_from_world_within(max_radius_mm),
             eye: look.eye(),
             light: look.light(),
             ..uniform(glyphs, kept.count(), kept.subdivisions)
@@ -224,7 +224,7 @@ impl OdfGlyphRenderer {
                 gpu,
                 &large,
                 (&*kept.glyphs, glyphs.field.0.order()),
-                (look, most_mm),
+                (look, max_radius_mm),
             ),
         })
     }

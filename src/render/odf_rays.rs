@@ -1,5 +1,5 @@
-//! Large glyphs of fibre orientation distributions, by a ray per pixel (shaders/odf_rays.wgsl): the edges of a mesh show
-//! on the outlines of thin lobes.
+//! Large glyphs of fibre orientation distributions, by a ray per pixel (shaders/odf_rays.wgsl): the edges of a mesh
+//! show on the outlines of thin lobes.
 
 use super::glyph_voxels::centre;
 use super::glyphs::Look;
@@ -17,12 +17,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(super) const SHADER: &str = include_str!("../../shaders/odf_rays.wgsl");
 
-/// The most glyphs of a picture: nearer ones come first.
+/// Largest number of glyphs in a picture; the nearest are drawn.
 const MAX_COUNT: usize = 512;
-/// No direction is farther from a vertex of the finest sphere, radians.
+/// Largest angle between a direction and the nearest vertex of the finest sphere, radians.
 const FROM_VERTEX: f64 = 0.05;
-/// Distance of the eye in perspective from the centre of a glyph, relative to the glyph's reach: the shader assumes
-/// that the eye is outside.
+/// Least distance of the eye in perspective from the centre of a glyph, relative to the glyph's reach: the shader
+/// assumes that the eye is outside.
 const MIN_EYE_DISTANCE: f64 = 1.25;
 
 #[repr(C)]
@@ -40,7 +40,7 @@ pub(super) struct Large {
     glyph: u32,
     /// Distance per amplitude, mm.
     scale: f32,
-    /// No part of the surface is farther from the centre, mm.
+    /// Distance from the centre that no part of the surface exceeds, mm.
     reach: f32,
     unused: f32,
 }
@@ -75,7 +75,7 @@ pub(super) struct Choice<'a> {
     pub peaks: &'a mut BTreeMap<u32, f32>,
     /// Distance of a peak of the full amplitude, and a distance that no glyph exceeds, mm.
     pub radius_mm: f64,
-    pub most_mm: f64,
+    pub max_radius_mm: f64,
 }
 
 impl OdfRayRenderer {
@@ -132,15 +132,15 @@ impl OdfRayRenderer {
             voxels,
             peaks,
             radius_mm,
-            most_mm,
+            max_radius_mm,
         } = choice;
         let field = &glyphs.field.0;
-        let sight = Sight::new(look, most_mm);
+        let sight = Sight::new(look, max_radius_mm);
         let order = field.order();
         // A trigonometric polynomial falls no faster from its maximum (Bernstein).
         let beyond = 1.0 / (order as f64 * FROM_VERTEX).cos().max(0.5);
         let bound_mm = match glyphs.full_amplitude {
-            Some(_) => most_mm,
+            Some(_) => max_radius_mm,
             None => radius_mm * beyond,
         };
         let candidate = |(number, &voxel): (usize, &usize)| {
@@ -187,13 +187,13 @@ impl OdfRayRenderer {
         gpu: &Gpu,
         large: &[Large],
         (glyphs, order): (&wgpu::Buffer, usize),
-        (look, most_mm): (&Look, f64),
+        (look, max_radius_mm): (&Look, f64),
     ) -> Option<Ready> {
         if large.is_empty() {
             return None;
         }
         let uniform = gpu.uniform(&RayUniform {
-            clip_from_world: look.clip_from_world_within(most_mm),
+            clip_from_world: look.clip_from_world_within(max_radius_mm),
             eye: look.eye(),
             light: look.light(),
         });
@@ -231,7 +231,7 @@ pub(super) fn others(count: u32, large: &[Large]) -> Vec<Range<u32>> {
     ranges
 }
 
-/// The greatest amplitude at the vertices of the finest sphere, as the mesh of few glyphs has it.
+/// The largest amplitude at the vertices of the finest sphere, as in the meshes of few glyphs.
 fn peak(functions: &[f32], coefficients: &[f64]) -> f32 {
     let coefficients: Vec<f32> = coefficients
         .iter()
@@ -267,10 +267,10 @@ struct Sight {
 }
 
 impl Sight {
-    fn new(look: &Look, most_mm: f64) -> Self {
+    fn new(look: &Look, max_radius_mm: f64) -> Self {
         let (eye, px_per_mm) = look.sight();
         Self {
-            clip_from_world: look.clip_within(most_mm),
+            clip_from_world: look.clip_within(max_radius_mm),
             eye,
             px_per_mm,
         }

@@ -1,7 +1,7 @@
 //! φ in bricks on the device, in the layout of shaders/pages.wgsl: where a kernel wrote it, or uploaded.
 //!
-//! A moving surface is another image in every picture, most of whose bricks have not changed: a buffer that no pane
-//! shows any more is overwritten, and only the differences are uploaded.
+//! A moving surface is a new image in each frame, but most of its bricks are unchanged: a buffer that no pane shows any
+//! more is reused, and only the changed bricks are uploaded.
 
 use super::gpu::Gpu;
 use super::shared::SharedBuffer;

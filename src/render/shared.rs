@@ -114,8 +114,8 @@ mod linux {
                 .push_next(&mut alone);
             let memory = raw.allocate_memory(&requested, None).ok()?;
             let handle = bind(memory).and_then(|()| {
-                let of = vk::MemoryGetFdInfoKHR::default();
-                exports.get_memory_fd(&of.memory(memory).handle_type(HANDLE))
+                let info = vk::MemoryGetFdInfoKHR::default();
+                exports.get_memory_fd(&info.memory(memory).handle_type(HANDLE))
             });
             match handle {
                 Ok(handle) => Some((memory, OwnedFd::from_raw_fd(handle))),

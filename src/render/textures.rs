@@ -100,15 +100,15 @@ impl Textures {
         };
         let bricks = self.bricks.get_or_init(|| Bricks::new(gpu));
         let key = Key::Bricks(id, frame);
-        let of = &image.1;
+        let ranges = &image.1;
         self.clock += 1;
         let kept = self.kept.entry(key).or_insert_with(|| {
-            let (view, size) = bricks.ranges(gpu, &of.view, of.size);
+            let (view, size) = bricks.ranges(gpu, &ranges.view, ranges.size);
             KeptTexture {
                 texture: Arc::new(Texture {
                     view,
                     size,
-                    texel_from_world: of.texel_from_world,
+                    texel_from_world: ranges.texel_from_world,
                     bytes: size.iter().map(|n| u64::from(*n)).product::<u64>() * 8,
                 }),
                 used: 0,

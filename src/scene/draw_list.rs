@@ -49,7 +49,7 @@ pub struct ScenePane {
     pub outline: Option<Outline>,
     pub lines: Vec<Lines>,
     pub ends: Vec<EndMarks>,
-    /// Lines and marks are drawn only within it.
+    /// Lines and marks are drawn only within the slab.
     pub slab: Option<Slab>,
     pub solids: Vec<Solid>,
     /// Opaque surfaces among them hide everything behind them; clouds that cross each other are drawn one after the
@@ -262,12 +262,12 @@ pub struct OdfGlyphs {
     pub full_amplitude: Option<f32>,
     /// Distributions whose peak is lower are not drawn.
     pub min_peak: f32,
-    /// Glyphs whose full size is at least this many pixels on screen are drawn by a ray per pixel instead of a mesh.
+    /// Glyphs whose full size is at least this many pixels on screen are ray-cast instead of drawn as meshes.
     pub cast_from_px: f32,
 }
 
 impl OdfGlyphs {
-    /// The default size from which rays draw glyphs: in smaller ones, the edges of a mesh do not show.
+    /// Default size from which glyphs are ray-cast; on smaller ones, the edges of a mesh do not show.
     pub const CAST_FROM_PX: f32 = 200.0;
     /// The largest number that fits the smallest buffers.
     pub const MAX_COUNT: usize = 100_000;
@@ -334,7 +334,7 @@ pub struct EndMarks {
     pub tractogram: ById<Tractogram>,
     /// Names of the values per streamline of its first and last point.
     pub values: [&'static str; 2],
-    /// By value; ends with other values have no mark.
+    /// Mark of each value; ends with other values have none.
     pub marks: Vec<Option<Mark>>,
     /// 0..1.
     pub opacity: f32,
@@ -356,10 +356,10 @@ pub struct Mark {
 #[repr(u8)]
 pub enum MarkShape {
     Disc = 0,
-    /// A square on its corner.
+    /// A square that stands on a corner.
     Diamond = 1,
     Square = 2,
-    /// It points up.
+    /// Points up.
     Triangle = 3,
 }
 

@@ -1,16 +1,16 @@
-//! Marks at the ends of streamlines that are coloured by the reason why they stopped: the shape says the kind of the end
-//! without its colour, and the colour is that of the reason.
+//! Marks at the ends of streamlines that are coloured by the reason why they stopped: the shape shows the kind of end,
+//! also to readers who cannot tell the colours apart; the colour is that of the reason.
 
 use super::draw_list::{EndMarks, LineColour, Lines, Mark, MarkShape};
 use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
 use crate::state::core::ends::EndKind;
 
-/// The reasons of the first and the last end.
+/// Names of the values that give the reasons at the first and the last point.
 const STOPS: [&str; 2] = ["stop_start", "stop_end"];
 /// Radius of a disc at a valid end, logical pixels.
 const RADIUS_PX: f32 = 3.0;
-/// An end that anatomical rules forbid is larger.
+/// Factor of the radius at an end that anatomical rules forbid.
 const INVALID_LARGER: f32 = 1.4;
 
 /// The shape of an end.
@@ -46,7 +46,7 @@ fn has_rules(tractogram: &Tractogram) -> bool {
     ends.any(|end| EndKind::has_rules(*end))
 }
 
-/// By the number of the reason.
+/// The mark of each stop reason, by its number.
 fn marks(has_rules: bool) -> Vec<Option<Mark>> {
     let all = EndKind::by_reason()
         .into_iter()

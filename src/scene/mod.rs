@@ -246,8 +246,8 @@ pub fn images(state: &State) -> Vec<Image> {
 /// A map of a fit has no meaning where no signal was fitted, so the image below shows there: wherever one was fitted,
 /// some error is left.
 fn unfitted(document: &Document, map: LayerId) -> Option<(ById<Volume>, f32)> {
-    let of = document.weight_map_recipe(map)?.layer;
-    let error = document.weight_map(of, &WeightMap::Error)?;
+    let streamlines = document.weight_map_recipe(map)?.layer;
+    let error = document.weight_map(streamlines, &WeightMap::Error)?;
     Some((ById(error.content.volume()?.clone()), f32::MIN_POSITIVE))
 }
 

@@ -31,7 +31,7 @@ enum MaskChange {
     Same,
     /// Like that of the adjacent region, except for some blocks.
     Differs(Difference),
-    /// The adjacent document has no such region on this grid: like an empty mask, except for some blocks.
+    /// The adjacent document has no such region on this grid: the differences from an empty mask are stored.
     Alone(Difference),
 }
 

@@ -102,7 +102,7 @@ fn head(
         .iter()
         .position(|d| *d == panel)
         .unwrap_or(0);
-    if let Some(i) = segmented(ui, tabs, "Below", &labels, now) {
+    if let Some(i) = segmented(ui, tabs, "Panel", &labels, now) {
         let open = StreamlineAction::Open(Some(BottomPanel::ALL[i]));
         actions.push(Action::Streamline(open));
     }

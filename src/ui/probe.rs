@@ -351,8 +351,8 @@ pub fn brief_readings<'a>(state: &State, all: &'a [Reading], max_count: usize) -
     let segmented = segmented.filter(|_| state.view.task == Task::Segment);
     let id = segmented.map(|(layer, _)| layer.id);
     if let Some(image) = all.iter().find(|r| id.is_some() && r.layer == id) {
-        let of = [Quantity::Speed, Quantity::SignedDistance];
-        let others = of.map(|quantity| all.iter().find(|r| r.quantity == quantity));
+        let quantities = [Quantity::Speed, Quantity::SignedDistance];
+        let others = quantities.map(|quantity| all.iter().find(|r| r.quantity == quantity));
         return std::iter::once(image)
             .chain(others.into_iter().flatten())
             .collect();

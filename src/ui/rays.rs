@@ -97,10 +97,11 @@ fn reached(all: &Tractogram, marks: &[bool], targets: usize) -> Vec<TargetRays> 
     let (Some(cm), Some(length)) = (values("cm"), values("length")) else {
         return vec![TargetRays::default(); targets];
     };
-    let of = values("target");
+    let target_of = values("target");
     let target_rays = |target: usize| {
         // Rays that name no target have met all targets.
-        let is = |i: &usize| marks[*i] && of.is_none_or(|of| of[*i] as usize == target);
+        let is =
+            |i: &usize| marks[*i] && target_of.is_none_or(|of_ray| of_ray[*i] as usize == target);
         let here = || (0..marks.len()).filter(is);
         TargetRays {
             count: here().count() as u64,

@@ -125,7 +125,7 @@ fn scale(ui: &mut Ui) {
     let now = ui.ctx().zoom_factor();
     let at = FACTORS.iter().position(|f| (f - now).abs() < 0.01);
     let help = "Scale of the whole window; Ctrl + plus and minus change it in smaller steps";
-    if let Some(i) = segment_row(ui, "Size", help, &text, at.unwrap_or(usize::MAX)) {
+    if let Some(i) = segment_row(ui, "Interface size", help, &text, at.unwrap_or(usize::MAX)) {
         ui.ctx().set_zoom_factor(FACTORS[i]);
     }
 }
@@ -134,7 +134,7 @@ fn mouse(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
     let help = "What the mouse does on slices";
     let names = Mouse::ALL.map(Mouse::name);
     let at = Mouse::ALL.iter().position(|m| *m == now.mouse).unwrap_or(0);
-    if let Some(i) = segment_row(ui, "Mouse as in", help, &names, at) {
+    if let Some(i) = segment_row(ui, "Mouse buttons like", help, &names, at) {
         changed.mouse = Mouse::ALL[i];
     }
     rows::hint(

@@ -395,7 +395,7 @@ pub fn stops(
             name: name(reason),
             count: output.stops[reason as usize],
             colour: Color32::from_rgb(r, g, b),
-            shape: Some(scene::end_shape(EndKind::of(reason))),
+            shape: Some(scene::end_shape(EndKind::from_reason(reason))),
         }
     })
     .filter(|part| part.count > 0 || chosen == Some(part.id))

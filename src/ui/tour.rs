@@ -168,7 +168,7 @@ fn texts() -> impl Iterator<Item = &'static str> {
 
 fn action(step: TourStep, subject: Subject) -> &'static str {
     match step {
-        TourStep::Width if matches!(subject, Subject::Pathway) => "Widen it",
+        TourStep::Width if matches!(subject, Subject::Pathway) => "Widen the pathway",
         TourStep::Width => "Show the pathway",
         TourStep::ClickSlice => "Next: place a seed",
         TourStep::PlaceSeed => "Use the seed tool",

@@ -53,15 +53,15 @@ impl Cache {
 
     /// Weights above 0 on that scale.
     pub fn bins(&mut self, weights: &FittedWeights) -> &[u32; BINS] {
-        let of = SameArc(weights.sorted.clone());
-        if self.bins.as_ref().is_none_or(|(known, _)| *known != of) {
+        let sorted = SameArc(weights.sorted.clone());
+        if self.bins.as_ref().is_none_or(|(known, _)| *known != sorted) {
             let (low, high) = self.range(weights);
             let mut bins = [0; BINS];
             for weight in weights.sorted.iter() {
                 let share = (weight / low).ln() / (high / low).ln();
                 bins[((share.max(0.0) * BINS as f32) as usize).min(BINS - 1)] += 1;
             }
-            self.bins = Some((of, bins));
+            self.bins = Some((sorted, bins));
         }
         self.bins.as_ref().map_or(&[0; BINS], |(_, bins)| bins)
     }

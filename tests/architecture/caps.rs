@@ -4,7 +4,7 @@ use crate::rules::{File, report, tree};
 use crate::source::{Token, tokens};
 use crate::support::test;
 use crate::tables::{
-    FOREIGN_NAMES, MAX_FIELDS, MAX_FIELDS_OF, MAX_FUNCTION, PLAIN_IN_NAMES, RETIRED, RETIRED_IN_SRC,
+    FOREIGN_NAMES, MAX_FIELDS, MAX_FIELDS_OF, MAX_FUNCTION, NO_NAMES, PLAIN_IN_NAMES, RETIRED,
 };
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
@@ -17,16 +17,17 @@ pub fn tests() -> Vec<Trial> {
         }),
         test("architecture::struct fields", || {
             let found = sizes(structs);
-            let mut wrong = beyond(&found, MAX_FIELDS, &[], "fields");
-            wrong.extend(beyond_own(&found, MAX_FIELDS_OF, "fields"));
-            report(wrong);
+            let mut violations = beyond(&found, MAX_FIELDS, &[], "fields");
+            violations.extend(beyond_own(&found, MAX_FIELDS_OF, "fields"));
+            report(violations);
         }),
         test("architecture::retired words", || {
-            let mut files = tree();
-            report(retired(&files, RETIRED));
-            files.retain(|file| file.path.starts_with("src/"));
-            report(retired(&files, RETIRED_IN_SRC));
+            report(retired(&tree(), RETIRED));
         }),
+        test("architecture::names without content", || {
+            report(tree().iter().flat_map(without_name));
+        }),
+        test("architecture::planted names", planted_without_name),
         test("architecture::planted sizes", planted_sizes),
         test("architecture::planted words", planted_names),
     ]
@@ -51,7 +52,7 @@ fn beyond(
     unit: &str,
 ) -> Vec<String> {
     let allowed = |name: &str| exceptions.iter().find(|(known, _)| *known == name);
-    let mut wrong: Vec<String> = found
+    let mut violations: Vec<String> = found
         .iter()
         .filter(|(name, size)| *size > allowed(name).map_or(most, |(_, size)| *size))
         .map(|(name, size)| format!("{name}: {size} {unit}, at most {most}"))
@@ -61,21 +62,23 @@ fn beyond(
             .iter()
             .any(|(known, size)| known == name && *size > most);
         if !is_needed {
-            wrong.push(format!("{name}: needs no exception any more"));
+            violations.push(format!("{name}: needs no exception any more"));
         }
     }
-    wrong
+    violations
 }
 
 /// Items larger than their own limit, and limits of items that do not exist.
 fn beyond_own(found: &[(String, usize)], limits: &[(&str, usize)], unit: &str) -> Vec<String> {
-    let wrong = |&(name, most): &(&str, usize)| match found.iter().find(|(known, _)| known == name)
+    let violations = |&(name, most): &(&str, usize)| match found
+        .iter()
+        .find(|(known, _)| known == name)
     {
         Some((_, size)) if *size > most => Some(format!("{name}: {size} {unit}, at most {most}")),
         Some(_) => None,
         None => Some(format!("{name}: there is no such item")),
     };
-    limits.iter().filter_map(wrong).collect()
+    limits.iter().filter_map(violations).collect()
 }
 
 /// Functions with a body, and their lines from `fn` to the last brace.
@@ -186,6 +189,26 @@ fn retired(files: &[File], list: &[&str]) -> Vec<String> {
     list.iter().filter_map(violation).collect()
 }
 
+/// Functions and variables of src and of the tests that have a forbidden name: `fn of(`, `let of =`.
+fn without_name(file: &File) -> Vec<String> {
+    if !file.path.starts_with("src/") && !file.path.starts_with("tests/") {
+        return Vec::new();
+    }
+    let tokens = tokens(&file.text);
+    let text = |i: usize| tokens.get(i).map_or("", |token| token.text.as_str());
+    let is_forbidden = |i: usize| match text(i) {
+        "fn" => NO_NAMES.contains(&text(i + 1)),
+        "let" => NO_NAMES.contains(&text(i + 1 + usize::from(text(i + 1) == "mut"))),
+        _ => false,
+    };
+    let places = (0..tokens.len()).filter(|&i| is_forbidden(i));
+    let violation = |i: usize| {
+        let line = tokens[i].line;
+        format!("{}:{line}: name it by what it is or computes", file.path)
+    };
+    places.map(violation).collect()
+}
+
 /// The words of the strings in attributes of serde and in declarations of keys: names in files, and functions.
 fn keys(source: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -240,6 +263,33 @@ fn planted_sizes() {
     assert_eq!(beyond_own(&found, &[("a f", 12)], "lines").len(), 0);
     assert_eq!(beyond_own(&found, &[("a f", 11)], "lines").len(), 1);
     assert_eq!(beyond_own(&found, &[("a h", 12)], "lines").len(), 1);
+}
+
+fn planted_without_name() {
+    let count = |path: &str, text: &str| {
+        let (path, text) = (path.to_owned(), text.to_owned());
+        without_name(&File { path, text }).len()
+    };
+    for text in [
+        "fn of(x: u8) -> u8 { x }",
+        "pub fn of<T>(x: T) {}",
+        "fn f() { let of = |x: u8| x; }",
+        "fn f() { let mut of = || 1; }",
+        "fn f() { let of = move |x| x; }",
+        "fn f() { let of: u8 = 1; }",
+    ] {
+        assert_eq!(count("src/a.rs", text), 1, "{text}");
+        assert_eq!(count("tests/a.rs", text), 1, "{text}");
+        assert_eq!(count("kernels/a.cu", text), 0, "{text}");
+    }
+    for text in [
+        "fn of_mask(x: u8) {}",
+        "fn f(of: u8) {}",
+        "fn f() { let of_voxel = |x: u8| x; }",
+        "// fn of(x: u8)",
+    ] {
+        assert_eq!(count("src/a.rs", text), 0, "{text}");
+    }
 }
 
 fn planted_names() {

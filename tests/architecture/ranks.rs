@@ -37,7 +37,7 @@ fn rank(module: &[&str]) -> u8 {
 /// Uses of a higher rank in files of `state`.
 fn found(files: &[File]) -> Vec<String> {
     let names = Names(files.iter().filter_map(module_names).collect());
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     for file in files {
         let Some(module) = module_of_state(file) else {
             continue;
@@ -55,13 +55,13 @@ fn found(files: &[File]) -> Vec<String> {
             if !may_use(&own[1..], &inner) {
                 let (place, path_used) = (&file.path, path.segments.join("::"));
                 let (line, used) = (path.line, used.join("::"));
-                wrong.push(format!(
+                violations.push(format!(
                     "{place}:{line}: {path_used}, of {used}, has a higher rank"
                 ));
             }
         }
     }
-    wrong
+    violations
 }
 
 /// `["state", "track", "update"]` for src/state/track/update.rs; `None` outside of `state`.

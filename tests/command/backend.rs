@@ -156,12 +156,12 @@ fn variable() {
 fn no_driver() {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("libcuda.so");
-    let made = Command::new("cc")
+    let created = Command::new("cc")
         .args(["-shared", "-x", "c", "/dev/null", "-o"])
         .arg(&library)
         .status()
         .unwrap();
-    assert!(made.success());
+    assert!(created.success());
     let path = folder.path().to_str().unwrap();
     let (text, code) = complaint(&run(&["--backend", "cuda"], &[("LD_LIBRARY_PATH", path)]));
     assert_eq!(code, Some(1));

@@ -94,11 +94,11 @@ fn head() {
     assert_eq!(points("whole.tck"), points("one.tck"));
     // The repeat is the same, too.
     let repeat = report["repeat"].as_str().expect("a command");
-    let again = repeat
+    let repeated = repeat
         .strip_prefix("arcuate ")
         .expect("arcuate")
         .replace("whole.tck", "again.tck");
-    run(&again, here);
+    run(&repeated, here);
     assert_eq!(points("whole.tck"), points("again.tck"));
     let select = run(
         "track --fod fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 20 --seed-interface --out few.trx",
@@ -138,8 +138,8 @@ fn rays() {
     let points = |name: &str| points_of(&here.join(name));
     assert_eq!(points("rays.tck"), points("one.tck"));
     let repeat = report["repeat"].as_str().expect("a command");
-    let again = repeat.strip_prefix("arcuate ").expect("arcuate");
-    run(&again.replace("rays.tck", "again.tck"), here);
+    let repeated = repeat.strip_prefix("arcuate ").expect("arcuate");
+    run(&repeated.replace("rays.tck", "again.tck"), here);
     assert_eq!(points("rays.tck"), points("again.tck"));
     let cases: [(&str, [&str; 2]); 5] = [
         ("--step 1", ["neither a scan nor --fod", "name a scan"]),
@@ -438,11 +438,11 @@ fn bootstrap() {
         repeat.starts_with("arcuate track head/dwi.nii.gz --fod fod/wm_fod.nii.gz"),
         "{repeat}"
     );
-    let again = repeat
+    let repeated = repeat
         .strip_prefix("arcuate ")
         .expect("arcuate")
         .replace("one.tck", "again.tck");
-    run(&again, here);
+    run(&repeated, here);
     assert_eq!(points("one.tck"), points("again.tck"));
     let repetitions = std::fs::read_to_string(here.join("one.repetition.weights.txt"));
     let repetitions = repetitions.expect("the numbers of the repetitions");

@@ -100,9 +100,9 @@ fn several_shells() {
     // Reading the response functions from their files, on one thread, changes no result.
     let given = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 6 --maps peaks --threads 1 \
                  --responses fod/wm_response.txt,fod/gm_response.txt,fod/csf_response.txt --format mif --out again";
-    let again = run(given, here);
-    assert_eq!(again["responses_from"], "files");
-    assert!(again["responses"][1]["voxels"].is_null());
+    let repeated = run(given, here);
+    assert_eq!(repeated["responses_from"], "files");
+    assert!(repeated["responses"][1]["voxels"].is_null());
     for name in ["wm_fod", "gm", "csf"] {
         let one = values(&here.join(format!("fod/{name}.nii.gz")));
         let other = values(&here.join(format!("again/{name}.mif")));
@@ -184,8 +184,8 @@ fn check_fixels(here: &Path) {
     assert_eq!(list("disp").values.len(), list("peak").values.len());
     let track = "track --seeds random:200 --min-length 5 --method deterministic --peaks";
     let report = run(&format!("{track} fod/peaks.nii.gz --out a.tck"), here);
-    let again = run(&format!("{track} fod/fixels/peak.mif --out b.tck"), here);
-    let [peaks, fixels] = [report, again].map(|r| r["kept"].as_i64().expect("a number"));
+    let repeated = run(&format!("{track} fod/fixels/peak.mif --out b.tck"), here);
+    let [peaks, fixels] = [report, repeated].map(|r| r["kept"].as_i64().expect("a number"));
     // Lengths times directions round differently than the peaks.
     assert!(
         peaks > 0 && (peaks - fixels).abs() <= 2,
@@ -338,9 +338,9 @@ fn each() {
     assert!(tissues[0]["from"].is_null());
     assert!(tissues[0]["voxels"].as_u64().expect("a number") > 0);
     assert_eq!(tissues[1]["from"], "fod/gm_response.txt");
-    let [first, again] =
+    let [first, repeated] =
         ["fod", "rest"].map(|f| std::fs::read(here.join(f).join("wm_response.txt")));
-    assert_eq!(first.expect("a file"), again.expect("a file"));
+    assert_eq!(first.expect("a file"), repeated.expect("a file"));
     let repeat = report["repeat"].as_str().expect("a command");
     let expected =
         " --response-algorithm dhollander --gm-response fod/gm_response.txt --leave-out csf";

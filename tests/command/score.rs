@@ -27,8 +27,8 @@ const HEAD: &str = "phantom --crossing --scan-only --spacing 3 --shells 1000:6 -
 fn crossing_head() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    let made = run(HEAD, here);
-    let bundles = made["bundles"].as_array().expect("a list");
+    let created = run(HEAD, here);
+    let bundles = created["bundles"].as_array().expect("a list");
     assert!(bundles.len() >= 20);
     let read = |name: &str| image::read(&here.join("head").join(name), &Control::new());
     let five = read("5tt.nii.gz").expect("an image").0;

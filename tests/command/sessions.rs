@@ -42,7 +42,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::the_same_session_is_the_same_text", same_text),
         test("sessions::masks_are_packed", masks),
         test("sessions::the_program_asks_about_unsaved_work", questions),
-        test("sessions::kept_streamlines_are_recomputed", made_again),
+        test("sessions::kept_streamlines_are_recomputed", recomputed),
         test(
             "sessions::seeds that did not start are not called tracked",
             not_started,
@@ -91,26 +91,29 @@ fn everything() {
     window.save(&path);
     let text = std::fs::read_to_string(&path).expect("written");
     assert!(!text.contains(&*folder.path().to_string_lossy()), "{text}");
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    assert!(again.state.document.missing_layers().next().is_none());
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    assert!(reopened.state.document.missing_layers().next().is_none());
     assert_eq!(
-        difference(&document_text(&window.state), &document_text(&again.state)),
+        difference(
+            &document_text(&window.state),
+            &document_text(&reopened.state)
+        ),
         None
     );
-    assert!(!again.state.is_dirty());
-    assert!(again.state.history.undo_label().is_none());
+    assert!(!reopened.state.is_dirty());
+    assert!(reopened.state.history.undo_label().is_none());
     // The list of recent files describes it as when it was saved.
-    let [saved, opened] = [&window, &again].map(|w| &w.state.runtime.files.recent[0].summary);
+    let [saved, opened] = [&window, &reopened].map(|w| &w.state.runtime.files.recent[0].summary);
     assert_eq!(saved, opened);
     // Moved together with its data, it is the same.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let moved = elsewhere.path().join("moved");
     std::fs::rename(folder.path(), &moved).expect("moved");
-    let again = Window::opened(&moved.join("all.arcuate"));
-    assert_eq!(again.messages(), "");
+    let reopened = Window::opened(&moved.join("all.arcuate"));
+    assert_eq!(reopened.messages(), "");
     assert_eq!(
-        again.state.document.layers.len(),
+        reopened.state.document.layers.len(),
         window.state.document.layers.len()
     );
 }
@@ -150,10 +153,13 @@ fn demo() {
     );
     let path = folder.path().join("demo.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
     assert_eq!(
-        difference(&document_text(&window.state), &document_text(&again.state)),
+        difference(
+            &document_text(&window.state),
+            &document_text(&reopened.state)
+        ),
         None
     );
 }
@@ -167,11 +173,14 @@ fn turned() {
     window.work();
     let path = folder.path().join("turned.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    assert!(document_text(&again.state).contains("--turn=y,x,-z"));
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    assert!(document_text(&reopened.state).contains("--turn=y,x,-z"));
     assert_eq!(
-        difference(&document_text(&window.state), &document_text(&again.state)),
+        difference(
+            &document_text(&window.state),
+            &document_text(&reopened.state)
+        ),
         None
     );
 }
@@ -183,8 +192,8 @@ fn same_text() {
     window.work();
     let [a, b] = ["a", "b"].map(|n| folder.path().join(format!("{n}.arcuate")));
     window.save(&a);
-    let mut again = Window::opened(&a);
-    again.save(&b);
+    let mut reopened = Window::opened(&a);
+    reopened.save(&b);
     let text = |path: &Path| {
         let text = std::fs::read_to_string(path).expect("written");
         let text = text.replace("a.arcuate.files", "FILES");
@@ -289,7 +298,7 @@ fn questions() {
     assert!(window.state.runtime.sessions.next.is_none());
 }
 
-fn made_again() {
+fn recomputed() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.work();
@@ -299,12 +308,12 @@ fn made_again() {
     let stored = folder.path().join("s.arcuate.files");
     assert_eq!(std::fs::read_dir(&stored).expect("a folder").count(), 2);
     std::fs::remove_dir_all(&stored).expect("removed");
-    let mut again = Window::opened(&path);
-    let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
-    assert_eq!(missing.len(), 2, "{}", again.messages());
+    let mut reopened = Window::opened(&path);
+    let missing: Vec<_> = reopened.state.document.missing_layers().cloned().collect();
+    assert_eq!(missing.len(), 2, "{}", reopened.messages());
     // Saved elsewhere in between, the session still has them.
     let other = folder.path().join("other.arcuate");
-    again.save(&other);
+    reopened.save(&other);
     assert_eq!(
         Window::opened(&other)
             .state
@@ -314,7 +323,7 @@ fn made_again() {
         2
     );
     for (at, missing) in missing.into_iter().enumerate() {
-        let message = again.messages();
+        let message = reopened.messages();
         let text = [
             "2 kept results are not stored",
             "1 kept result is not stored",
@@ -324,17 +333,17 @@ fn made_again() {
             "{message}"
         );
         let layer = arcuate::state::LayerId(missing.layer.id);
-        again.session(SessionAction::Recompute(layer));
-        let status = &again.state.runtime.notices.status;
+        reopened.session(SessionAction::Recompute(layer));
+        let status = &reopened.state.runtime.notices.status;
         assert!(
             status.ends_with("same bytes"),
             "{status} {}",
-            again.messages()
+            reopened.messages()
         );
     }
-    assert!(again.state.document.missing_layers().next().is_none());
+    assert!(reopened.state.document.missing_layers().next().is_none());
     // The message about them no longer applies.
-    assert_eq!(again.messages(), "");
+    assert_eq!(reopened.messages(), "");
     let lines = |state: &State| {
         let layers = state.document.layers.iter();
         let mut all: Vec<String> = layers
@@ -346,8 +355,8 @@ fn made_again() {
         all.sort();
         all
     };
-    assert_eq!(lines(&window.state), lines(&again.state));
+    assert_eq!(lines(&window.state), lines(&reopened.state));
     // Undo removes them again.
-    again.act(Action::Undo);
-    assert_eq!(again.state.document.missing_layers().count(), 1);
+    reopened.act(Action::Undo);
+    assert_eq!(reopened.state.document.missing_layers().count(), 1);
 }

@@ -25,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 pub fn tests() -> Vec<Trial> {
     vec![
         test("fuzz::seeds_and_findings_are_answered", cases),
-        test("fuzz::made_seeds_are_read", made),
+        test("fuzz::made_seeds_are_read", created),
         test("fuzz::every_entry_has_seeds", whole),
         test("fuzz::parts_are_distinguished", parts),
     ]
@@ -97,7 +97,7 @@ pub fn child() {
 }
 
 /// The output of our own writers is understood by the entries that fuzz it.
-fn made() {
+fn created() {
     let folder = tempfile::tempdir().expect("a folder");
     let into = std::env::var_os(MAKE).map(PathBuf::from);
     for entry in ENTRIES {

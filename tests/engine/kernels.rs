@@ -179,19 +179,19 @@ fn copies(backend: Backend) {
 fn caching(backend: Backend) {
     let device = first(&backend);
     let id = DataId::fresh();
-    let made = AtomicUsize::new(0);
+    let created = AtomicUsize::new(0);
     let n = 256 << 20;
     let size = n as u64 * 4;
     let before = device.cached_bytes();
     let get = || {
         let values = || {
-            made.fetch_add(1, Ordering::Relaxed);
+            created.fetch_add(1, Ordering::Relaxed);
             vec![7.5f32; n]
         };
         device.cached(id, "values", values).unwrap()
     };
     let buffers: Vec<_> = (0..32).into_par_iter().map(|_| get()).collect();
-    assert_eq!(made.load(Ordering::Relaxed), 1, "uploads");
+    assert_eq!(created.load(Ordering::Relaxed), 1, "uploads");
     assert!(
         buffers
             .iter()
@@ -227,7 +227,7 @@ fn caching(backend: Backend) {
         "{free_before} to {free} free"
     );
     get();
-    assert_eq!(made.load(Ordering::Relaxed), 2, "uploads");
+    assert_eq!(created.load(Ordering::Relaxed), 2, "uploads");
 }
 
 fn refusals(backend: Backend) {

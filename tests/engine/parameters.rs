@@ -522,13 +522,13 @@ fn kept() {
 }
 
 fn sanitized() {
-    let wrong = Sample {
+    let faulty = Sample {
         angle_rad: Some(f64::NAN),
         share: -1.0,
         count: 7,
         ..Sample::defaults()
     };
-    let sanitized = parameters::sanitized(&wrong);
+    let sanitized = parameters::sanitized(&faulty);
     let expected = Sample {
         count: 7,
         ..Sample::defaults()

@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
             "alignment::random moves of the same image are found",
             same_image,
         ),
-        test("alignment::what lies right stays", unmoved),
+        test("alignment::images in place are not moved", unmoved),
         test("alignment::threads give the same answer", threads),
         test("alignment::what cannot be aligned is refused", refused),
         test("alignment::unrelated images are doubtful", doubtful),

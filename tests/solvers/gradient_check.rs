@@ -99,8 +99,8 @@ fn turns() {
         "-x,-y,z".parse(),
         Ok("x,y,-z".parse::<AxisChange>().expect("a turn"))
     );
-    for wrong in ["", "x,y", "x,x,z", "x,y,w", "x y z", "x,y,z,x"] {
-        assert!(wrong.parse::<AxisChange>().is_err(), "{wrong}");
+    for faulty in ["", "x,y", "x,x,z", "x,y,w", "x y z", "x,y,z,x"] {
+        assert!(faulty.parse::<AxisChange>().is_err(), "{faulty}");
     }
 }
 
@@ -167,8 +167,8 @@ fn planted() {
         } else {
             random_turn(&mut random)
         };
-        let wrong = gradients.rotated(axis_error.in_world(&grid));
-        let output = compared(&fitted(&dwi, &wrong, &mask));
+        let faulty = gradients.rotated(axis_error.in_world(&grid));
+        let output = compared(&fitted(&dwi, &faulty, &mask));
         println!("{axis_error}: {}", output.sentence());
         assert_eq!(output.ranked.len(), 24);
         let scores: Vec<f64> = output
@@ -215,8 +215,8 @@ fn real(one: PathBuf) {
         assert_eq!(output.verdict(), Verdict::AsTheyAre, "{}", path.display());
         if i == 0 {
             let axis_error = random_turn(&mut random);
-            let wrong = gradients.rotated(axis_error.in_world(&dwi.grid));
-            let found = compared(&fitted(&dwi, &wrong, &mask)).verdict();
+            let faulty = gradients.rotated(axis_error.in_world(&dwi.grid));
+            let found = compared(&fitted(&dwi, &faulty, &mask)).verdict();
             assert!(
                 matches!(found, Verdict::Better(t, _) if t == axis_error.inverse()),
                 "{axis_error}"

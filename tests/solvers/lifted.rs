@@ -532,8 +532,8 @@ fn refusals() {
     let mask = arcuate::data::Mask::new(grid.clone(), vec![1u8; 27]);
     let sentence = |field: OdfField| {
         let (on, control) = (backend(1), Control::new());
-        let made = Prepared::new(&field, &mask, &Params::defaults(), &on, &control);
-        made.unwrap_err().to_string()
+        let created = Prepared::new(&field, &mask, &Params::defaults(), &on, &control);
+        created.unwrap_err().to_string()
     };
     let empty = OdfField::new(grid.clone(), 2, vec![0.0; 27 * 6]);
     assert!(sentence(empty).starts_with("The mask holds no voxel with a distribution"));
@@ -544,7 +544,7 @@ fn refusals() {
     let outcome = solve(
         &prepared,
         &elsewhere,
-        &Limits::none(),
+        &Limits::unlimited(),
         &backend(1),
         &Control::new(),
     );
@@ -557,6 +557,12 @@ fn refusals() {
     let control = Control::new();
     control.cancel();
     let source = from_place(0, None);
-    let outcome = solve(&prepared, &source, &Limits::none(), &backend(1), &control);
+    let outcome = solve(
+        &prepared,
+        &source,
+        &Limits::unlimited(),
+        &backend(1),
+        &control,
+    );
     assert_eq!(outcome.unwrap_err(), arcuate::solvers::Error::Cancelled);
 }

@@ -47,7 +47,7 @@ fn costs() {
         .sum();
     let scale = 3.0 * tensors.len() as f64 / traces;
     let turn = grid.voxel_from_world.matrix3;
-    let made =
+    let metric_of =
         |params: Params| Metric::new(&field, &params, None, &backend(2), &Control::new()).unwrap();
     let cases = [
         with_cost(Cost::Inverse),
@@ -56,7 +56,7 @@ fn costs() {
         with_cost(Cost::Adjugate),
     ];
     for params in cases {
-        let metric = made(params);
+        let metric = metric_of(params);
         assert_eq!((metric.len(), metric.repaired), (tensors.len(), 0));
         for (place, tensor) in tensors.iter().enumerate() {
             let d = *tensor * scale;
@@ -78,7 +78,7 @@ fn costs() {
         }
     }
     // Any power keeps the determinant of D.
-    let [one, three] = [1.0, 3.0].map(|alpha| made(Params::sharpened(alpha)));
+    let [one, three] = [1.0, 3.0].map(|alpha| metric_of(Params::sharpened(alpha)));
     for (a, b) in one.speed.iter().zip(three.speed.iter()) {
         let ratio = matrix(a).determinant() / matrix(b).determinant();
         assert!((ratio - 1.0).abs() < 1e-3);
@@ -120,8 +120,8 @@ fn refusals() {
     let tensor = Tensor::new(components(DMat3::IDENTITY * 1e-3));
     let field = TensorField::new(grid.clone(), vec![tensor; 27]);
     let refused = |params: Params, mask: Option<&Mask>| {
-        let made = Metric::new(&field, &params, mask, &backend(1), &Control::new());
-        made.unwrap_err().to_string()
+        let metric = Metric::new(&field, &params, mask, &backend(1), &Control::new());
+        metric.unwrap_err().to_string()
     };
     for alpha in [0.0, -1.0, 17.0, f64::NAN] {
         let message = refused(Params::sharpened(alpha), None);
@@ -187,7 +187,7 @@ fn costlier() {
     let plain = Metric::new(&field, &params, None, &backend, &Control::new()).unwrap();
     let is_costly = |place: usize| place.is_multiple_of(3);
     let costlier = backend.install(|| plain.clone().costlier(is_costly, 4.0));
-    let again = costlier.with_tensors(&first, &params);
+    let repeated = costlier.with_tensors(&first, &params);
     let other = costlier.with_tensors(&second, &params);
     let part: Vec<u32> = (0..plain.len() as u32).filter(|p| p % 2 == 1).collect();
     let within = costlier.within(&part).with_tensors(
@@ -203,7 +203,10 @@ fn costlier() {
             costlier.step_cost(place, along),
             plain.step_cost(place, along),
         );
-        same(again.step_cost(place, along), plain.step_cost(place, along));
+        same(
+            repeated.step_cost(place, along),
+            plain.step_cost(place, along),
+        );
         same(
             other.step_cost(place, along),
             plain_other.step_cost(place, along),

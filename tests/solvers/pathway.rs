@@ -25,10 +25,10 @@ pub fn tests() -> Vec<Trial> {
     let mut all = vec![
         test("pathway::minimal paths are geodesics", geodesics),
         test("pathway::a path costs what the field says", costs),
-        test("pathway::a path costs that the sooner the finer", orders),
-        test("pathway::sets join from the bottleneck on", joins),
+        test("pathway::the cost of a path converges", orders),
+        test("pathway::pathways join from the bottleneck on", joins),
         test(
-            "pathway::sets of turning fields join sooner on finer grids",
+            "pathway::pathways in turning fields join sooner on finer grids",
             narrower,
         ),
         test("pathway::regions that are not connected", unconnected),
@@ -430,10 +430,10 @@ fn walls() {
     assert_eq!(inside(0.0, &without).len(), both.len() / 2 - 7);
     let metric = Metric::from_speed(&grid, |_| Some(DMat3::IDENTITY)).unwrap();
     let ends = [ball(Role::Seed, a, 1.2), ball(Role::Seed, b, 1.2)];
-    let made = Domain::of_tensors(&fa, 0.0, &ends)
+    let source = Domain::of_tensors(&fa, 0.0, &ends)
         .source(&metric, Role::Seed)
         .unwrap();
-    assert_eq!((&*made.name, made.zero.len()), ("Seed regions", 14));
+    assert_eq!((&*source.name, source.zero.len()), ("Seed regions", 14));
     let one = Domain::of_tensors(&fa, 0.0, &ends[..1])
         .source(&metric, Role::Seed)
         .unwrap();

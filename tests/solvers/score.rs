@@ -244,8 +244,8 @@ fn refused() {
 fn head_truth(seed: u64, spacing_mm: f64) -> (Head, Truth) {
     let head = Head::built_in(BuiltInHead::crossing(seed));
     let grid = scan_grid(spacing_mm).unwrap();
-    let made = head.bundle_regions(&grid, &Control::new()).unwrap();
-    let bundles = head.bundles().iter().zip(made.corridors);
+    let created = head.bundle_regions(&grid, &Control::new()).unwrap();
+    let bundles = head.bundles().iter().zip(created.corridors);
     let bundles = bundles.map(|(bundle, corridor)| {
         let (mut points, mut offsets) = (Vec::new(), vec![0]);
         for fibre in bundle.fibres(TRUTH_FIBRES) {
@@ -260,7 +260,7 @@ fn head_truth(seed: u64, spacing_mm: f64) -> (Head, Truth) {
         }
     });
     let truth = Truth {
-        regions: made.ends,
+        regions: created.ends,
         bundles: bundles.collect(),
     };
     (head, truth)

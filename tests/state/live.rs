@@ -365,7 +365,7 @@ fn drags() {
     let rows = durations_ms.into_iter();
     for (row, gives_way) in rows.flat_map(|row| [(row, false), (row, true)]) {
         let (coarse_ms, full_ms, move_ms) = row;
-        let of = format!(
+        let case = format!(
             "coarse {coarse_ms} ms, full {full_ms} ms, a move every {move_ms} ms, old work gives way: {gives_way}"
         );
         let mut live = Live::<Key, u64>::default();
@@ -409,14 +409,14 @@ fn drags() {
             now += 1;
         }
         let may_be_replaced = gives_way && coarse_ms >= LAG.as_millis() as u64;
-        assert_eq!(replaced_coarse > 0, may_be_replaced, "{of}");
+        assert_eq!(replaced_coarse > 0, may_be_replaced, "{case}");
         shown_at.push(end);
         // Each move has a coarse result if moves come more slowly than coarse results.
         let longest = 2 * coarse_ms.max(move_ms) + 1;
         for pair in shown_at.windows(2) {
             assert!(
                 pair[1] - pair[0] <= longest,
-                "{of}: nothing from {} to {}",
+                "{case}: nothing from {} to {}",
                 pair[0],
                 pair[1]
             );
@@ -424,9 +424,9 @@ fn drags() {
         assert_eq!(
             live.standing(Some(&requested)),
             Some(Standing::Final),
-            "{of}"
+            "{case}"
         );
-        assert_eq!(requested.0, 1000, "{of}");
+        assert_eq!(requested.0, 1000, "{case}");
     }
 }
 

@@ -156,14 +156,14 @@ fn fit(origins: &Origins) -> OriginId {
 fn inputs() {
     let origins = Origins::default();
     let fit = fit(&origins);
-    let made = CurveRecipe {
+    let recipe = CurveRecipe {
         fit,
         regions: Vec::new(),
         curves: CurveParams::Streamlines(curves::Params::defaults()),
         tissues: None,
         cut: Cut::All,
     };
-    assert_eq!(made.inputs(), [fit]);
+    assert_eq!(recipe.inputs(), [fit]);
     let Origin::Computed(Recipe::Fit(record)) = origins.get(fit) else {
         panic!("no fit")
     };
@@ -268,7 +268,7 @@ fn phantoms() {
         assert_eq!(PhantomName::read(name), Some(Ok(expected)), "{name}");
         assert_eq!(expected.to_string(), name);
     }
-    for wrong in [
+    for faulty in [
         "phantom:",
         "phantom:one",
         "phantom:-1",
@@ -277,7 +277,10 @@ fn phantoms() {
         "phantom:crossing:",
         "phantom:crossings:1",
     ] {
-        assert!(matches!(PhantomName::read(wrong), Some(Err(_))), "{wrong}");
+        assert!(
+            matches!(PhantomName::read(faulty), Some(Err(_))),
+            "{faulty}"
+        );
     }
     for file in ["dwi.nii.gz", "phantom", "phantom.nii", ""] {
         assert_eq!(PhantomName::read(file), None, "{file}");

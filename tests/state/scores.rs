@@ -100,9 +100,9 @@ fn scored() {
     );
     let session = here.join("s.arcuate");
     window.save(&session);
-    let again = Window::opened(&session);
+    let reopened = Window::opened(&session);
     assert_eq!(
-        again.state.document.streamlines.truth.as_deref(),
+        reopened.state.document.streamlines.truth.as_deref(),
         Some(here)
     );
 }

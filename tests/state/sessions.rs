@@ -105,8 +105,8 @@ fn fods() {
     }
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert_eq!(again.state.document.distributions.settings, settings);
+    let restored = Window::opened(&path);
+    assert_eq!(restored.state.document.distributions.settings, settings);
     let names = |state: &State| -> Vec<String> {
         let content = saved::draft(state).content.value();
         let layers = content["document"]["layers"]
@@ -118,7 +118,7 @@ fn fods() {
     };
     let before = names(&window.state);
     assert!(before.iter().any(|name| name == "AFD"), "{before:?}");
-    assert_eq!(names(&again.state), before);
+    assert_eq!(names(&restored.state), before);
 }
 
 /// Each tissue has its own choice: a region by its place in the list, a mask by its layer, a file.
@@ -153,8 +153,8 @@ fn responses() {
     }
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    let document = &again.state.document;
+    let restored = Window::opened(&path);
+    let document = &restored.state.document;
     let choices = &document.distributions.settings.responses;
     let Some(TissueChoice::Region(id)) = choices.of_tissue(Tissue::WhiteMatter) else {
         panic!("{choices:?}");
@@ -203,11 +203,11 @@ fn fod_image() {
     window.save(&path);
     let text = saved::draft(&window.state).content.value().to_string();
     assert!(text.contains("\"basis\":\"mrtrix\""), "{text}");
-    let again = Window::opened(&path);
-    let document = &again.state.document;
+    let restored = Window::opened(&path);
+    let document = &restored.state.document;
     let (_, _, found) = document.fod_image(layer).expect("the image");
     assert_eq!(found, layout);
-    assert_eq!(coefficients(&again), before);
+    assert_eq!(coefficients(&restored), before);
     assert_eq!(
         document.distributions.settings,
         window.state.document.distributions.settings
@@ -226,16 +226,16 @@ fn reopened() {
     assert_eq!(window.state.offered_mask(), Some(&mask));
     let path = folder.path().join("a.arcuate");
     window.save(&path);
-    let mut again = Window::opened(&path);
-    assert_eq!(again.state.offered_mask(), Some(&mask));
+    let mut restored = Window::opened(&path);
+    assert_eq!(restored.state.offered_mask(), Some(&mask));
     let selected = |window: &Window| {
         let document = &window.state.document;
         let layer = document.layer(window.state.runtime.selected_layer?)?;
         Some(layer.name.clone())
     };
-    assert_eq!(selected(&again).as_deref(), Some("DEC"));
-    let kept = keep_streamlines(&mut again);
-    again.save(&path);
+    assert_eq!(selected(&restored).as_deref(), Some("DEC"));
+    let kept = keep_streamlines(&mut restored);
+    restored.save(&path);
     let third = Window::opened(&path);
     // Kept streamlines may be stored as a recipe alone; then the map is on top.
     let document = &third.state.document;
@@ -310,10 +310,10 @@ fn once() {
     }
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    assert_eq!(document_text(&window.state), document_text(&again.state));
-    assert_eq!(table, origins(&again.state));
+    let restored = Window::opened(&path);
+    assert_eq!(restored.messages(), "");
+    assert_eq!(document_text(&window.state), document_text(&restored.state));
+    assert_eq!(table, origins(&restored.state));
 }
 
 /// A map of streamlines of which some were deleted later.
@@ -333,9 +333,9 @@ fn input() {
     assert_eq!(command(&window), before);
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert!(again.state.document.is_edited(layer));
-    assert_eq!(command(&again), before);
+    let restored = Window::opened(&path);
+    assert!(restored.state.document.is_edited(layer));
+    assert_eq!(command(&restored), before);
 }
 
 /// Streamlines that a session has as their recipe alone are made again once their scan is found.
@@ -354,21 +354,21 @@ fn found() {
     for name in ["dwi.nii.gz", "dwi.bval", "dwi.bvec"] {
         std::fs::rename(folder.path().join(name), moved.join(name)).expect("moved");
     }
-    let mut again = Window::opened(&path);
-    again.session(SessionAction::OpenAnyway);
-    assert!(again.state.document.missing_layer(tracks).is_some());
+    let mut restored = Window::opened(&path);
+    restored.session(SessionAction::OpenAnyway);
+    assert!(restored.state.document.missing_layer(tracks).is_some());
     let (layer, path) = (scan, moved.join("dwi.nii.gz"));
-    again.session(SessionAction::Restore { layer, path });
-    again.session(SessionAction::Recompute(tracks));
-    let status = &again.state.runtime.notices.status;
+    restored.session(SessionAction::Restore { layer, path });
+    restored.session(SessionAction::Recompute(tracks));
+    let status = &restored.state.runtime.notices.status;
     assert!(
         status.ends_with("same bytes"),
         "{status} {}",
-        again.messages()
+        restored.messages()
     );
     // The map of the streamlines, which the session does not hold either, is restored with them.
-    assert_eq!(values(&again, map), mapped);
-    let document = &again.state.document;
+    assert_eq!(values(&restored, map), mapped);
+    let document = &restored.state.document;
     let command = document.command_line(document.layer(tracks).expect("made"));
     let named = moved.join("dwi.nii.gz");
     assert!(command.text().contains(&*named.to_string_lossy()));
@@ -405,10 +405,10 @@ fn found_results() {
     let session = folder.path().join("s.arcuate");
     window.save(&session);
     let named = moved(folder.path(), &["dwi.nii.gz", "dwi.bval", "dwi.bvec"]);
-    let mut again = Window::opened(&session);
-    again.session(SessionAction::OpenAnyway);
+    let mut restored = Window::opened(&session);
+    restored.session(SessionAction::OpenAnyway);
     let (layer, path) = (scan, named.clone());
-    again.session(SessionAction::Restore { layer, path });
+    restored.session(SessionAction::Restore { layer, path });
     let check = |window: &Window| {
         let document = &window.state.document;
         let kept = &document.kept_pathways[0];
@@ -422,8 +422,8 @@ fn found_results() {
         let command = document.command_line(tracks).text();
         assert!(command.contains(&*named.to_string_lossy()), "{command}");
     };
-    check(&again);
-    again.save(&session);
+    check(&restored);
+    restored.save(&session);
     check(&Window::opened(&session));
 }
 
@@ -446,14 +446,14 @@ fn found_maps() {
     let session = folder.path().join("s.arcuate");
     window.save(&session);
     let named = moved(folder.path(), &["tracks.tck"]);
-    let mut again = Window::opened(&session);
-    again.session(SessionAction::OpenAnyway);
-    assert!(again.state.document.missing_layer(map).is_some());
+    let mut restored = Window::opened(&session);
+    restored.session(SessionAction::OpenAnyway);
+    assert!(restored.state.document.missing_layer(map).is_some());
     let (layer, path) = (opened, named.clone());
-    again.session(SessionAction::Restore { layer, path });
-    assert!(again.state.document.missing_layer(map).is_none());
-    assert_eq!(values(&again, map), mapped, "{}", again.messages());
-    let document = &again.state.document;
+    restored.session(SessionAction::Restore { layer, path });
+    assert!(restored.state.document.missing_layer(map).is_none());
+    assert_eq!(values(&restored, map), mapped, "{}", restored.messages());
+    let document = &restored.state.document;
     assert_eq!(
         document.density_map(map).expect("a map").input.layer,
         opened

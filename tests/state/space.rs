@@ -126,20 +126,20 @@ fn orders() {
 fn forms() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
-    let read = |made: &ComposedNifti| {
-        made.write(&path);
+    let read = |created: &ComposedNifti| {
+        created.write(&path);
         match arcuate::io::open(&path, &Control::new()).expect("opened") {
             Opened::Volume(volume, _) => volume.grid,
             Opened::Tractogram(..) => unreachable!("an image was written"),
         }
     };
-    let mut made = ComposedNifti::ramp(1);
-    made.qform_code = 1;
-    made.quatern = [0.0, 1.0, 0.0];
-    made.pixdim[0] = -1.0;
+    let mut created = ComposedNifti::ramp(1);
+    created.qform_code = 1;
+    created.quatern = [0.0, 1.0, 0.0];
+    created.pixdim[0] = -1.0;
     // The sform of the ramp, moved by 3 mm; see io::images.
-    made.qoffset = [7.0, -7.0, 11.0];
-    let shifted = read(&made);
+    created.qoffset = [7.0, -7.0, 11.0];
+    let shifted = read(&created);
     let found = compared(&[NamedData {
         name: "a",
         data: SpatialData::Image(&shifted),
@@ -153,14 +153,14 @@ fn forms() {
     );
     assert!(text.contains("the sform is used"), "{text}");
     // Without the half turn the first axis runs the other way.
-    made.quatern = [0.0; 3];
-    made.pixdim[0] = 1.0;
-    let mirrored = read(&made);
+    created.quatern = [0.0; 3];
+    created.pixdim[0] = 1.0;
+    let mirrored = read(&created);
     let found = sentences(&[("a", SpatialData::Image(&mirrored))]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("exchanges left and right"), "{found:?}");
-    made.qform_code = 0;
-    assert!(read(&made).by_qform().is_none());
+    created.qform_code = 0;
+    assert!(read(&created).by_qform().is_none());
 }
 
 /// Points of the ball, as one streamline.
@@ -260,8 +260,8 @@ fn shifts() {
         let path = folder.path().join("moved.nii");
         let volume = Volume::scalar(Arc::new(moved.clone()), vec![1.0; 729]);
         nifti::save_volume(&path, &volume, "", &Control::new()).expect("written");
-        let again = nifti::read_grid(&path, &Control::new()).expect("read");
-        assert!(again.same_space(&moved, 1e-3));
+        let repeated = nifti::read_grid(&path, &Control::new()).expect("read");
+        assert!(repeated.same_space(&moved, 1e-3));
     }
 }
 

@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
         test("app::the first window fits its monitor", first_size),
         test(
             "app::a lock that outlives its process is checked again",
-            again,
+            repeated,
         ),
     ]
 }
@@ -173,14 +173,14 @@ fn clock() {
         due(&mut LastSave::default(), &State::new(String::new()), 0.0);
     }
     let mut clock = LastSave::default();
-    let (now, again) = due(&mut clock, &state, 0.0);
+    let (now, repeated) = due(&mut clock, &state, 0.0);
     assert!(
-        !now && again > seconds(59.0) && again <= seconds(60.0),
-        "{again:?}"
+        !now && repeated > seconds(59.0) && repeated <= seconds(60.0),
+        "{repeated:?}"
     );
     state.runtime.sessions.autosave.is_due = true;
-    let (now, again) = due(&mut clock, &state, 1.0);
-    assert!(!now && again <= seconds(2.0), "{again:?}");
+    let (now, repeated) = due(&mut clock, &state, 1.0);
+    assert!(!now && repeated <= seconds(2.0), "{repeated:?}");
     state.runtime.sessions.autosave.is_due = false;
     assert!(!due(&mut clock, &state, 3.1).0, "no job has ended");
     state.runtime.sessions.autosave.is_due = true;
@@ -217,7 +217,7 @@ fn demanded() {
 }
 
 /// When a check finds a lock held, others follow for a minute; their finds are added to the first.
-fn again() {
+fn repeated() {
     let left = |name: &str| RecoverableSession {
         session: PathBuf::from(name),
         written_s: 1,

@@ -40,7 +40,7 @@ pub enum Role {
     Terminate,
     /// Streamlines must stay inside.
     Mask,
-    /// Pathways pay a multiple of their cost inside; streamlines and rays ignore it.
+    /// Paths cost a multiple inside; streamlines and rays ignore it.
     Costly,
     /// No effect: it is displayed, measured and exported, as hundreds of regions from a label map may be.
     Region,
@@ -59,7 +59,7 @@ impl Role {
         Self::Region,
     ];
 
-    /// Whether streamlines and rays heed it.
+    /// Whether it affects streamlines and rays.
     pub const fn affects_curves(self) -> bool {
         !matches!(self, Self::Costly | Self::Region)
     }

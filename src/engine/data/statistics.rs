@@ -38,8 +38,8 @@ pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     Some(values[(share * last as f64).round() as usize])
 }
 
-/// The interval of the share that infinitely many trials would have, with a confidence of 95 %, when `successes` of
-/// `trials` have been observed (Wilson 1927); 0 to 1 without trials.
+/// The 95 % confidence interval of a probability of which `successes` in `trials` trials were observed (Wilson 1927);
+/// 0 to 1 without trials.
 pub fn wilson_interval(successes: usize, trials: usize) -> [f64; 2] {
     /// Quantile 0.975 of the normal distribution.
     const Z: f64 = 1.959_963_985;

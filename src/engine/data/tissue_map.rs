@@ -100,7 +100,7 @@ pub fn unknown_labels_text(unknown: &[UnknownLabel]) -> Option<String> {
 pub enum TissueMapError {
     /// An image with this many volumes.
     Volumes(usize),
-    /// Values that are no fractions, by the least and the largest.
+    /// Values outside 0 to 1; the smallest and the largest are given.
     NoFractions {
         /// Least value found.
         smallest: f32,
@@ -181,8 +181,8 @@ impl TissueMap {
         Self::new(volume.grid.clone(), (0..n).map(at).collect::<Vec<_>>()).checked()
     }
 
-    /// A map of labels whose names, or numbers in FreeSurfer's table (also SynthSeg's), denote tissues; also returns the
-    /// labels that denote none, whose voxels have no tissue.
+    /// A map of labels whose names, or numbers in FreeSurfer's table (also SynthSeg's), denote tissues; also returns
+    /// the labels that denote none, whose voxels have no tissue.
     pub fn from_labels(volume: &Volume) -> Result<(Self, Vec<UnknownLabel>), TissueMapError> {
         if volume.frames != 1 || volume.kind != VolumeKind::Scalar {
             return Err(TissueMapError::Volumes(volume.frames));

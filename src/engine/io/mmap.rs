@@ -1,4 +1,4 @@
-//! Memory with a part of a file, available without waiting for a copy, and nevertheless private.
+//! A part of a file in private memory, available without waiting for a copy.
 //!
 //! Mapped bytes belong to the file: a program that writes to it changes them; one that shortens it kills every
 //! process that reads the missing part, as does unplugging the drive. Here a lease (fcntl(2), `F_SETLEASE`) delays

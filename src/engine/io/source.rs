@@ -25,8 +25,8 @@ fn shown_name(path: &Path) -> String {
 /// Largest expansion by deflate: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
 pub(super) const GREATEST_EXPANSION: u64 = 1032;
 
-/// Largest expansion of a whole compressed file, plus one mebibyte: measured numbers do not compress further, and
-/// data that does is designed to fill the memory.
+/// Largest expansion of a compressed file as a whole (plus 1 MiB). Measured data never compress further; data that do
+/// are an attempt to exhaust memory.
 pub(super) const MAX_EXPANSION: u64 = 100;
 pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 

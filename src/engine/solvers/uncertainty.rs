@@ -6,11 +6,11 @@
 //! - *Cone*: the angle from the peak within which 95 % of the repetitions have theirs, degrees (the cone of
 //!   uncertainty: Jones 2003, Magn Reson Med 49:7; of deconvolution: Jeurissen 2011, Hum Brain Mapp 32:461). Lost peaks
 //!   count as 90°, so that a peak that more than 5 % of the repetitions lose has a cone of 90°.
-//! - *Peak dispersion*: 1 − the largest eigenvalue of the mean of u uᵀ over the repetitions that have the peak, which is
-//!   the mean of sin² of the angle from their principal axis: 0 if all agree, ⅔ if they have any direction.
+//! - *Peak dispersion*: 1 − the largest eigenvalue of the mean of u uᵀ over the repetitions that have the peak, which
+//!   is the mean of sin² of the angle from their principal axis: 0 if all agree, ⅔ if they have any direction.
 //!
 //! Both describe the noise, given the response functions and the model. Peaks of lobes that overlap lie inward of the
-//! bundles, some 2° at an angle of 60° and order 8, which is no noise: no repetition shows it.
+//! bundles, by about 2° at an angle of 60° and order 8. This is a bias, not noise, so the repetitions do not show it.
 //!
 //! # Example
 //!
@@ -41,10 +41,10 @@
 //! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
 //! let params = csd::Params { order: Some(4), ..csd::Params::defaults() };
 //! let fitted = csd::fit(&scan, &gradients, &mask, &[response.clone()], &params, &backend, &control)?;
-//! let found = peaks::find(&fitted.field, &peaks::Params::defaults(), &backend, &control)?;
+//! let peaks = peaks::find(&fitted.field, &peaks::Params::defaults(), &backend, &control)?;
 //! let residuals =
 //!     csd::residuals(&scan, &gradients, &mask, &[response], &params, &backend, &control)?;
-//! let maps = uncertainty::maps(&residuals, &found, 20, 1, &backend, &control)?;
+//! let maps = uncertainty::maps(&residuals, &peaks, 20, 1, &backend, &control)?;
 //! assert!((0.0..=90.0).contains(&maps.cone.values[0]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

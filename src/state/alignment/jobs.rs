@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Alignments and transforms from files: the newest wins.
 pub const ALIGN: Slot = Slot::latest_wins("align");
 /// Transforming streamlines.
-pub const MOVE_STREAMLINES: Slot = Slot::latest_wins("shift");
+pub const MOVE_STREAMLINES: Slot = Slot::latest_wins("move");
 
 /// The target of an alignment.
 #[derive(Clone, Debug)]
@@ -228,7 +228,7 @@ impl Receive<State> for MoveStreamlines {
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        // Not if a newer one has replaced it, which may have the same key.
+        // Unless a newer job, possibly with the same key, has replaced it.
         if !state.runtime.jobs.is_running(&[MOVE_STREAMLINES]) {
             let pending = &mut state.runtime.pending_transforms;
             pending.live.stop();

@@ -47,7 +47,7 @@ impl std::error::Error for ShiftError {}
 
 impl Content {
     /// The transformed content; `None` if it loses its volume, and for a scan, whose gradients would have to rotate.
-    /// Distributions are turned where they are read.
+    /// Distributions are turned when they are read.
     pub(in crate::state) fn moved(&self, by: DAffine3) -> Option<Self> {
         Some(match self {
             Self::Scan {
@@ -79,7 +79,7 @@ impl Content {
     }
 }
 
-/// A transform requested for streamlines that are too many for one frame.
+/// A requested transform of streamlines that are too many to be moved within one frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PendingTransform {
     pub layer: LayerId,
@@ -89,7 +89,7 @@ pub struct PendingTransform {
     pub phase: Phase,
 }
 
-/// All that transformed streamlines depend on.
+/// Everything on which transformed streamlines depend.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TransformKey {
     pub layer: LayerId,
@@ -103,9 +103,9 @@ impl LiveKey for TransformKey {}
 /// Transforms of many streamlines: those requested, in order, and the one being applied.
 #[derive(Clone, Debug, Default)]
 pub struct PendingTransforms {
-    /// The newest of each layer.
+    /// The newest request of each layer.
     pub requested: Vec<PendingTransform>,
-    /// The layers hold its results, each a step of the history.
+    /// Without values: the layers hold the results, each a step of the history.
     pub live: Live<TransformKey, ()>,
 }
 

@@ -125,7 +125,7 @@ pub fn shifted(state: &mut State, key: TransformKey, moved: Tractogram) {
     let requested = all[at];
     let arrived = requested.transform == transform;
     if arrived {
-        // Else it keeps its place, so that no other layer's transform joins its step.
+        // A request that has changed since keeps its place, so that no other layer's transform joins its step.
         all.remove(at);
     }
     // Edited since, or replaced by others.

@@ -122,9 +122,13 @@ fn in_scene(fields: &mut Fields, look: &VolumeLook, (scale, decimals): (f64, usi
     fields.choice("Inside is", &look.below, &sides);
     fields.percent("Surface opacity", look.opacity);
     cut(fields, look.cut);
-    fields.choice("Cut shows", &look.face, &[(false, "Open"), (true, "Image")]);
+    fields.choice(
+        "Cut face",
+        &look.face,
+        &[(false, "Hollow"), (true, "Image")],
+    );
     let fade = look.fade_mm.map(super::shortest_f64);
-    fields.or_off("Fades from the cut", fade, 2, "mm");
+    fields.or_off("Fade beyond the cut", fade, 2, "mm");
 }
 
 /// Display of the live streamlines, of rays, or of a layer of them.

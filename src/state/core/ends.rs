@@ -2,26 +2,27 @@
 
 use crate::solvers::curves::StopReason;
 
-/// The kind of an end: views tell it by shape.
+/// The kind of an end; views show it by shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndKind {
-    /// Where it belongs: in grey matter, at the brain stem or in a target.
+    /// Where streamlines should end: in grey matter, at the brain stem or in a target.
     Desired,
     /// Within white matter: no direction to follow.
     White,
     Csf,
-    /// For reasons that say nothing about tissue.
+    /// An end for a reason that says nothing about tissue.
     Other,
 }
 
 impl EndKind {
     /// By the number of the reason; `None` for a seed from which only one half was requested, which is no end.
     pub fn by_reason() -> [Option<Self>; StopReason::COUNT] {
-        StopReason::ALL.map(|reason| (reason != StopReason::Seed).then_some(Self::of(reason)))
+        StopReason::ALL
+            .map(|reason| (reason != StopReason::Seed).then_some(Self::from_reason(reason)))
     }
 
     /// The kind of an end that stopped for this reason.
-    pub fn of(reason: StopReason) -> Self {
+    pub fn from_reason(reason: StopReason) -> Self {
         match reason {
             StopReason::ReachedTarget
             | StopReason::CorticalGrey

@@ -69,7 +69,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Whether its image holds coefficients of distributions: it is no scan, whose gradients could be missing or wrong.
+    /// Whether its image holds coefficients of distributions; if so, it is not a scan that lacks gradients.
     pub fn holds_distributions(&self) -> bool {
         self.notes.iter().any(Remark::is_about_distributions)
     }

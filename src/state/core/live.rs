@@ -251,8 +251,8 @@ impl<K: LiveKey, V> Live<K, V> {
         self.waits_for_rest
     }
 
-    /// The key to submit a job for, for results without coarse ones, whose running job is finished first, also if its
-    /// result is no longer requested.
+    /// The key to submit a job for, for results without coarse ones. A running job is finished before the next starts,
+    /// even if another result is now requested; without a request, it is forgotten and its result is dropped.
     pub fn ask(&mut self, requested: Option<K>) -> Option<K> {
         match self.follow(requested.as_ref(), false, Pace::InTurn) {
             Order::Start(key, _) => Some(key),
@@ -285,9 +285,9 @@ impl<K: LiveKey, V> Live<K, V> {
     /// Receives the result of the running job, which carries no key; `None` if it is no longer needed.
     pub fn finish(&mut self, value: V) -> Option<K> {
         let (key, detail) = self.running.take()?;
-        let of = key.clone();
+        let shown_key = key.clone();
         self.shown = Some(Shown { key, detail, value });
-        Some(of)
+        Some(shown_key)
     }
 
     /// The running job failed.

@@ -103,8 +103,8 @@ fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>
 }
 
 pub fn done(state: &mut State, mapped: MappedDensity) {
-    let of = LayerId(mapped.layer);
-    let Some(source) = state.document.layer(of).cloned() else {
+    let input = LayerId(mapped.layer);
+    let Some(source) = state.document.layer(input).cloned() else {
         state.runtime.notify(
             Severity::Information,
             "Map discarded because its streamlines were deleted meanwhile",
@@ -128,7 +128,7 @@ pub fn done(state: &mut State, mapped: MappedDensity) {
     let (what, unit, unit_scale) = quantity(params);
     let volume = mapped.picture;
     let map = DensityRecipe {
-        input: state.document.input(of),
+        input: state.document.input(input),
         transform: mapped.transform,
         grid: mapped.grid,
         template,

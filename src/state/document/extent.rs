@@ -51,7 +51,7 @@ impl Document {
             .map_or_else(|| self.bounds(), |t| t.head)
     }
 
-    /// The bounds that the views frame: the head with a margin if a fit knows it, else everything.
+    /// The bounds that the views frame: the head with a margin if there is a fit, otherwise everything.
     pub fn framed(&self) -> (DVec3, DVec3) {
         const MARGIN_MM: f64 = 8.0;
         match &self.tensors {

@@ -80,7 +80,7 @@ fn water(fields: &mut Fields, params: &Params) {
         return;
     }
     let name = |some: bool, name| if some { name } else { "None" };
-    fields.name("Around them", name(!model.extra.is_empty(), "Zeppelin"));
+    fields.name("Extra-axonal", name(!model.extra.is_empty(), "Zeppelin"));
     fields.name("Free water", name(!model.free.is_empty(), "Ball"));
     let across = (0..model.extra.len()).map(|i| ("across", i));
     for (key, i) in across.chain((0..model.free.len()).map(|i| ("free", i))) {

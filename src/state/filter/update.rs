@@ -68,13 +68,13 @@ pub(in crate::state) fn show_map(state: &mut State, map: Option<&WeightMap>) {
     let Some((layer, _)) = state.document.filtered() else {
         return;
     };
-    let of = layer.id;
+    let filtered = layer.id;
     edit(state, "Show a map", false, |d| {
         let maps = d
             .layers
             .iter()
             .filter_map(|l| Some((l.id, d.weight_map_recipe(l.id)?)));
-        let maps = maps.filter(|(_, m)| m.layer == of);
+        let maps = maps.filter(|(_, m)| m.layer == filtered);
         let maps = maps.map(|(id, m)| (id, Some(&m.map) == map));
         let maps: Vec<(LayerId, bool)> = maps.collect();
         for (id, shown) in maps {

@@ -1,4 +1,5 @@
-//! Origins of masks without a layer: a region keeps its mask after the layer is deleted, and an exported region has a file.
+//! Origins of masks without a layer: a region keeps its mask after the layer is deleted, and an exported region has a
+//! file.
 
 use crate::data::{DataId, Mask};
 use crate::state::core::layer::{Content, OriginId};
@@ -42,7 +43,7 @@ impl Document {
         self.mask_origins.add(mask, origin);
     }
 
-    /// Forgets the masks that a file held before it was overwritten.
+    /// Drops the masks that were read from this file before it was overwritten.
     pub(in crate::state) fn remove_mask_file(&mut self, file: &Path) {
         let origins = &self.origins;
         let all = &mut self.mask_origins.0;

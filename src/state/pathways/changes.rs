@@ -35,11 +35,11 @@ fn controls(settings: &PathwaySettings) -> Fields {
     fields.percent("Cost opacity", settings.opacity);
     fields.check("Grey images below the cost", settings.greys);
     fields.check("Pathway outline on slices", settings.outline);
-    let of = match settings.shown {
+    let shown = match settings.shown {
         ShownCost::Second => ShownCost::Second,
         _ => ShownCost::First,
     };
-    fields.or_off("Cost contours", settings.contours, 1, of.name());
+    fields.or_off("Cost contours", settings.contours, 1, shown.name());
     let shapes = [
         ((true, false), "Cloud"),
         ((false, true), "Surface"),

@@ -59,7 +59,7 @@ impl Document {
 const SURFACE: &str = "Surface";
 
 impl State {
-    /// The key of the pathway: that of the document's regions, and of the live surface where pathways heed it.
+    /// The key of the pathway: that of the document's regions, with the live surface unless pathways ignore it.
     pub fn pathway_key(&self) -> Option<PathwayKey> {
         let mut key = self.document.pathway_key()?;
         // A path through a surface that is excluded must never be shown.
@@ -94,18 +94,19 @@ impl State {
             && self.document.pathways.surface_use.role().is_some()
     }
 
-    /// Whether the live pathway heeds a surface, which no session restores before Segment is shown.
-    pub(in crate::state) fn pathway_heeds_surface(&self) -> bool {
+    /// Whether the live pathway depends on the surface of Segment; no session restores that surface before Segment is
+    /// shown.
+    pub(in crate::state) fn pathway_depends_on_surface(&self) -> bool {
         self.pathway_surface().is_some()
     }
 
-    /// Whether pathways heed a surface that is not there yet: Segment computes or restores it once it is shown.
+    /// Whether pathways depend on a surface that does not exist yet: Segment computes or restores it once it is shown.
     pub fn pathway_awaits_surface(&self) -> bool {
-        let is_heeded = self.document.pathways.surface_use.role().is_some();
-        is_heeded && self.document.segment.begins() && self.pathway_surface().is_none()
+        let is_used = self.document.pathways.surface_use.role().is_some();
+        is_used && self.document.segment.begins() && self.pathway_surface().is_none()
     }
 
-    /// Whether the surface that pathways heed is moving.
+    /// Whether the surface on which pathways depend is moving.
     pub(in crate::state) fn is_pathway_surface_moving(&self) -> bool {
         self.pathway_follows_surface() && self.segment_standing() == Some(SurfaceStanding::Running)
     }

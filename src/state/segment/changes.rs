@@ -52,7 +52,7 @@ fn fields(document: &Document, segmentation: &Segmentation, with_values: bool) -
     let pace = settings.steps_per_update.map(|steps| steps as f64);
     fields.number_or("Steps per frame", pace, (0, ""), "auto");
     let fade = settings.fade_mm.map(shortest_f64);
-    fields.or_off("Surface fades", fade, 2, "mm");
+    fields.or_off("Fade near the cut", fade, 2, "mm");
     fields.number_or("Margin", Some(settings.margin_mm), (1, "mm"), "");
     fields.check("Pause at leaks", settings.watched);
     fields.check("Dim volumes outside the surface", settings.dims);

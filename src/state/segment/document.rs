@@ -19,7 +19,8 @@ impl Document {
         all.any(|id| self.awaits(id))
     }
 
-    /// Gives the surface of the opened session the maps that the fit has added since; false: one of them did not come.
+    /// Gives the surface of the opened session the maps that the fit has added since; returns false if one of them is
+    /// missing.
     pub(in crate::state) fn take_awaited_maps(&mut self) -> bool {
         let resume = self.segment.resume.clone();
         let Some(resume) = resume.filter(|run| !run.awaited.is_empty()) else {
@@ -67,7 +68,8 @@ impl Document {
             .or_else(|| layers().find_map(with_volume))
     }
 
-    /// Whether a layer is a map of distributions or of a COMMIT fit; files of other programs are recognised by their names.
+    /// Whether a layer is a map of distributions or of a COMMIT fit; files of other programs are recognised by their
+    /// names.
     fn is_derived(&self, layer: &Layer) -> bool {
         let name = layer.name.to_lowercase();
         let named = ["compartment_ic", "compartment_ec", "compartment_iso"];

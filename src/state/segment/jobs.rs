@@ -171,7 +171,7 @@ impl Job for ProbeSample {
     }
 
     fn label(&self) -> String {
-        "Looking around the sample".to_owned()
+        "Examining the sample".to_owned()
     }
 
     fn run(

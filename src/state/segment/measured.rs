@@ -64,8 +64,8 @@ impl State {
         targets
     }
 
-    /// Whether a distance is that of the live pathway of an earlier surface: the one of this surface is being solved, or
-    /// its distance is.
+    /// Whether a distance belongs to the live pathway of an earlier surface, because the pathway of this surface, or
+    /// its distance, is still being computed.
     pub fn is_of_earlier_pathway(&self, near: &Proximity) -> bool {
         let mut kept = self.document.kept_pathways.iter();
         let is_kept = kept.any(|k| k.result.as_ref().map(|r| r.excess.id()) == Some(near.source));

@@ -138,12 +138,12 @@ impl SegmentScript {
             text += &format!(" --{option} {spec}");
         }
         // Lefohn's form has neither.
-        let heeds = self.run.params.mode == Mode::Scaled;
-        if let Some(layer) = self.layer.as_ref().filter(|_| heeds) {
+        let is_scaled = self.run.params.mode == Mode::Scaled;
+        if let Some(layer) = self.layer.as_ref().filter(|_| is_scaled) {
             text += &format!(" --layer {}", quoted_path(layer));
         }
         let painted = [("grow-here", &self.grow_here), ("not-here", &self.not_here)];
-        for (option, specs) in painted.into_iter().filter(|_| heeds) {
+        for (option, specs) in painted.into_iter().filter(|_| is_scaled) {
             for spec in specs {
                 text += &format!(" --{option} {}", quoted(&spec.to_string()));
             }

@@ -176,7 +176,7 @@ pub(in crate::state) fn pause(state: &mut State) {
     (runtime.play, runtime.is_paused) = (RunControl::Rest, true);
 }
 
-/// The panel shows the reason permanently; a user action is answered once.
+/// The panel shows the reason permanently; a message reports it once per user action.
 pub(in crate::state) fn report_waiting(state: &mut State, why: &str) {
     state.runtime.notices.status = why.into();
 }
@@ -226,7 +226,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
     });
     // The status still shows the sample.
     if probe.moved {
-        status.add_remark(" · T and ε keep clear of the background");
+        status.add_remark(" · T and ε exclude the background");
     }
     state.runtime.notices.status = status;
 }
@@ -323,7 +323,8 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if !(begins || request.speed || runtime.live.is_some()) {
         return;
     }
-    // A surface at rest moves on, also one of a session, unless the user has paused it, or has changed it in another task.
+    // A surface at rest, also one of a session, moves on unless the user has paused it or has changed it in another
+    // task.
     let waits = was_away || runtime.is_paused;
     if !waits && runtime.rests() && runtime.is_changed_by(&request) {
         runtime.play = RunControl::Run;
@@ -469,8 +470,8 @@ pub fn stopped(state: &mut State) {
     }
 }
 
-/// The job ended without a result: the next request asks for the current state. The document stays as it is: what the user
-/// has done since the job was stopped counts.
+/// The job ended without a result: the next request asks for the current state. The document stays as it is: what the
+/// user has done since the job was stopped counts.
 pub fn cancelled(state: &mut State) {
     let runtime = &mut state.runtime.segment;
     runtime.play = RunControl::Rest;

@@ -23,8 +23,9 @@ use crate::state::job_end::ended;
 use crate::state::sessions::update::{self, arriving};
 use crate::state::{Effect, State};
 
-/// The end of a job that opens a session: without an output none is opened. Other files are opened in the same slot, and
-/// their failure does not end the reading of a session. Files that wait for a session which fails are opened without it.
+/// The end of a job that opens a session: without an output none is opened. Other files are opened in the same slot,
+/// and their failure does not end the reading of a session. If the session cannot be opened, the files that waited for
+/// it are opened on their own.
 fn opened<J: Receive<State>>(
     state: &mut State,
     job: &J,

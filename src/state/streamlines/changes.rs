@@ -62,7 +62,7 @@ fn rules(document: &Document, other: &Document, layer: LayerId) -> Fields {
     let stop = streamline_rules
         .stop
         .map_or("Any reason", |reason| reason.label());
-    fields.name("Stopped for", stop);
+    fields.name("Stop reason", stop);
     let max_count = streamline_rules.at_most.map(|n| n as f64);
     fields.number_or("At most", max_count, (0, ""), "no limit");
     let passes = [(false, "Matching"), (true, "Not matching")];

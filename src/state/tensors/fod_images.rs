@@ -12,8 +12,8 @@ use crate::state::tensors::types::fods::{FodSettings, FodSource};
 use crate::state::{Effect, Reading, State, tensors};
 use std::sync::Arc;
 
-/// Uses the distributions of an image, or those of the scan. The basis and the axes of an image are compared if they are
-/// unknown: its user chooses among them.
+/// Uses the distributions of an image, or those of the scan. The basis and the axes of an image are compared if they
+/// are unknown: its user chooses among them.
 pub fn choose(state: &mut State, source: FodSource, effects: &mut Vec<Effect>) {
     if let FodSource::Image(layer) = source
         && state.document.fod_image(layer).is_none()
@@ -88,7 +88,7 @@ pub fn read(
                     aligned_by: moved.aligned_by,
                 });
             }
-            // Read in another way, it counts as another image.
+            // An image that is read in another way counts as another image.
             let reread = |volume: &Volume| Content::Scan {
                 dwi: volume.clone().with_tensors(None),
                 gradients: None,

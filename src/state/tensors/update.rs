@@ -76,7 +76,7 @@ fn request(document: &Document) -> Option<FitTensors> {
     })
 }
 
-/// Puts a result into each document that wants it: the present one and those that undo or redo bring back.
+/// Stores a result in every document whose key it has: the present one and those that undo or redo restores.
 pub fn fitted(state: &mut State, result: &FinishedFit) {
     let wants = |document: &Document| {
         document.requested_fit().as_ref() == Some(&result.key)

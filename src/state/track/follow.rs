@@ -46,7 +46,7 @@ fn choose_only_model(state: &mut State) {
     let result = document.distributions.result.as_ref();
     let read = result.filter(|result| result.key.is_read());
     let Some(source) = read.map(|result| result.key.settings.source) else {
-        // They are being read.
+        // The distributions are still being read.
         return;
     };
     let has_tensors = document.tensors.is_some();

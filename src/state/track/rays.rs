@@ -158,12 +158,12 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     if rays.all.points.len() > AT_ONCE && cut != Cut::All {
-        let of = rays.all.id();
+        let id = rays.all.id();
         if state
             .runtime
             .track
             .cut
-            .ask(Some(CutKey { rays: of, cut }))
+            .ask(Some(CutKey { rays: id, cut }))
             .is_some()
         {
             let all = rays.all.clone();

@@ -128,14 +128,14 @@ fn notes(ui: &mut Ui, width: f32, state: &State, sheet: &Sheet) {
             Note::new(p, Severity::Information, &note).show(ui)
         });
     }
-    let of = match &sheet.purpose {
+    let layer = match &sheet.purpose {
         PathPurpose::Streamlines { layer, .. } => Some(*layer),
         PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => {
             state.document.filtered().map(|(layer, _)| Some(layer.id))
         }
         _ => None,
     };
-    if let Some(layer) = of {
+    if let Some(layer) = layer {
         let path = Path::new(sheet.text.trim());
         let unsupported = unsupported_contents(state, layer, path);
         if !unsupported.is_empty() {

@@ -115,7 +115,7 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
                 theme::regular(size::LABEL),
                 p.t3,
             );
-        } else if let Some(on) = checkbox(ui, right, "Also a film (MP4)", turntable.film) {
+        } else if let Some(on) = checkbox(ui, right, "Also make a film (MP4)", turntable.film) {
             turntable.film = on;
         }
     }

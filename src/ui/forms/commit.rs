@@ -185,11 +185,11 @@ pub fn files(state: &State) -> Vec<FilterFile> {
 
 /// Asks where to write a file of the fit.
 pub fn ask_for_path(state: &State, memory: &mut Memory, what: FilterFile, place: DialogPosition) {
-    let of = state
+    let layer = state
         .document
         .filtered()
         .map_or("", |(layer, _)| &layer.name);
-    let name = format!("{of}_{}", what.suffix());
+    let name = format!("{layer}_{}", what.suffix());
     let purpose = PathPurpose::filter(state, what);
     let text = suggestion(state, &name, &purpose);
     memory.files.type_path(purpose, place, &text);

@@ -164,8 +164,8 @@ pub fn rules<P: Parameters>(
     set: &mut parameters::OnChange<P>,
 ) {
     let several = |role: Role| {
-        let mut of = state.document.regions.iter().filter(|r| r.role == role);
-        of.nth(1).is_some()
+        let mut with_role = state.document.regions.iter().filter(|r| r.role == role);
+        with_role.nth(1).is_some()
     };
     for (role, key) in [(Role::Target, "targets"), (Role::Include, "includes")] {
         if several(role) {

@@ -293,8 +293,8 @@ fn window(
 
 fn colour_maps(ui: &mut Ui, all: &[ColourMap], now: ColourMap) -> Option<ColourMap> {
     let texts = ("Colour map", "Colours from low to high");
-    let of = (all, Colours::Map(now));
-    match colour_maps_and(ui, texts, of, now.name(), std::iter::empty())? {
+    let choice = (all, Colours::Map(now));
+    match colour_maps_and(ui, texts, choice, now.name(), std::iter::empty())? {
         Colours::Map(map) => Some(map),
         Colours::Fixed(_) => None,
     }

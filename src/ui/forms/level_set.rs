@@ -430,7 +430,7 @@ const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
 const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
-const TOO_LARGE: &str = "Larger than the structure? Narrow ε or cut it";
+const TOO_LARGE: &str = "Larger than the structure? Narrow ε or cut it away";
 const FAR_TOO_LARGE: &str = "100 times larger since a change: narrow ε or cut it";
 const SAMPLES: &str = "Drag to sample, Shift to add, P or Esc to end";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
@@ -492,7 +492,7 @@ pub fn ask_for_path(state: &State, memory: &mut Memory, what: SegmentFile, place
 const ROLES: [(Role, &str); 7] = [
     (Role::Mask, "Mask: paths stay inside"),
     (Role::Exclude, "Exclude: paths stay out"),
-    (Role::Costly, "Costly: pathways pay more inside"),
+    (Role::Costly, "Costly: paths cost more inside"),
     (Role::Terminate, "Terminate: paths end there"),
     (Role::Include, "Include: paths pass through it"),
     (Role::Seed, "Seed: paths begin there"),

@@ -181,8 +181,11 @@ fn where_on(state: &State) -> String {
     }
     // Maps share the scan's voxels: the scan is named, not the map.
     let layer = layer_on(&state.document, grid).or_else(|| canvas(state));
-    let of = layer.map_or("another image".to_owned(), |l| l.name.clone());
-    format!("On the grid of {of}, {}", format::spacing(grid.spacing()))
+    let image = layer.map_or("another image".to_owned(), |l| l.name.clone());
+    format!(
+        "On the grid of {image}, {}",
+        format::spacing(grid.spacing())
+    )
 }
 
 fn keys(tool: Tool) -> &'static str {

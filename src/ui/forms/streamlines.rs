@@ -73,11 +73,11 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
     let help =
         "Click a streamline in any view, or drag around several; Shift adds, Ctrl removes (K)";
-    slider::label(ui, columns.label, "Choose by mouse", help);
+    slider::label(ui, columns.label, "Select by mouse", help);
     let picking = state.view.tool == Tool::Pick;
     let text = ["Off", "On"];
     let clicked = segmented(ui, columns.wide, "Choose", &text, usize::from(picking));
-    slider::help_over(ui, columns.wide, "Choose by mouse", help);
+    slider::help_over(ui, columns.wide, "Select by mouse", help);
     if let Some(i) = clicked {
         let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
         actions.push(Action::View(ViewAction::SetTool(tool)));
@@ -118,7 +118,7 @@ fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
     let help = "Panel below the views: table of streamlines, profile along them, connectivity matrix, scores against \
                 a truth";
-    slider::label(ui, columns.label, "Below", help);
+    slider::label(ui, columns.label, "Panel", help);
     // Five labels need more than the default width.
     let mut row = columns.wide;
     row.min.x = columns.label.left() + 40.0;
@@ -135,7 +135,7 @@ fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .position(|d| *d == state.view.bottom_panel)
         .unwrap_or(0);
     let clicked = segmented(ui, row, "Below the views", &text, now);
-    slider::help_over(ui, row, "Below", help);
+    slider::help_over(ui, row, "Panel", help);
     if let Some(i) = clicked {
         actions.push(Action::Streamline(StreamlineAction::Open(all[i])));
     }
@@ -487,7 +487,7 @@ fn stop(
     }
     let now = rules.stop.map_or(ANY_REASON, StopReason::label);
     let help = "Reason why tracking stopped at an end of the streamline";
-    let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, rules.stop));
+    let chosen = select_row(ui, "Stop reason", help, now, |ui| reasons(ui, rules.stop));
     if let Some(stop) = chosen {
         set(
             StreamlineRules {

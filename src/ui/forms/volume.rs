@@ -249,9 +249,9 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut OnChange) {
     if look.cut == VolumeCut::Nothing {
         return;
     }
-    let text = ["Open", "Image"];
+    let text = ["Hollow", "Image"];
     let help = "Whether the cut shows the image itself";
-    if let Some(i) = segment_row(ui, "Cut shows", help, &text, usize::from(look.face)) {
+    if let Some(i) = segment_row(ui, "Cut face", help, &text, usize::from(look.face)) {
         set(
             VolumeLook {
                 face: i == 1,
@@ -261,7 +261,7 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut OnChange) {
         );
     }
     let help = "Fades from opaque at the cut to transparent at this distance";
-    if let Some((fade_mm, phase)) = fade_row(ui, "Fades from the cut", help, look.fade_mm) {
+    if let Some((fade_mm, phase)) = fade_row(ui, "Fade beyond the cut", help, look.fade_mm) {
         set(
             VolumeLook {
                 fade_mm,

@@ -1,5 +1,5 @@
-//! Colour bars at the edge of a view, one below the other, each under its name: as many as find space, clear of the words
-//! that stand there, and hiding little of the picture.
+//! Colour bars at the edge of a view, one below the other, each under its name. As many are drawn as fit without
+//! covering text or much of the picture.
 
 use super::annotations::{Ground, on};
 use super::legend::Legend;
@@ -9,7 +9,7 @@ use crate::ui::theme::{self, size};
 use crate::ui::widgets::paint;
 use egui::{Align2, Color32, FontId, Painter, Pos2, Rangef, Rect, Shape, pos2, vec2};
 
-/// Above and below a colour bar that has an edge to itself: letters of the view stand there.
+/// Space above and below a colour bar that has an edge to itself, for the orientation letters.
 const ALONE: f32 = 31.0;
 /// Above and below each of several colour bars, and between a bar and other text.
 const SHARED: f32 = 8.0;

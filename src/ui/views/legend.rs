@@ -280,7 +280,7 @@ fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3], MarkShape)> {
         .into_iter()
         .map(|r| {
             let colour = ColourMap::STOP_COLOURS[r as usize];
-            (r.label(), colour, scene::end_shape(EndKind::of(r)))
+            (r.label(), colour, scene::end_shape(EndKind::from_reason(r)))
         })
         .collect()
 }

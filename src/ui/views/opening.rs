@@ -20,8 +20,8 @@ pub fn text(state: &State) -> Option<String> {
     let opening = runtime.sessions.opening.as_ref().filter(|o| !o.asking);
     if let Some(opening) = opening.filter(|_| runtime.jobs.is_running(&[LOAD])) {
         let (done, total) = (opening.progress.done(), opening.progress.total);
-        let of = format!("{} of {}", count(done as u64), counted(total, "layer"));
-        return Some(format!("{}: {of}", named(&opening.session.path)));
+        let progress = format!("{} of {}", count(done as u64), counted(total, "layer"));
+        return Some(format!("{}: {progress}", named(&opening.session.path)));
     }
     let file = runtime.sessions.opened.as_ref().map(|read| &read.path);
     let stage = match () {

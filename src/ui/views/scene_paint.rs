@@ -51,7 +51,7 @@ impl Views {
             colour: p.canvas,
             shade: Some(state.view.ground.map_or(p.canvas, opaque)),
         };
-        // A badge says it if there is one.
+        // If there is a badge, it shows this.
         let late = self.badge.drawing_is_late(ui, drawn) && badge::text(state).is_none();
         let mut taken = title(&painter, scene, (p, ground), late);
         fan::in_scene(&painter, scene);
@@ -215,13 +215,14 @@ impl Views {
             }
             // Next to its own region, where fewer curves are, and over no other; without such a place it is left out.
             let label = annotations::Label::new(painter, &region.name, colour);
-            let of = Rect::from_center_size(middle, egui::Vec2::splat(2.0 * (radius + NAME_GAP)));
+            let circle =
+                Rect::from_center_size(middle, egui::Vec2::splat(2.0 * (radius + NAME_GAP)));
             let others = solids.iter().filter(|(id, _)| *id != region.id);
             let (mut around, middles): (Vec<Rect>, Vec<Pos2>) =
                 others.map(|(_, rect)| (*rect, rect.center())).unzip();
             around.extend_from_slice(taken);
             let hidden = |place: &Rect| curves.iter().filter(|at| place.contains(**at)).count();
-            if let Some(place) = label.place(of, part, (&around, &middles), hidden) {
+            if let Some(place) = label.place(circle, part, (&around, &middles), hidden) {
                 label.paint(painter, place);
                 taken.push(place);
             }

@@ -235,8 +235,8 @@ impl Views {
                     region_drag::size_text(&region.shape)
                 );
                 let middle = || pointer(ui).unwrap_or(slice.rect.center());
-                let of = cut.bounds().unwrap_or_else(|| Rect::from_pos(middle()));
-                labels.push((of.expand(NAME_GAP), text, colour));
+                let bounds = cut.bounds().unwrap_or_else(|| Rect::from_pos(middle()));
+                labels.push((bounds.expand(NAME_GAP), text, colour));
             }
         }
         spheres::on_slice(painter, slice);

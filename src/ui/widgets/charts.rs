@@ -126,7 +126,7 @@ pub struct Part<T> {
     pub name: String,
     pub count: u64,
     pub colour: Color32,
-    /// In the legend; `None`: a small square.
+    /// Mark in the legend; `None`: a small square.
     pub shape: Option<MarkShape>,
 }
 

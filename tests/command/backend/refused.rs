@@ -26,11 +26,11 @@ fn library(name: &str, text: &str) -> (TempDir, PathBuf) {
     let source = folder.path().join("library.c");
     std::fs::write(&source, text).expect("written");
     let library = folder.path().join(name);
-    let made = Command::new("cc")
+    let created = Command::new("cc")
         .args(["-shared", "-fPIC", "-o"])
         .args([&library, &source])
         .status();
-    assert!(made.expect("a C compiler").success());
+    assert!(created.expect("a C compiler").success());
     (folder, library)
 }
 

@@ -22,8 +22,8 @@ fn with_odd_ones(from: &Path, to: &Path) {
     let mut offsets = vec![0];
     offsets.extend(tractogram.offsets.iter().map(|o| o + 2));
     offsets.push(points.len() as u64);
-    let made = Tractogram::new(points, offsets);
-    io::streamlines::save(to, &made, "", &Control::new()).unwrap();
+    let created = Tractogram::new(points, offsets);
+    io::streamlines::save(to, &created, "", &Control::new()).unwrap();
 }
 
 pub fn fits_weights() {

@@ -159,8 +159,8 @@ fn no_overlap() {
             &["No point of the streamlines lies in the image", "far"],
             here,
         );
-        let made = ["t.csv", "d.nii.gz", "s.tck"].map(|name| here.join(name).exists());
-        assert_eq!(made, [false; 3], "{line:?}");
+        let exists = ["t.csv", "d.nii.gz", "s.tck"].map(|name| here.join(name).exists());
+        assert_eq!(exists, [false; 3], "{line:?}");
     }
 }
 

@@ -105,11 +105,11 @@ pub fn costs() {
         assert!(glam::Vec3::from(end).distance(centre) <= radius + 1e-3);
     }
     // The printed command gives the same result.
-    let again = split_arguments(value["repeat"].as_str().unwrap());
-    let mut again: Vec<&str> = again[1..].iter().map(String::as_str).collect();
-    again.push("--force");
-    let again = json(&again, here);
-    assert!((again["least"].as_f64().unwrap() / least - 1.0).abs() < 1e-5);
+    let repeated = split_arguments(value["repeat"].as_str().unwrap());
+    let mut repeated: Vec<&str> = repeated[1..].iter().map(String::as_str).collect();
+    repeated.push("--force");
+    let repeated = json(&repeated, here);
+    assert!((repeated["least"].as_f64().unwrap() / least - 1.0).abs() < 1e-5);
     // A bundle of the head costs less than most random pairs; the requested number of pairs is compared.
     let compared = &value["random_pairs"];
     assert_eq!(compared["joined"].as_u64(), Some(200));
@@ -156,8 +156,11 @@ fn sensitivity(here: &Path) {
     assert!(0 < half && half < most, "{stated}");
     let largest = map.values.iter().copied().fold(0.0, f32::max);
     assert!((stated["largest_percent"].as_f64().unwrap() / f64::from(largest) - 1.0).abs() < 1e-5);
-    let again = value["repeat"].as_str().unwrap();
-    assert!(again.ends_with(" --sensitivity held.nii.gz"), "{again}");
+    let repeated = value["repeat"].as_str().unwrap();
+    assert!(
+        repeated.ends_with(" --sensitivity held.nii.gz"),
+        "{repeated}"
+    );
     let output = arcuate(&[&line[..], &["--force"]].concat(), here);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
@@ -165,8 +168,8 @@ fn sensitivity(here: &Path) {
         "{text}"
     );
     // Cost fields depend on the order of their updates, within the tolerance of the solver.
-    let again = volume(&here.join("held.nii.gz")).values;
-    let mut pairs = again.iter().zip(map.values.iter());
+    let repeated = volume(&here.join("held.nii.gz")).values;
+    let mut pairs = repeated.iter().zip(map.values.iter());
     assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-4));
     // No file is replaced.
     let rest = [

@@ -71,8 +71,8 @@ pub fn segments() {
     assert!(here.join("a/surface.gii").exists());
     // The run repeated with another number of threads.
     let script = ["segment", "--script", "a/run.json"];
-    let again = [&script[..], &["--threads", "3", "--out", "b"]].concat();
-    json(&again, here);
+    let repeated = [&script[..], &["--threads", "3", "--out", "b"]].concat();
+    json(&repeated, here);
     assert_eq!(values(&here.join("b/labels.nii.gz")), labels);
     let text = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
     assert_eq!(text("a/run.json"), text("b/run.json"));
@@ -165,7 +165,7 @@ pub fn segments() {
     json(&["segment", "--script", "moved.json", "--out", "f"], here);
     let moved = values(&here.join("f/labels.nii.gz"));
     assert!(moved != labels);
-    let again = [
+    let repeated = [
         "segment",
         "--script",
         "f/run.json",
@@ -174,7 +174,7 @@ pub fn segments() {
         "--out",
         "g",
     ];
-    json(&again, here);
+    json(&repeated, here);
     assert_eq!(values(&here.join("g/labels.nii.gz")), moved);
     assert_eq!(text("f/run.json"), text("g/run.json"));
     run["later"] = serde_json::json!([stored, other]);

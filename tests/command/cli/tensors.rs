@@ -32,10 +32,10 @@ pub fn tracked() {
     let [a, b] = ["scan.tck", "dti.tck"].map(|name| points(&here.join(name)));
     assert!(a.len() > 1_000 && a == b, "tensors of a fit are that fit");
     // The printed command repeats it.
-    let again = reported["repeat"].as_str().expect("a command").to_owned();
-    let again = split_arguments(&again.replace("dti.tck", "again.tck"));
-    let again: Vec<&str> = again.iter().skip(1).map(String::as_str).collect();
-    json(&again, here);
+    let repeated = reported["repeat"].as_str().expect("a command").to_owned();
+    let repeated = split_arguments(&repeated.replace("dti.tck", "again.tck"));
+    let repeated: Vec<&str> = repeated.iter().skip(1).map(String::as_str).collect();
+    json(&repeated, here);
     assert_eq!(points(&here.join("again.tck")), b);
     // The other frame gives other fibres; rays and maps accept tensors as well.
     let mirrored = format!(
@@ -132,13 +132,13 @@ fn window(here: &Path, expected: &[u8]) {
         order: TensorOrder::Mrtrix,
         frame: TensorFrame::Voxel,
     })));
-    let wrong = window.state.document.tensors.clone().expect("taken");
+    let faulty = window.state.document.tensors.clone().expect("taken");
     window.act(read(Some(TensorLayout::MRTRIX)));
     let right = window.state.document.tensors.clone().expect("taken");
-    assert_ne!(right.field.tensors, wrong.field.tensors);
+    assert_ne!(right.field.tensors, faulty.field.tensors);
     window.act(Action::Undo);
     let undone = window.state.document.tensors.clone().expect("taken");
-    assert_eq!(undone.field.tensors, wrong.field.tensors);
+    assert_eq!(undone.field.tensors, faulty.field.tensors);
     window.act(Action::Undo);
     assert_eq!(layout(&window.state), None);
     window.act(Action::Redo);

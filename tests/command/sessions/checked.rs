@@ -159,12 +159,12 @@ fn kept() {
         path: None,
         next: None,
     });
-    let again = io::trx::read(&part, &Control::new())
+    let reopened = io::trx::read(&part, &Control::new())
         .expect("whole again")
         .0;
     std::fs::write(&other, good).expect("written");
     let before = io::trx::read(&other, &Control::new()).expect("whole").0;
-    assert_eq!(again.points, before.points);
+    assert_eq!(reopened.points, before.points);
 }
 
 /// Two windows with one session.
@@ -209,17 +209,17 @@ fn changed_since() {
     );
     assert_eq!(Window::opened(&path).state.document.regions.len(), 3);
     // A window that has saved it itself does not ask.
-    let mut again = Window::opened(&path);
+    let mut reopened = Window::opened(&path);
     for _ in 0..2 {
-        again.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
-        again.session(save(None));
-        assert!(!again.state.is_dirty(), "{}", again.messages());
+        reopened.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
+        reopened.session(save(None));
+        assert!(!reopened.state.is_dirty(), "{}", reopened.messages());
     }
     // A missing file replaces nothing.
     std::fs::remove_file(&path).expect("removed");
-    again.place(Role::Exclude, dvec3(8.0, 6.0, 3.0), 2.0);
-    again.session(save(None));
-    assert!(path.exists() && !again.state.is_dirty());
+    reopened.place(Role::Exclude, dvec3(8.0, 6.0, 3.0), 2.0);
+    reopened.session(save(None));
+    assert!(path.exists() && !reopened.state.is_dirty());
 }
 
 /// A recovery copy records the state of its session.

@@ -98,12 +98,12 @@ fn copied() {
     run_in_shell(&command, elsewhere.path());
     let out = command.rsplit(" --out ").next().expect("an output");
     let opened = io::open(&elsewhere.path().join(out), &Control::new());
-    let Ok(Opened::Tractogram(again, _)) = opened else {
+    let Ok(Opened::Tractogram(reopened, _)) = opened else {
         panic!("{out}: {command}");
     };
-    assert_eq!(again.len(), lines.len());
-    assert_eq!(again.points.len(), lines.points.len());
-    let mut pairs = again.points.iter().zip(lines.points.iter());
+    assert_eq!(reopened.len(), lines.len());
+    assert_eq!(reopened.points.len(), lines.points.len());
+    let mut pairs = reopened.points.iter().zip(lines.points.iter());
     let near = |(a, b): (&[f32; 3], &[f32; 3])| (0..3).all(|k| (a[k] - b[k]).abs() < 1e-3);
     assert!(pairs.all(near), "{command}");
 }
@@ -171,21 +171,21 @@ fn moved() {
     window.act(Action::Track(TrackAction::SetModel(Model::Tensors)));
     let path = here.join("moved.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
-    assert_eq!(again.state.document.track.model, Model::Tensors);
-    let layers = &again.state.document.layers;
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    assert!(!reopened.state.is_dirty(), "{:?}", reopened.state.unsaved());
+    assert_eq!(reopened.state.document.track.model, Model::Tensors);
+    let layers = &reopened.state.document.layers;
     let image = layers
         .iter()
-        .find(|l| again.state.document.path(l).is_some());
+        .find(|l| reopened.state.document.path(l).is_some());
     let image = image.expect("the image").id;
     assert!(
-        again
+        reopened
             .state
             .document
             .moved_by(image)
             .abs_diff_eq(transform, 1e-12)
     );
-    assert!(coefficients(&again) == coefficients(&window));
+    assert!(coefficients(&reopened) == coefficients(&window));
 }

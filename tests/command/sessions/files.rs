@@ -43,14 +43,14 @@ fn saved(folder: &Path) -> (Window, PathBuf) {
 
 fn names(window: &Window) -> Vec<String> {
     let opening = window.state.runtime.sessions.opening.as_ref();
-    let wrong = opening.expect("it is being opened").changed_files();
+    let faulty = opening.expect("it is being opened").changed_files();
     let name = |path: &Path| {
         path.file_name()
             .expect("a name")
             .to_string_lossy()
             .into_owned()
     };
-    wrong.map(|(_, f)| name(&f.path)).collect()
+    faulty.map(|(_, f)| name(&f.path)).collect()
 }
 
 fn missing() {
@@ -162,9 +162,9 @@ fn later() {
     assert!(kept(&window) == kept(&before));
     assert!(window.state.is_dirty());
     // The session stores its present path.
-    let again = folder.path().join("t.arcuate");
-    window.save(&again);
-    let window = Window::opened(&again);
+    let other = folder.path().join("t.arcuate");
+    window.save(&other);
+    let window = Window::opened(&other);
     assert_eq!(window.messages(), "");
     assert_eq!(names(&window), names(&before));
 }
@@ -249,8 +249,8 @@ fn chosen() {
         window.save(&other);
         assert_eq!(names(&Window::opened(&other)), ["mask.nii.gz"]);
         std::fs::write(&mask, &before).expect("written");
-        let again = Window::opened(&other);
-        assert!(again.state.document.layer_named("mask").is_some());
+        let reopened = Window::opened(&other);
+        assert!(reopened.state.document.layer_named("mask").is_some());
         lengthen(&mask);
     }
     // Accepted as it is, this is reported permanently: in the window, in the paragraph, by a replay.
@@ -271,10 +271,10 @@ fn chosen() {
     assert_eq!(reported(&window).as_ref(), Some(&sentence));
     let other = folder.path().join("other.arcuate");
     window.save(&other);
-    let again = Window::opened(&other);
-    assert_eq!(again.messages(), "", "it is the session's file now");
-    assert_eq!(reported(&again).as_ref(), Some(&sentence));
-    let paragraph = arcuate::state::methods::methods(&again.state);
+    let reopened = Window::opened(&other);
+    assert_eq!(reopened.messages(), "", "it is the session's file now");
+    assert_eq!(reported(&reopened).as_ref(), Some(&sentence));
+    let paragraph = arcuate::state::methods::methods(&reopened.state);
     assert!(paragraph.contains(&sentence), "{paragraph}");
     let (code, value, stderr) = super::replay::run(&["replay", "other.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{stderr}");
@@ -477,16 +477,16 @@ fn other_lines() {
     points[0][2] += 0.5;
     let other = Tractogram::new(points, kept.offsets.to_vec());
     trx::save(&file, &other, &control).expect("saved");
-    let mut again = Window::opened(&path);
-    let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
-    assert_eq!(missing.len(), 1, "{}", again.messages());
+    let mut reopened = Window::opened(&path);
+    let missing: Vec<_> = reopened.state.document.missing_layers().cloned().collect();
+    assert_eq!(missing.len(), 1, "{}", reopened.messages());
     assert!(
         missing[0].reason.to_string().contains("other streamlines"),
         "{}",
         missing[0].reason
     );
     let layer = arcuate::state::LayerId(missing[0].layer.id);
-    again.session(SessionAction::Recompute(layer));
-    let status = &again.state.runtime.notices.status;
+    reopened.session(SessionAction::Recompute(layer));
+    let status = &reopened.state.runtime.notices.status;
     assert!(status.ends_with("same bytes"), "{status}");
 }

@@ -47,11 +47,11 @@ fn peaks() {
     let id = window.state.document.filtered().expect("kept").0.id;
     let path = folder.path().join("peaks.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert!(again.state.runtime.notices.messages.is_empty());
-    assert_eq!(again.state.document.filter.peaks, chosen);
-    assert!(!again.state.weights_are_stale());
-    let commands = [&window, &again].map(|w| {
+    let reopened = Window::opened(&path);
+    assert!(reopened.state.runtime.notices.messages.is_empty());
+    assert_eq!(reopened.state.document.filter.peaks, chosen);
+    assert!(!reopened.state.weights_are_stale());
+    let commands = [&window, &reopened].map(|w| {
         let document = &w.state.document;
         document.command_line_from(document.weights[&id].fit).text()
     });
@@ -116,12 +116,12 @@ fn stay() {
     assert!(without.state.document.weights.is_empty());
     assert!(!without.state.document.is_whole());
     without.save(&path);
-    let mut again = read();
-    for packed in again["numbers"].as_array_mut().expect("numbers") {
+    let mut reopened = read();
+    for packed in reopened["numbers"].as_array_mut().expect("numbers") {
         let bytes = packed["bytes"].as_str().and_then(|b| b.strip_prefix('-'));
         packed["bytes"] = bytes.expect("as they were").to_owned().into();
     }
-    write(&again);
+    write(&reopened);
     let back = Window::opened(&path);
     assert_eq!(back.messages(), "");
     let weights = |window: &Window| {
@@ -187,9 +187,9 @@ fn come_back() {
     assert_eq!(window.messages(), "");
     let path = folder.path().join("weights.arcuate");
     window.save(&path);
-    let mut again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    let documents = [&window, &again].map(|w| &w.state.document);
+    let mut reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    let documents = [&window, &reopened].map(|w| &w.state.document);
     let values = documents.map(|d| {
         let layer = d.layer(id).expect("the streamlines");
         streamlines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec()
@@ -213,16 +213,16 @@ fn come_back() {
     let names = documents.map(|d| d.layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>());
     assert_eq!(names[0], names[1]);
     // They belong to the present streamlines, and the fit can continue.
-    again.act(Action::View(ViewAction::SelectTask(Task::Filter)));
+    reopened.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     // The streamlines that pass a voxel are known before that.
-    let at_crosshair = [&window, &again].map(|w| {
+    let at_crosshair = [&window, &reopened].map(|w| {
         let all = readings(&w.state).into_iter();
         let found = all.filter(|r| r.name == WEIGHTS).map(|r| r.value).next();
         found.expect("weights at the crosshair")
     });
     assert_eq!(at_crosshair[0], at_crosshair[1]);
-    act(&mut again, FilterAction::Run);
-    let on = again.state.document.weights[&id].figures.objective;
+    act(&mut reopened, FilterAction::Run);
+    let on = reopened.state.document.weights[&id].figures.objective;
     assert!((on / fitted.figures.objective - 1.0).abs() < 1e-3);
     let (code, value, message) = run(&["replay", "weights.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{message}");

@@ -18,7 +18,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::bootstraps and maps are restored", come_back),
-        test("sessions::bootstraps are recomputed", made_again),
+        test("sessions::bootstraps are recomputed", recomputed),
         test("sessions::a map is restored with its streamlines", together),
         test(
             "sessions::maps that depend on each other are missing",
@@ -62,8 +62,8 @@ fn map(
 
 /// The streamlines of a map.
 fn map_of(window: &Window, map: LayerId) -> LayerId {
-    let made = window.state.document.density_map(map);
-    made.expect("a density map").input.layer
+    let map_recipe = window.state.document.density_map(map);
+    map_recipe.expect("a density map").input.layer
 }
 
 fn come_back() {
@@ -73,9 +73,14 @@ fn come_back() {
     let first = map(&mut window, None, DensityValue::Share, None);
     // The live streamlines were kept with their map.
     assert_eq!(window.state.document.layers.len(), layers + 2);
-    let of = map_of(&window, first);
-    map(&mut window, Some(of), DensityValue::Count, Some(0.7));
-    map(&mut window, Some(of), DensityValue::Length, None);
+    let streamlines = map_of(&window, first);
+    map(
+        &mut window,
+        Some(streamlines),
+        DensityValue::Count,
+        Some(0.7),
+    );
+    map(&mut window, Some(streamlines), DensityValue::Length, None);
     let share = window.state.document.layer(first).expect("a map").clone();
     let Content::Image(volume) = &share.content else {
         panic!("no image")
@@ -84,23 +89,26 @@ fn come_back() {
     assert!(low == 0.0 && high > 0.01 && high <= 1.0, "{low} {high}");
     let path = folder.path().join("maps.arcuate");
     window.save(&path);
-    let mut again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
+    let mut reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
     assert_eq!(
-        difference(&document_text(&window.state), &document_text(&again.state)),
+        difference(
+            &document_text(&window.state),
+            &document_text(&reopened.state)
+        ),
         None
     );
     for layer in &window.state.document.layers {
-        let other = again.state.document.layer(layer.id).expect("found");
+        let other = reopened.state.document.layer(layer.id).expect("found");
         let unit = |l: &arcuate::state::Layer| (l.unit, l.unit_scale);
         assert_eq!(unit(layer), unit(other), "{}", layer.name);
         if let (Content::Image(a), Content::Image(b)) = (&layer.content, &other.content) {
             assert_eq!(a.values, b.values, "{}", layer.name);
         }
     }
-    assert!(document_text(&again.state).contains("--bootstrap 3"));
-    assert!(document_text(&again.state).contains("--deflect 0.2,0.6"));
-    assert!(document_text(&again.state).contains("&& arcuate density tracks.trx"));
+    assert!(document_text(&reopened.state).contains("--bootstrap 3"));
+    assert!(document_text(&reopened.state).contains("--deflect 0.2,0.6"));
+    assert!(document_text(&reopened.state).contains("&& arcuate density tracks.trx"));
     let (code, value, stderr) = run(&["replay", "maps.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{stderr}");
     let all = outcomes(&value);
@@ -108,7 +116,7 @@ fn come_back() {
         let expected = format!("layer_{}: same_bytes", id.0);
         assert!(all.contains(&expected), "{expected}: {all:?}");
     }
-    let text = methods(&again.state);
+    let text = methods(&reopened.state);
     for sentence in [
         "maps the fraction of 120 streamlines sent",
         "in voxels of 0.70 × 0.70 × 0.70 mm [",
@@ -122,34 +130,37 @@ fn come_back() {
     }
     assert!(!text.contains("differed from"), "{text}");
     assert!(!text.contains("Otsu"), "the mask is a file's: {text}");
-    let mut found = again.state.clone();
+    let mut found = reopened.state.clone();
     found.document.fit_mask = None;
     assert!(methods(&found).contains("Otsu N (1979)"));
     // Undone one by one.
-    again.act(Action::Layer(LayerAction::Delete(first)));
-    again.act(Action::Undo);
+    reopened.act(Action::Layer(LayerAction::Delete(first)));
+    reopened.act(Action::Undo);
     assert_eq!(
-        difference(&document_text(&window.state), &document_text(&again.state)),
+        difference(
+            &document_text(&window.state),
+            &document_text(&reopened.state)
+        ),
         None
     );
 }
 
-fn made_again() {
+fn recomputed() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = sampled(folder.path());
     window.act(Action::Track(TrackAction::Keep));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     std::fs::remove_dir_all(folder.path().join("s.arcuate.files")).expect("removed");
-    let mut again = Window::opened(&path);
-    let missing = again.state.document.missing_layers().next();
+    let mut reopened = Window::opened(&path);
+    let missing = reopened.state.document.missing_layers().next();
     let missing = missing.expect("the map").layer.id;
-    again.session(SessionAction::Recompute(LayerId(missing)));
-    let status = &again.state.runtime.notices.status;
+    reopened.session(SessionAction::Recompute(LayerId(missing)));
+    let status = &reopened.state.runtime.notices.status;
     assert!(
         status.ends_with("same bytes"),
         "{status} {}",
-        again.messages()
+        reopened.messages()
     );
 }
 
@@ -186,11 +197,11 @@ fn of_each_other() {
         }
     }
     std::fs::write(&path, session.to_string()).expect("written");
-    let again = Window::opened(&path);
-    let document = &again.state.document;
-    assert!(document.layer(map).is_some(), "{}", again.messages());
+    let reopened = Window::opened(&path);
+    let document = &reopened.state.document;
+    assert!(document.layer(map).is_some(), "{}", reopened.messages());
     let missing: Vec<u64> = document.missing_layers().map(|m| m.layer.id).collect();
-    assert_eq!(missing, [901, 902], "{}", again.messages());
+    assert_eq!(missing, [901, 902], "{}", reopened.messages());
 }
 
 fn together() {
@@ -198,8 +209,8 @@ fn together() {
     let mut window = sampled(folder.path());
     let layers = window.state.document.layers.len();
     let id = map(&mut window, None, DensityValue::Count, None);
-    let of = map_of(&window, id);
-    window.act(Action::Layer(LayerAction::Delete(of)));
+    let streamlines = map_of(&window, id);
+    window.act(Action::Layer(LayerAction::Delete(streamlines)));
     assert_eq!(window.state.document.layers.len(), layers);
     assert!(window.state.runtime.notices.status.contains("maps"));
     window.act(Action::Undo);

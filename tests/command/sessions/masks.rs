@@ -99,9 +99,9 @@ fn sources() {
     let message = recovered(&path).messages();
     assert!(message.starts_with("Recovered "), "{message}");
     assert_eq!(message.lines().count(), 1, "{message}");
-    for again in [Window::opened(&path), recovered(&path)] {
-        assert_eq!(masks(&again), masks(&before));
-        assert!(again.state.document.is_whole());
+    for reopened in [Window::opened(&path), recovered(&path)] {
+        assert_eq!(masks(&reopened), masks(&before));
+        assert!(reopened.state.document.is_whole());
     }
     assert_eq!(
         recovered(&path).state.runtime.sessions.recovery.source,
@@ -130,16 +130,16 @@ fn unreadable() {
         mask["affine"] = Value::from("of a later version");
     }
     std::fs::write(&path, whole.to_string()).expect("written");
-    let mut again = Window::opened(&path);
+    let mut reopened = Window::opened(&path);
     // The regions in one sentence, and the streamlines computed from them.
-    let message = again.messages();
+    let message = reopened.messages();
     assert_eq!(message.lines().count(), 2, "{message}");
     let count = AffineSource::ALL.len();
     let sentence = format!("{count} regions are left out and stay in the session");
     assert!(message.contains(&sentence), "{message}");
     assert!(message.contains("of a later version"), "{message}");
     assert!(message.contains("cannot be recomputed"), "{message}");
-    assert!(masks(&again).is_empty());
+    assert!(masks(&reopened).is_empty());
     let lines = |w: &Window| {
         let layer = w.state.document.layer_named("Streamlines").expect("kept");
         arcuate::state::streamlines::streamlines_of(layer)
@@ -147,12 +147,15 @@ fn unreadable() {
             .points
             .clone()
     };
-    assert!(lines(&again) == lines(&before), "they exist nevertheless");
+    assert!(
+        lines(&reopened) == lines(&before),
+        "they exist nevertheless"
+    );
     // Saved again, here and elsewhere, nothing is lost.
     for name in ["s.arcuate", "t.arcuate"] {
         let path = folder.path().join(name);
-        again.place(Role::Target, dvec3(0.0, 8.0, 0.0), 4.0);
-        again.save(&path);
+        reopened.place(Role::Target, dvec3(0.0, 8.0, 0.0), 4.0);
+        reopened.save(&path);
         let mut now = json(&path);
         for (was, now) in whole["masks"]
             .as_array()
@@ -245,26 +248,26 @@ fn waits() {
     let hide = folder.path().join("hidden");
     std::fs::create_dir(&hide).expect("a folder");
     std::fs::rename(&away, hide.join("m.gz")).expect("moved");
-    let mut again = Window::opened(&path);
-    again.session(SessionAction::OpenAnyway);
-    assert!(masks(&again).is_empty());
+    let mut reopened = Window::opened(&path);
+    reopened.session(SessionAction::OpenAnyway);
+    assert!(masks(&reopened).is_empty());
     assert_eq!(
-        again.state.document.missing_parts().count(),
+        reopened.state.document.missing_parts().count(),
         1,
         "{}",
-        again.messages()
+        reopened.messages()
     );
-    again.save(&path);
+    reopened.save(&path);
     std::fs::rename(hide.join("m.gz"), &here).expect("moved");
     let later = Window::opened(&path);
     assert_eq!(later.messages(), "");
     assert_eq!(masks(&later), masks(&window));
     assert_eq!(number(&later), [Some(1024)]);
     let path = here;
-    again.session(SessionAction::Restore { layer, path });
-    assert_eq!(number(&again), [Some(1024)]);
-    assert_eq!(masks(&again), masks(&window), "{}", again.messages());
-    assert!(again.state.document.missing_parts().next().is_none());
+    reopened.session(SessionAction::Restore { layer, path });
+    assert_eq!(number(&reopened), [Some(1024)]);
+    assert_eq!(masks(&reopened), masks(&window), "{}", reopened.messages());
+    assert!(reopened.state.document.missing_parts().next().is_none());
 }
 
 /// Commands use the file of an exported painted region, even after reopening the session, as long as the file is
@@ -297,22 +300,26 @@ fn exported() {
     let number = &session["content"]["origins"][origin - 1]["file"]["file"];
     let number = number.as_u64().expect("a number") as usize;
     assert_eq!(session["files"][number]["path"], "painted.nii.gz");
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    assert!(in_command(&again), "{}", command(&again));
-    assert_eq!(command(&again), command(&window));
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    assert!(in_command(&reopened), "{}", command(&reopened));
+    assert_eq!(command(&reopened), command(&window));
     let kept = |window: &Window| {
         let layer = crate::support::session_window::layer(window, "Streamlines");
         let layer = window.state.document.layer(layer).expect("kept");
         window.state.document.command_line(layer).text()
     };
-    assert_eq!(kept(&again), kept(&window));
-    assert!(kept(&again).contains("painted.nii.gz"), "{}", kept(&again));
+    assert_eq!(kept(&reopened), kept(&window));
+    assert!(
+        kept(&reopened).contains("painted.nii.gz"),
+        "{}",
+        kept(&reopened)
+    );
     // A recovery copy stores it, too, in any folder.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let copy = elsewhere.path().join("copy.arcuate");
-    let mut again = again;
-    again.save(&copy);
+    let mut reopened = reopened;
+    reopened.save(&copy);
     assert!(in_command(&Window::opened(&copy)));
     // A file written there by another program is not the region.
     let bytes = std::fs::read(&file).expect("found");
@@ -321,19 +328,19 @@ fn exported() {
         if gone {
             std::fs::remove_file(&file).expect("removed");
         }
-        let mut again = Window::opened(&path);
-        assert!(again.state.runtime.sessions.opening.is_none());
-        assert_eq!(again.messages(), "");
-        assert!(!in_command(&again), "{}", command(&again));
+        let mut reopened = Window::opened(&path);
+        assert!(reopened.state.runtime.sessions.opening.is_none());
+        assert_eq!(reopened.messages(), "");
+        assert!(!in_command(&reopened), "{}", command(&reopened));
         // The command names the file again once the region is exported there.
-        let region = again.state.document.regions.last().expect("a region").id;
+        let region = reopened.state.document.regions.last().expect("a region").id;
         let file = file.clone();
-        again.act(Action::Region(RegionAction::Save { region, path: file }));
+        reopened.act(Action::Region(RegionAction::Save { region, path: file }));
         let second = folder.path().join("second.arcuate");
-        again.save(&second);
-        let again = Window::opened(&second);
-        assert_eq!(again.messages(), "");
-        assert!(in_command(&again), "{}", command(&again));
+        reopened.save(&second);
+        let reopened = Window::opened(&second);
+        assert_eq!(reopened.messages(), "");
+        assert!(in_command(&reopened), "{}", command(&reopened));
     }
     // Nor is it after another export to the same name.
     std::fs::write(&file, &bytes).expect("written");

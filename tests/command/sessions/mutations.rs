@@ -67,8 +67,8 @@ fn change(value: &mut Value, random: &mut Random) {
             match pick(random, 20) {
                 0 => drop(list.remove(at)),
                 1 => {
-                    let again = list[at].clone();
-                    list.push(again);
+                    let copy = list[at].clone();
+                    list.push(copy);
                 }
                 _ => change(&mut list[at], random),
             }

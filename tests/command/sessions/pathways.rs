@@ -14,7 +14,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::pathways_are_restored", come_back),
-        test("sessions::pathways_wait_for_their_surface", surface),
+        test("sessions::pathways_wait_for_the_surface", surface),
         test("sessions::maps_of_pathways_are_stored", maps),
     ]
 }
@@ -50,14 +50,14 @@ fn come_back() {
     window.act(Action::Pathway(PathwayAction::Keep));
     let path = folder.path().join("paths.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
     assert_eq!(
-        again.state.document.pathways,
+        reopened.state.document.pathways,
         window.state.document.pathways
     );
-    assert_eq!(again.state.pathway_standing(), Some(Standing::Final));
-    let back = &again.state.document.kept_pathways[0];
+    assert_eq!(reopened.state.pathway_standing(), Some(Standing::Final));
+    let back = &reopened.state.document.kept_pathways[0];
     assert_eq!(
         (&*back.name, back.epsilon, back.colour),
         ("Mine", 0.25, kept.colour)
@@ -67,7 +67,7 @@ fn come_back() {
     let (was, is) = (kept.result.as_ref().expect("found"), back.result.as_ref());
     let is = is.expect("solved again");
     assert!((was.pathway.min_cost / is.pathway.min_cost - 1.0).abs() < 1e-4);
-    assert!(!again.state.is_dirty());
+    assert!(!reopened.state.is_dirty());
     let (code, value, stderr) = run(&["replay", "paths.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{stderr}");
     let all = outcomes(&value);
@@ -134,16 +134,16 @@ fn surface() {
     window.act(Action::Pathway(PathwayAction::Keep));
     let path = folder.path().join("surface.arcuate");
     window.save(&path);
-    let mut again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    let kept = again.state.document.kept_pathways[0].result.as_ref();
+    let mut reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    let kept = reopened.state.document.kept_pathways[0].result.as_ref();
     let kept = kept.expect("solved again").pathway.min_cost;
     assert!((kept / around - 1.0).abs() < 1e-4, "{kept}, {around}");
-    assert!(again.state.runtime.pathways.live.value().is_none());
-    let why = again.state.why_no_pathway();
+    assert!(reopened.state.runtime.pathways.live.value().is_none());
+    let why = reopened.state.why_no_pathway();
     assert!(why.contains("show Segment"), "{why}");
-    show(&mut again, Task::Segment);
-    let live = again
+    show(&mut reopened, Task::Segment);
+    let live = reopened
         .state
         .final_pathway()
         .expect("solved")
@@ -176,12 +176,12 @@ fn maps() {
     );
     let path = folder.path().join("map.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    let (after, repeated) = map(&again);
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    let (after, repeated) = map(&reopened);
     assert_eq!((&*after.name, &*repeated), (&*before.name, &*command));
     let values = |layer: &Layer| layer.content.volume().expect("an image").values.clone();
     assert_eq!(values(&after), values(&before));
     assert_eq!(after.display, before.display);
-    assert!(!again.state.is_dirty());
+    assert!(!reopened.state.is_dirty());
 }

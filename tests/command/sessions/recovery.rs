@@ -101,27 +101,27 @@ fn origin() {
     window.place(Role::Seed, DVec3::ZERO, 4.0);
     window.save(&own);
     window.place(Role::Target, DVec3::ONE, 4.0);
-    let mut again = recovered(&mut window, &copy);
+    let mut reopened = recovered(&mut window, &copy);
     assert_eq!(
-        again.state.runtime.sessions.file,
+        reopened.state.runtime.sessions.file,
         Some(own.clone()),
         "{}",
-        again.messages()
+        reopened.messages()
     );
-    assert!(again.state.is_dirty());
-    assert_eq!(again.state.document.regions.len(), 2);
+    assert!(reopened.state.is_dirty());
+    assert_eq!(reopened.state.document.regions.len(), 2);
     // A note lists what was recovered until it is saved; the offer is removed.
-    let message = again.messages();
+    let message = reopened.messages();
     assert!(
         message.starts_with("Recovered own.arcuate: ")
             && message.ends_with(" layers, 2 regions. Save the session to keep it"),
         "{message}"
     );
-    again.session(SessionAction::Save {
+    reopened.session(SessionAction::Save {
         path: None,
         next: None,
     });
-    assert_eq!(again.messages(), "");
+    assert_eq!(reopened.messages(), "");
     assert_eq!(Window::opened(&own).state.document.regions.len(), 2);
 }
 
@@ -136,10 +136,10 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     };
     let job = window.jobs.submit(job);
     window.jobs.wait(&job, |_| {});
-    let mut again = Window::new();
+    let mut reopened = Window::new();
     let unsaved_action = UnsavedAction::Recover(copy.to_owned());
-    again.session(SessionAction::CloseDocument(unsaved_action));
-    again
+    reopened.session(SessionAction::CloseDocument(unsaved_action));
+    reopened
 }
 
 /// One item of each kind is in the session, or none is; then one more is made.
@@ -150,8 +150,8 @@ fn offered_after() {
     let mut window = everything(folder.path());
     // Without a session no file holds any of it.
     let before = window.state.unsaved();
-    let again = recovered(&mut window, &copy);
-    assert_eq!(again.state.unsaved(), before, "{}", again.messages());
+    let reopened = recovered(&mut window, &copy);
+    assert_eq!(reopened.state.unsaved(), before, "{}", reopened.messages());
     window.save(&file);
     let start = window.state.clone();
     let phase = Phase::Done;
@@ -190,21 +190,31 @@ fn offered_after() {
         change(&mut window);
         let requested = [item];
         assert_eq!(window.state.unsaved(), requested);
-        let mut again = recovered(&mut window, &copy);
-        assert_eq!(again.state.unsaved(), requested, "{}", again.messages());
-        assert!(again.state.asks_before_closing());
+        let mut reopened = recovered(&mut window, &copy);
+        assert_eq!(
+            reopened.state.unsaved(),
+            requested,
+            "{}",
+            reopened.messages()
+        );
+        assert!(reopened.state.asks_before_closing());
         // A second crash changes nothing about this.
-        let again = recovered(&mut again, &folder.path().join("second.arcuate"));
-        assert_eq!(again.state.unsaved(), requested, "{}", again.messages());
+        let reopened = recovered(&mut reopened, &folder.path().join("second.arcuate"));
+        assert_eq!(
+            reopened.state.unsaved(),
+            requested,
+            "{}",
+            reopened.messages()
+        );
     }
     // If the session has changed since, it does not show what is saved of the work.
     window.state = start;
     place(&mut window);
     let text = std::fs::read_to_string(&file).expect("saved");
     std::fs::write(&file, text + "\n").expect("written");
-    let again = recovered(&mut window, &copy);
+    let reopened = recovered(&mut window, &copy);
     let regions = window.state.document.regions.len();
-    let things = again.state.unsaved();
+    let things = reopened.state.unsaved();
     assert!(
         things.contains(&UnsavedPart::Regions(regions)),
         "{things:?}"
@@ -225,45 +235,45 @@ fn recipes() {
     let mut crashed = Window::opened(&own);
     assert_eq!(crashed.state.document.missing_layers().count(), 2);
     crashed.place(Role::Target, DVec3::ONE, 4.0);
-    let mut again = recovered(&mut crashed, &copy);
+    let mut reopened = recovered(&mut crashed, &copy);
     assert!(
-        !again.messages().contains("copy is kept"),
+        !reopened.messages().contains("copy is kept"),
         "{}",
-        again.messages()
+        reopened.messages()
     );
     assert_eq!(
-        again.state.runtime.sessions.recovery.source,
+        reopened.state.runtime.sessions.recovery.source,
         Some(copy.clone())
     );
     let save = SessionAction::Save {
         path: None,
         next: None,
     };
-    again.session(save.clone());
+    reopened.session(save.clone());
     assert_eq!(
-        again.state.runtime.sessions.recovery.source, None,
+        reopened.state.runtime.sessions.recovery.source, None,
         "it is dropped"
     );
-    assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
+    assert!(!reopened.state.is_dirty(), "{:?}", reopened.state.unsaved());
     // The header states it although none of them is in memory.
-    assert_eq!(again.state.saved_without().len(), 2);
+    assert_eq!(reopened.state.saved_without().len(), 2);
     // Streamlines of the copy that cannot be read now exist nowhere else.
     window.session(SessionAction::SetStore(ResultStorage::All));
     window.save(&copy);
     let stored = folder.path().join("copy.arcuate.files");
     std::fs::remove_dir_all(stored).expect("removed");
-    let mut again = Window::new();
-    again.session(SessionAction::CloseDocument(UnsavedAction::Recover(
+    let mut reopened = Window::new();
+    reopened.session(SessionAction::CloseDocument(UnsavedAction::Recover(
         copy.clone(),
     )));
     assert!(
-        again.messages().contains("copy is kept"),
+        reopened.messages().contains("copy is kept"),
         "{}",
-        again.messages()
+        reopened.messages()
     );
     let path = Some(folder.path().join("other.arcuate"));
-    again.session(SessionAction::Save { path, next: None });
-    assert_eq!(again.state.runtime.sessions.recovery.source, Some(copy));
+    reopened.session(SessionAction::Save { path, next: None });
+    assert_eq!(reopened.state.runtime.sessions.recovery.source, Some(copy));
 }
 
 /// A user who has only opened files, or has everything in files, is offered nothing at the next start.

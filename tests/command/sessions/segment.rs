@@ -74,25 +74,25 @@ fn leak() {
     let path = folder.path().join("leak.arcuate");
     window.save(&path);
     let reopened = |path: &std::path::Path| {
-        let mut again = Window::opened(path);
-        assert_eq!(again.messages(), "");
-        again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
-        again
+        let mut reloaded = Window::opened(path);
+        assert_eq!(reloaded.messages(), "");
+        reloaded.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+        reloaded
     };
     let standing = |window: &Window| window.state.segment_standing();
-    let mut again = reopened(&path);
-    let found = again.state.runtime.segment.live.clone().expect("live");
+    let mut reloaded = reopened(&path);
+    let found = reloaded.state.runtime.segment.live.clone().expect("live");
     assert_eq!((found.step, found.inside), (live.step, live.inside));
     assert_eq!(found.leak, live.leak);
-    assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));
+    assert_eq!(standing(&reloaded), Some(SurfaceStanding::Leaked));
     // It is kept from session to session, until the user undoes it.
-    again.save(&path);
-    let mut again = reopened(&path);
-    assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));
-    act(&mut again, SegmentAction::Rewind(leak.rewind_step));
-    let found = again.state.runtime.segment.live.clone().expect("live");
+    reloaded.save(&path);
+    let mut reloaded = reopened(&path);
+    assert_eq!(standing(&reloaded), Some(SurfaceStanding::Leaked));
+    act(&mut reloaded, SegmentAction::Rewind(leak.rewind_step));
+    let found = reloaded.state.runtime.segment.live.clone().expect("live");
     assert_eq!((found.step, found.leak), (10, None));
-    again.save(&path);
+    reloaded.save(&path);
     assert_eq!(standing(&reopened(&path)), Some(SurfaceStanding::Paused));
 }
 
@@ -123,26 +123,27 @@ fn on_fa() {
         }
         window.save(&path);
         let live = window.state.runtime.segment.live.clone().expect("live");
-        let mut again = Window::opened(&path);
-        assert_eq!(again.messages(), "");
-        let segment = &again.state.document.segment;
+        let mut reloaded = Window::opened(&path);
+        assert_eq!(reloaded.messages(), "");
+        let segment = &reloaded.state.document.segment;
         assert_eq!((segment.image, segment.layer), (Some(fa), speed));
-        let resumed = again.state.runtime.segment.live.clone().expect("live");
+        let resumed = reloaded.state.runtime.segment.live.clone().expect("live");
         assert_eq!((resumed.step, resumed.inside), (live.step, live.inside));
         assert_eq!(resumed.script, live.script);
         let shows = |name: &str| {
-            let layer = again.state.document.layer_named(name).expect("a map");
-            again.state.shows(layer)
+            let layer = reloaded.state.document.layer_named(name).expect("a map");
+            reloaded.state.shows(layer)
         };
         assert!(shows("FA") && !shows("DEC"));
         // It is saved as it was, and continues in the same way.
         let path = folder.path().join(format!("{name} again.arcuate"));
-        again.save(&path);
-        assert!(again.state.document.segment.resume.is_none());
+        reloaded.save(&path);
+        assert!(reloaded.state.document.segment.resume.is_none());
         let mut third = Window::opened(&path);
         act(&mut third, SegmentAction::Step);
-        act(&mut again, SegmentAction::Step);
-        let steps = [&again, &third].map(|w| w.state.runtime.segment.live.clone().expect("live"));
+        act(&mut reloaded, SegmentAction::Step);
+        let steps =
+            [&reloaded, &third].map(|w| w.state.runtime.segment.live.clone().expect("live"));
         assert_eq!(steps[0].inside, steps[1].inside);
         assert_eq!(steps[0].step, steps[1].step);
     }
@@ -209,42 +210,42 @@ fn come_back() {
     assert_eq!(live.step, 30);
     let path = folder.path().join("segments.arcuate");
     window.save(&path);
-    let mut again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    let back = again.state.document.layer(kept.id).expect("back");
+    let mut reloaded = Window::opened(&path);
+    assert_eq!(reloaded.messages(), "");
+    let back = reloaded.state.document.layer(kept.id).expect("back");
     let Content::Mask(restored) = &back.content else {
         panic!("a mask");
     };
     assert_eq!((&restored.inside, &*back.name), (&mask.inside, &*kept.name));
     let segmented = |state: &State| {
-        let made = state.document.segmentation_recipe(kept.id);
-        made.expect("segmented").clone()
+        let recipe = state.document.segmentation_recipe(kept.id);
+        recipe.expect("segmented").clone()
     };
     assert_eq!(
-        segmented(&again.state).script,
+        segmented(&reloaded.state).script,
         segmented(&window.state).script
     );
     // It is shown after any action.
-    again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
-    let resumed = again.state.runtime.segment.live.clone().expect("live");
+    reloaded.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let resumed = reloaded.state.runtime.segment.live.clone().expect("live");
     assert_eq!((resumed.step, resumed.inside), (live.step, live.inside));
     assert_eq!(resumed.script, live.script);
-    assert_eq!(again.state.document.segment.spheres.len(), 2);
+    assert_eq!(reloaded.state.document.segment.spheres.len(), 2);
     // The task shows the scan, which the other tasks hide.
-    for state in [&window.state, &again.state] {
+    for state in [&window.state, &reloaded.state] {
         let scan = state.document.layer_named("dwi").expect("the scan");
         assert!(state.shows(scan) && !scan.display.visible);
     }
     // The run continues from there.
-    act(&mut again, SegmentAction::Step);
+    act(&mut reloaded, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
-    let steps = [&again, &window].map(|w| w.state.runtime.segment.live.clone().expect("live"));
+    let steps = [&reloaded, &window].map(|w| w.state.runtime.segment.live.clone().expect("live"));
     assert_eq!(steps[0].step, 40);
     assert_eq!(steps[0].inside, steps[1].inside);
     // It reads what it wrote: nothing changes.
     assert_eq!(steps[0].script, steps[1].script);
     assert_eq!(steps[0].speed_sources.len(), 2);
-    let methods = arcuate::state::methods::methods(&again.state);
+    let methods = arcuate::state::methods::methods(&reloaded.state);
     assert!(methods.contains("was segmented in"), "{methods}");
     assert!(methods.contains("Lefohn"), "{methods}");
     let (code, value, message) = run(&["replay", "segments.arcuate"], folder.path());

@@ -90,11 +90,14 @@ fn come_back() {
     let path = folder.path().join("s.arcuate");
     window.save(&path);
 
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    assert_eq!(names(&again.state.document), names(&window.state.document));
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    assert_eq!(
+        names(&reopened.state.document),
+        names(&window.state.document)
+    );
     for (number, name) in [(0, "1"), (1, "With exclude")] {
-        let (was, is) = (snapshot(&window, number), snapshot(&again, number));
+        let (was, is) = (snapshot(&window, number), snapshot(&reopened, number));
         assert_eq!(is.name, name);
         let regions = |s: &Snapshot| -> Vec<_> {
             let one = |r: &Arc<arcuate::data::Region>| (r.role, r.shape.centre());
@@ -107,7 +110,7 @@ fn come_back() {
         let live = was.live.as_ref().expect("live").output.kept.clone();
         assert_eq!(points(&is.document, "Live"), &*live.points);
         // It is visible where live results are visible.
-        let mut state = again.state.clone();
+        let mut state = reopened.state.clone();
         snapshots::update::compare(&mut state, Some(number));
         let with = state
             .runtime
@@ -130,23 +133,23 @@ fn come_back() {
         assert!(values(layer) == values(fa));
     }
     // It was deleted since, and is only in the first.
-    let first = snapshot(&again, 0);
+    let first = snapshot(&reopened, 0);
     let was = snapshot(&window, 0);
     assert_eq!(
         points(&first.document, "Streamlines"),
         points(&was.document, "Streamlines")
     );
     // A second round trip gives the same.
-    let mut again = again;
+    let mut reopened = reopened;
     let second = folder.path().join("t.arcuate");
-    again.save(&second);
+    reopened.save(&second);
     let third = Window::opened(&second);
     assert_eq!(third.messages(), "");
     let layers = |w: &Window| -> Vec<String> {
         let documents = w.state.runtime.snapshots.all.iter().map(|s| &s.document);
         documents.flat_map(names).map(str::to_owned).collect()
     };
-    assert_eq!(layers(&third), layers(&again));
+    assert_eq!(layers(&third), layers(&reopened));
     third.state.runtime.snapshots.all.iter().for_each(|s| {
         assert!(!points(&s.document, "Live").is_empty());
     });
@@ -180,13 +183,13 @@ fn missing_content() {
     let all = vec![1; other.grid.voxel_count()];
     let other = Mask::new(other.grid.clone(), all);
     nifti::save_mask(&extra, &other, "test", &Control::new()).expect("saved");
-    let mut again = Window::opened(&path);
-    let opening = again.state.runtime.sessions.opening.as_ref();
+    let mut reopened = Window::opened(&path);
+    let opening = reopened.state.runtime.sessions.opening.as_ref();
     let index = opening.expect("it is being opened").changed_files().next();
     let (index, decision) = (index.expect("the mask").0, FileDecision::UseAsItIs);
-    again.session(SessionAction::Decide { index, decision });
-    again.session(SessionAction::OpenAnyway);
-    let message = again.messages();
+    reopened.session(SessionAction::Decide { index, decision });
+    reopened.session(SessionAction::OpenAnyway);
+    let message = reopened.messages();
     assert!(message.contains("Missing from snapshot 1"), "{message}");
     assert!(message.contains("weights of Streamlines"), "{message}");
     let sentence = "Snapshot 1: extra.nii.gz is not the file this session was saved with";
@@ -202,10 +205,10 @@ fn tensors() {
     window.act(Action::Tensors(TensorAction::SetFit { params }));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let mut again = Window::opened(&path);
-    assert!(snapshot(&again, 0).document.tensors.is_none(), "not yet");
-    again.act(Action::Snapshot(SnapshotAction::ToggleComparing));
-    let with = again
+    let mut reopened = Window::opened(&path);
+    assert!(snapshot(&reopened, 0).document.tensors.is_none(), "not yet");
+    reopened.act(Action::Snapshot(SnapshotAction::ToggleComparing));
+    let with = reopened
         .state
         .runtime
         .snapshots
@@ -214,16 +217,16 @@ fn tensors() {
         .expect("compares")
         .snapshot
         .clone();
-    assert!(Arc::ptr_eq(&with, &again.state.runtime.snapshots.all[0]));
+    assert!(Arc::ptr_eq(&with, &reopened.state.runtime.snapshots.all[0]));
     let was = snapshot(&window, 0);
     let fa = |document: &Document| {
         let tensors = document.tensors.as_ref().expect("tensors");
         tensors.fa.values.clone()
     };
     assert!(fa(&with.document) == fa(&was.document));
-    assert!(fa(&with.document) != fa(&again.state.document));
+    assert!(fa(&with.document) != fa(&reopened.state.document));
     assert!(with.document.layer_named("DEC").is_some());
-    assert_eq!(again.state.document.fit.min_eigenvalue_mm2_per_s, 6e-4);
+    assert_eq!(reopened.state.document.fit.min_eigenvalue_mm2_per_s, 6e-4);
 }
 
 /// A day as a name is a number, too.

@@ -38,7 +38,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::layers stored as recipes are named", recipes),
         test(
             "sessions::an identical recomputed result is unchanged",
-            made_again,
+            recomputed,
         ),
         test(
             "sessions::streamlines that no session can hold are named",
@@ -284,14 +284,14 @@ fn exports_next_to_a_session() {
         assert!(state.asks_before_closing(), "{text}");
     }
     window.state = start;
-    let mut again = recovered(&mut window, &folder.path().join("copy.arcuate"));
-    assert_eq!(again.state.unsaved(), before, "{}", again.messages());
+    let mut reopened = recovered(&mut window, &folder.path().join("copy.arcuate"));
+    assert_eq!(reopened.state.unsaved(), before, "{}", reopened.messages());
     for layer in [None, Some(tracks)] {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
-        again.act(Action::Files(FilesAction::SaveStreamlines { layer, path }));
-        assert!(again.state.runtime.notices.status.starts_with("Saved "));
-        assert_eq!(again.state.unsaved(), before);
+        reopened.act(Action::Files(FilesAction::SaveStreamlines { layer, path }));
+        assert!(reopened.state.runtime.notices.status.starts_with("Saved "));
+        assert_eq!(reopened.state.unsaved(), before);
     }
 }
 
@@ -388,14 +388,14 @@ fn named() {
     let mut window = everything(folder.path());
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert_eq!(again.state.unsaved(), [], "{}", again.messages());
-    let mut again = again;
-    again.place(Role::Exclude, dvec3(9.0, 0.0, 0.0), 2.0);
-    assert_eq!(again.state.unsaved(), [UnsavedPart::Regions(1)]);
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.state.unsaved(), [], "{}", reopened.messages());
+    let mut reopened = reopened;
+    reopened.place(Role::Exclude, dvec3(9.0, 0.0, 0.0), 2.0);
+    assert_eq!(reopened.state.unsaved(), [UnsavedPart::Regions(1)]);
     // The saved file belongs to the window that saved it.
-    again.act(Action::Undo);
-    assert_eq!(again.state.unsaved(), [UnsavedPart::Other]);
+    reopened.act(Action::Undo);
+    assert_eq!(reopened.state.unsaved(), [UnsavedPart::Other]);
 }
 
 /// More than 64 MB in a session's count.
@@ -445,8 +445,13 @@ fn recipes() {
     });
     assert!(window.closed, "{}", window.messages());
     assert!(window.state.runtime.sessions.recipe_only.is_empty());
-    let again = Window::opened(&path);
-    let Content::Tractogram(back) = &again.state.document.layer(brain).expect("stored").content
+    let reopened = Window::opened(&path);
+    let Content::Tractogram(back) = &reopened
+        .state
+        .document
+        .layer(brain)
+        .expect("stored")
+        .content
     else {
         panic!("streamlines")
     };
@@ -471,29 +476,29 @@ fn recipes() {
     assert!(window.closed);
 }
 
-fn made_again() {
+fn recomputed() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.work();
     let path = folder.path().join("s.arcuate");
     window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&path);
-    let mut again = Window::opened(&path);
-    assert_eq!(again.state.unsaved(), [], "{}", again.messages());
-    let missing: Vec<_> = again.state.document.missing_layers().cloned().collect();
+    let mut reopened = Window::opened(&path);
+    assert_eq!(reopened.state.unsaved(), [], "{}", reopened.messages());
+    let missing: Vec<_> = reopened.state.document.missing_layers().cloned().collect();
     assert_eq!(missing.len(), 2);
     for missing in missing {
-        again.session(SessionAction::Recompute(LayerId(missing.layer.id)));
-        let status = &again.state.runtime.notices.status;
+        reopened.session(SessionAction::Recompute(LayerId(missing.layer.id)));
+        let status = &reopened.state.runtime.notices.status;
         assert!(status.ends_with("same bytes"), "{status}");
         assert!(status.contains(" streamlines in "), "{status}");
-        assert_eq!(again.state.unsaved(), []);
+        assert_eq!(reopened.state.unsaved(), []);
         // Their streamlines are now in memory, and still in no file.
-        assert_eq!(again.state.saved_without().len(), 2);
+        assert_eq!(reopened.state.saved_without().len(), 2);
     }
     // A later edit is a change.
-    again.act(Action::Undo);
-    assert_eq!(again.state.unsaved(), [UnsavedPart::Other]);
+    reopened.act(Action::Undo);
+    assert_eq!(reopened.state.unsaved(), [UnsavedPart::Other]);
 }
 
 fn without_recipe() {

@@ -228,11 +228,11 @@ fn added() {
     });
     assert_eq!(window.state.unsaved(), []);
     // A layer that the session lists is not added, wherever its fit has put it.
-    let again = Window::opened(&at("s.arcuate"));
-    assert_eq!(again.state.unsaved(), [], "{}", again.messages());
+    let reopened = Window::opened(&at("s.arcuate"));
+    assert_eq!(reopened.state.unsaved(), [], "{}", reopened.messages());
     // A changed name still counts.
-    let mut again = again;
+    let mut reopened = reopened;
     let name = "All".to_owned();
-    again.act(Action::Layer(LayerAction::Rename { layer: brain, name }));
-    assert_eq!(again.state.unsaved(), [UnsavedPart::Other]);
+    reopened.act(Action::Layer(LayerAction::Rename { layer: brain, name }));
+    assert_eq!(reopened.state.unsaved(), [UnsavedPart::Other]);
 }

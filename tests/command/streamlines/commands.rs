@@ -89,9 +89,9 @@ pub fn commands() {
             &command.replace("arcuate select", "arcuate select --force"),
             folder.path(),
         );
-        let (own, made) = (values(&own), values(&folder.path().join(file)));
+        let (own, created) = (values(&own), values(&folder.path().join(file)));
         assert!(own.len() > 2, "{own:?}");
-        assert_eq!(own, made, "{command}");
+        assert_eq!(own, created, "{command}");
     }
     // An export of a filtered layer contains only the streamlines kept, like its command.
     let own = setup.folder.path().join("tracks.tck");
@@ -112,15 +112,15 @@ pub fn commands() {
         .expect("a command line")
         .text();
     run(&command, folder.path());
-    let [own, made] = [own, folder.path().join("tracks.tck")].map(|path| {
+    let [own, created] = [own, folder.path().join("tracks.tck")].map(|path| {
         match io::open(&path, &Control::new()).expect("streamlines") {
             io::Opened::Tractogram(lines, _) => lines,
             other => panic!("{other:?}"),
         }
     });
     let kept = setup.shown().len();
-    assert!(kept < 30 && own.len() == kept && own.offsets == made.offsets);
-    assert!(own.points == made.points && own.per_streamline == made.per_streamline);
+    assert!(kept < 30 && own.len() == kept && own.offsets == created.offsets);
+    assert!(own.points == created.points && own.per_streamline == created.per_streamline);
     setup
         .window
         .act(Action::Streamline(StreamlineAction::SwitchFilter {

@@ -113,9 +113,9 @@ pub(super) fn session() {
     assert_eq!(rules.region_rule(first.id, first.role), RegionRule::Within);
     assert_eq!(rules.layer, layer("all, selected").0);
     // Saved again, the session is unchanged.
-    let again = setup.folder.path().join("again.arcuate");
+    let repeated = setup.folder.path().join("again.arcuate");
     other.act(Action::Session(SessionAction::Save {
-        path: Some(again.clone()),
+        path: Some(repeated.clone()),
         next: None,
     }));
     let content = |path: &Path| {
@@ -123,7 +123,7 @@ pub(super) fn session() {
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         value["content"].clone()
     };
-    let (a, b) = (content(&path), content(&again));
+    let (a, b) = (content(&path), content(&repeated));
     let origins = a["origins"].as_array().unwrap();
     assert!(origins.iter().any(|o| o["edited"].is_object()), "{a}");
     assert_eq!(a["origins"], b["origins"]);

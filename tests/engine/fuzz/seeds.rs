@@ -203,10 +203,10 @@ fn niftis() -> Seeds {
 }
 
 fn pair() -> Vec<u8> {
-    let mut made = ComposedNifti::ramp(1);
-    (made.single_file, made.vox_offset) = (false, 0.0);
-    let header = made.header();
-    [&header[..], b"<<a.img>>", &made.voxels].concat()
+    let mut created = ComposedNifti::ramp(1);
+    (created.single_file, created.vox_offset) = (false, 0.0);
+    let header = created.header();
+    [&header[..], b"<<a.img>>", &created.voxels].concat()
 }
 
 fn grid() -> Arc<Grid> {

@@ -245,8 +245,8 @@ fn rest() {
         // The extensions are also kept when a file of this program is converted.
         convert_with_reading(here, "b.nii", "c.nii.gz", &Reading::default(), true)
             .expect("converted");
-        let again = Found::read(&here.join("c.nii.gz"));
-        assert!(String::from_utf8_lossy(&again.0).contains("sixteen letters."));
+        let reread = Found::read(&here.join("c.nii.gz"));
+        assert!(String::from_utf8_lossy(&reread.0).contains("sixteen letters."));
         let lost = convert_with_reading(here, "a.nii", "a.nrrd", &Reading::default(), true)
             .expect("converted");
         for word in [

@@ -98,10 +98,10 @@ fn scan_gradients() {
         for to in ["c.mif", "d.nrrd", "e.mif.gz", "f.mih"] {
             convert_with_reading(here, "b.nii.gz", to, &Reading::default(), true)
                 .expect("converted");
-            let again = read(to);
+            let reread = read(to);
             for (i, g) in directions.iter().enumerate().skip(1) {
-                assert!(again.directions[i].distance(*g) < 1e-6, "{order:?} {to}");
-                assert!((again.b_s_per_mm2[i] - b(i)).abs() < 1e-6);
+                assert!(reread.directions[i].distance(*g) < 1e-6, "{order:?} {to}");
+                assert!((reread.b_s_per_mm2[i] - b(i)).abs() < 1e-6);
             }
         }
     }
@@ -297,15 +297,15 @@ fn files_of_mrtrix(_: PathBuf) {
             let plan = plan.unwrap_or_else(|e| panic!("{name}: {e}"));
             plan.write(true, "x", &Control::new())
                 .unwrap_or_else(|e| panic!("{name}: {e}"));
-            let (again, _) = opened(&out);
+            let (reread, _) = opened(&out);
             let same = |(a, b): (&f32, &f32)| a == b || a.is_nan() && b.is_nan();
-            assert_eq!(again.frames, found.frames, "{name} {to}");
+            assert_eq!(reread.frames, found.frames, "{name} {to}");
             assert!(
-                again.values.iter().zip(found.values.iter()).all(same),
+                reread.values.iter().zip(found.values.iter()).all(same),
                 "{name} {to}"
             );
             let near = if to.ends_with("nii") { 1e-3 } else { 1e-9 };
-            assert!(again.grid.same_space(&found.grid, near), "{name} {to}");
+            assert!(reread.grid.same_space(&found.grid, near), "{name} {to}");
         }
         read += 1;
     }
@@ -368,14 +368,14 @@ fn real_scheme(path: PathBuf) {
         io::convert::plan(&path, &out, None, &Reading::default(), &Control::new()).expect("read");
     plan.write(true, "x", &Control::new()).expect("written");
     let converted_grid = image::read_grid(&out, &Control::new()).expect("a grid");
-    let again = gradients::for_scan(&out, &[], &converted_grid, 68)
+    let reread = gradients::for_scan(&out, &[], &converted_grid, 68)
         .expect("read")
         .expect("a table");
     for (a, b) in table
         .gradients
         .directions
         .iter()
-        .zip(&again.gradients.directions)
+        .zip(&reread.gradients.directions)
     {
         assert!(a.distance(*b) < 1e-6);
     }

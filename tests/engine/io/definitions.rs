@@ -234,12 +234,12 @@ fn trx_beyond() {
     };
     assert!(own(&[0, 2, 5], &[1]).is_ok());
     let over = 1u64 << 32;
-    let wrong = own(&[0, over + 2, over + 5], &[1]).expect_err("offsets");
-    assert!(sentence(&wrong).contains("offsets of other streamlines"));
-    let wrong = own(&[over, over + 2, 5], &[1]).expect_err("offsets");
-    assert!(sentence(&wrong).contains("offsets of other streamlines"));
-    let wrong = own(&[0, 2, 5], &[over + 1]).expect_err("members");
-    assert!(sentence(&wrong).contains("not streamlines"));
+    let faulty = own(&[0, over + 2, over + 5], &[1]).expect_err("offsets");
+    assert!(sentence(&faulty).contains("offsets of other streamlines"));
+    let faulty = own(&[over, over + 2, 5], &[1]).expect_err("offsets");
+    assert!(sentence(&faulty).contains("offsets of other streamlines"));
+    let faulty = own(&[0, 2, 5], &[over + 1]).expect_err("members");
+    assert!(sentence(&faulty).contains("not streamlines"));
 }
 
 /// Two entries of an archive with one name would be read as more data than there is.

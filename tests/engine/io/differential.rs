@@ -158,8 +158,8 @@ fn agree() {
                 _ => continue,
             };
             let key = format!("{} {} {outcome} {state}", file.format, file.what);
-            let of = format!("{} of {} ({})", file.name, file.base, file.value);
-            let example = || (0, format!("{of}: {ours} | {theirs}"));
+            let place = format!("{} of {} ({})", file.name, file.base, file.value);
+            let example = || (0, format!("{place}: {ours} | {theirs}"));
             unknown.entry(key).or_insert_with(example).0 += 1;
         }
     }

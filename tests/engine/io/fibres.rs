@@ -104,9 +104,9 @@ fn real(path: PathBuf) {
         let count = info.property("count").and_then(|c| c.parse().ok());
         assert_eq!(count, Some(tractogram.len()), "{name}");
         tck::save(&copy, &tractogram, "copy", &Control::new()).expect("saved");
-        let (again, _) = read(&copy);
+        let (reread, _) = read(&copy);
         assert_eq!(
-            (again.points, again.offsets),
+            (reread.points, reread.offsets),
             (tractogram.points, tractogram.offsets)
         );
     }
@@ -134,10 +134,10 @@ fn round_trip() {
         let control = Control::new();
         tck::save(&path, &tractogram, "arcuate track\n--seed 1", &control).expect("saved");
         assert_eq!(control.progress().done, streamlines as u64);
-        let (again, info) = read(&path);
-        assert_eq!(again.points, tractogram.points);
+        let (reread, info) = read(&path);
+        assert_eq!(reread.points, tractogram.points);
         assert_eq!(
-            again.offsets, tractogram.offsets,
+            reread.offsets, tractogram.offsets,
             "streamlines without points too"
         );
         assert_eq!(

@@ -542,7 +542,7 @@ fn shortened() {
         streamlines::save(&path, &tractogram, "", &Control::new()).expect("saved");
         assert!(std::fs::metadata(&path).expect("found").len() > 4 << 20);
         let (found, _) = open(&path);
-        let (again, _) = open(&path);
+        let (reread, _) = open(&path);
         let file = std::fs::File::options().write(true).open(&path);
         let file = file.expect("writable");
         // First other bytes, then none.
@@ -550,7 +550,7 @@ fn shortened() {
         (&file).write_all(&vec![7; length]).expect("written over");
         holds_the_same(&found, &tractogram, format, "of a file written over");
         file.set_len(1000).expect("shortened");
-        for found in [found, again] {
+        for found in [found, reread] {
             holds_the_same(&found, &tractogram, format, "of a shortened file");
         }
     }

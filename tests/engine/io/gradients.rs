@@ -110,8 +110,8 @@ fn in_an_nrrd() {
             .unwrap_or_else(|e| panic!("{e}"))
             .expect("a table");
         assert!(warnings(&table).is_empty(), "{:?}", table.remarks);
-        let of = [0, 1, 2, 3, 3, 4];
-        for (v, &i) in of.iter().enumerate() {
+        let numbers = [0, 1, 2, 3, 3, 4];
+        for (v, &i) in numbers.iter().enumerate() {
             let (b, direction) = requested[i];
             assert!((table.gradients.b_s_per_mm2[v] - b).abs() < 1e-6);
             let found = table.gradients.directions[v];
@@ -434,10 +434,10 @@ fn round_trip() {
         }
         let (bval, bvec) = (folder.path().join("b.bval"), folder.path().join("b.bvec"));
         gradients::save(&bval, &bvec, &table, &grid).expect("saved");
-        let again = read(&TableFiles::Fsl { bval, bvec }, &grid, 13);
-        assert!(warnings(&again).is_empty(), "{:?}", again.remarks);
-        assert_eq!(again.gradients.b_s_per_mm2, table.b_s_per_mm2);
-        for (found, target) in again.gradients.directions.iter().zip(&table.directions) {
+        let reread = read(&TableFiles::Fsl { bval, bvec }, &grid, 13);
+        assert!(warnings(&reread).is_empty(), "{:?}", reread.remarks);
+        assert_eq!(reread.gradients.b_s_per_mm2, table.b_s_per_mm2);
+        for (found, target) in reread.gradients.directions.iter().zip(&table.directions) {
             assert!(found.distance(*target) < 1e-12);
         }
     }

@@ -34,8 +34,8 @@ fn names() {
     );
 }
 
-fn refused(made: &ComposedNifti, path: &Path) -> Error {
-    made.write(path);
+fn refused(composed: &ComposedNifti, path: &Path) -> Error {
+    composed.write(path);
     nifti::read(path, &Control::new()).expect_err("it should be refused")
 }
 
@@ -84,11 +84,11 @@ fn each_claim() {
     ];
     for (claim, falsify) in falsified {
         for big_endian in [false, true] {
-            let mut made = ComposedNifti::ramp(1);
-            made.big_endian = big_endian;
-            falsify(&mut made);
+            let mut composed = ComposedNifti::ramp(1);
+            composed.big_endian = big_endian;
+            falsify(&mut composed);
             // The length of the file is unchanged: only the header differs.
-            let mut bytes = made.header();
+            let mut bytes = composed.header();
             bytes.extend([0; 52]);
             put(&path, &bytes);
             let error = nifti::read(&path, &Control::new()).expect_err(claim);
@@ -104,13 +104,13 @@ fn each_claim() {
         [i64::MAX, 2, 2, 2, 1, 1, 1, 1],
         [-1, 2, 2, 2, 1, 1, 1, 1],
     ] {
-        let mut made = ComposedNifti::ramp(2);
-        made.dim = dim;
-        sentence(&refused(&made, &path));
+        let mut composed = ComposedNifti::ramp(2);
+        composed.dim = dim;
+        sentence(&refused(&composed, &path));
     }
-    let mut made = ComposedNifti::ramp(2);
-    made.dim = [3, 1 << 20, 1 << 20, 1, 1, 1, 1, 1];
-    let error = refused(&made, &path);
+    let mut composed = ComposedNifti::ramp(2);
+    composed.dim = [3, 1 << 20, 1 << 20, 1, 1, 1, 1, 1];
+    let error = refused(&composed, &path);
     assert!(
         matches!(error, Error::Short { expected_bytes, .. } if expected_bytes == 544 + (2 << 40))
     );
@@ -125,7 +125,7 @@ fn each_claim() {
 fn oddities() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
-    let warnings = |made: &ComposedNifti, bytes: &[u8]| {
+    let warnings = |composed: &ComposedNifti, bytes: &[u8]| {
         put(&path, bytes);
         let (volume, info) = nifti::read(&path, &Control::new()).unwrap_or_else(|e| panic!("{e}"));
         let ramp = volume
@@ -133,7 +133,7 @@ fn oddities() {
             .iter()
             .enumerate()
             .all(|(i, &v)| v == i as f32);
-        assert!(ramp, "{made:?}");
+        assert!(ramp, "{composed:?}");
         info.warnings
     };
     let valid = ComposedNifti::ramp(1);
@@ -179,14 +179,14 @@ fn compressed() {
     };
     let whole = ComposedNifti::ramp(1).bytes();
     // Two terabytes announced by 200 bytes.
-    let mut made = ComposedNifti::ramp(2);
-    made.dim = [3, 1 << 20, 1 << 20, 1, 1, 1, 1, 1];
-    made.write(&path);
+    let mut composed = ComposedNifti::ramp(2);
+    composed.dim = [3, 1 << 20, 1 << 20, 1, 1, 1, 1, 1];
+    composed.write(&path);
     short(544 + (2 << 40), 544 + 48);
     // Slightly too much; a false trailer must not help.
-    let mut made = ComposedNifti::ramp(1);
-    made.dim[3] = 3;
-    let mut packed = gzip(&made.bytes());
+    let mut composed = ComposedNifti::ramp(1);
+    composed.dim[3] = 3;
+    let mut packed = gzip(&composed.bytes());
     let n = packed.len();
     packed[n - 4..].copy_from_slice(&(352u32 + 72).to_le_bytes());
     std::fs::write(&path, &packed).expect("written");
@@ -224,14 +224,14 @@ fn damaged() {
     let mut random = Random::fresh("damaged");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii.gz");
-    let mut made = ComposedNifti::ramp(1);
-    made.dim = [3, 32, 32, 8, 1, 1, 1, 1];
-    made.voxels = (0..8192)
+    let mut composed = ComposedNifti::ramp(1);
+    composed.dim = [3, 32, 32, 8, 1, 1, 1, 1];
+    composed.voxels = (0..8192)
         .flat_map(|_| (random.bits() as i16 & 0xff).to_le_bytes())
         .collect();
-    made.write(&path);
+    composed.write(&path);
     let (intact, _) = nifti::read(&path, &Control::new()).expect("valid");
-    let packed = gzip(&made.bytes());
+    let packed = gzip(&composed.bytes());
     for _ in 0..300 {
         let mut bytes = packed.clone();
         // After the ten bytes of gzip's own header, before its length.
@@ -285,11 +285,11 @@ fn flipped_bytes() {
     let path = folder.path().join("a.nii");
     let (mut opened, mut refused) = (0, 0);
     for i in 0..5_000 {
-        let mut made = ComposedNifti::ramp(1 + (i & 1) as u8);
-        made.big_endian = i & 2 != 0;
-        (made.qform_code, made.quatern) = (1, [0.1, 0.2, 0.3]);
-        let header = made.header().len() as u64;
-        let mut bytes = made.bytes();
+        let mut composed = ComposedNifti::ramp(1 + (i & 1) as u8);
+        composed.big_endian = i & 2 != 0;
+        (composed.qform_code, composed.quatern) = (1, [0.1, 0.2, 0.3]);
+        let header = composed.header().len() as u64;
+        let mut bytes = composed.bytes();
         for _ in 0..1 + random.bits() % 6 {
             let at = (random.bits() % header) as usize;
             bytes[at] = if random.bits() & 1 == 0 {

@@ -206,12 +206,12 @@ fn every_type() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (code, size, name) in TYPES {
         for variant in 0..16 {
-            let mut made = ComposedNifti::ramp(1 + (variant & 1) as u8);
-            made.big_endian = variant & 2 != 0;
-            made.single_file = variant & 4 != 0;
+            let mut composed = ComposedNifti::ramp(1 + (variant & 1) as u8);
+            composed.big_endian = variant & 2 != 0;
+            composed.single_file = variant & 4 != 0;
             let packed = variant & 8 != 0;
             let sides = [0; 4].map(|_| 1 + (random.bits() % 6) as usize);
-            made.dim = [
+            composed.dim = [
                 4,
                 sides[0] as i64,
                 sides[1] as i64,
@@ -221,52 +221,52 @@ fn every_type() {
                 1,
                 1,
             ];
-            (made.datatype, made.bitpix) = (code, 8 * size as i16);
+            (composed.datatype, composed.bitpix) = (code, 8 * size as i16);
             if random.bits() & 1 == 0 {
-                made.slope = random.uniform(-3.0, 3.0);
-                made.inter = random.uniform(-50.0, 50.0);
+                composed.slope = random.uniform(-3.0, 3.0);
+                composed.inter = random.uniform(-50.0, 50.0);
             }
             // Extra bytes before the voxels, as extensions leave them.
-            made.vox_offset += 16.0 * (random.bits() % 3) as f64;
-            if !made.single_file {
-                made.vox_offset = (random.bits() % 40) as f64;
+            composed.vox_offset += 16.0 * (random.bits() % 3) as f64;
+            if !composed.single_file {
+                composed.vox_offset = (random.bits() % 40) as f64;
             }
             let affine = random_affine(&mut random, variant & 1 == 0);
-            made.set_affine(affine);
+            composed.set_affine(affine);
             let count: usize = sides.iter().product();
             let (voxels, numbers): (Vec<_>, Vec<_>) = (0..count)
-                .map(|_| encoded(code, made.big_endian, &mut random))
+                .map(|_| encoded(code, composed.big_endian, &mut random))
                 .unzip();
-            made.voxels = voxels.concat();
-            let ending = match (made.single_file, packed) {
+            composed.voxels = voxels.concat();
+            let ending = match (composed.single_file, packed) {
                 (true, true) => "nii.gz",
                 (true, false) => "nii",
                 (false, true) => "hdr.gz",
                 (false, false) => "hdr",
             };
             let path = folder.path().join(format!("{name}_{variant}.{ending}"));
-            made.write(&path);
+            composed.write(&path);
 
             let (volume, info) = read(&path);
-            let case = format!("{name} {made:?}");
+            let case = format!("{name} {composed:?}");
             assert_eq!(volume.grid.shape, [sides[0], sides[1], sides[2]], "{case}");
             assert_eq!((volume.frames, info.stored_as), (sides[3], name), "{case}");
             // Version 1 stores float32: steps of 1.6e-5 beyond 128 mm.
-            let tolerance = if made.version == 1 { 2e-5 } else { 1e-12 };
+            let tolerance = if composed.version == 1 { 2e-5 } else { 1e-12 };
             assert!(
                 off(&volume.grid.world_from_voxel, &affine) < tolerance,
                 "{case}"
             );
             // Version 1 stores slope and intercept as float32, too.
             let stored = |v: f64| {
-                if made.version == 1 {
+                if composed.version == 1 {
                     f64::from(v as f32)
                 } else {
                     v
                 }
             };
             for (&found, number) in volume.values.iter().zip(numbers) {
-                let requested = (number * stored(made.slope) + stored(made.inter)) as f32;
+                let requested = (number * stored(composed.slope) + stored(composed.inter)) as f32;
                 assert_eq!(found.to_bits(), requested.to_bits(), "{case}");
             }
         }
@@ -276,17 +276,17 @@ fn every_type() {
 fn which_affine() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
-    let opened = |made: &ComposedNifti| {
-        made.write(&path);
+    let opened = |composed: &ComposedNifti| {
+        composed.write(&path);
         read(&path)
     };
     // Both, 30 mm apart along x: the sform is used and the difference reported.
-    let mut made = ComposedNifti::ramp(1);
-    made.qform_code = 1;
-    made.qoffset = [34.0, -7.0, 11.0];
-    made.quatern = [0.0, 1.0, 0.0];
-    made.pixdim[0] = -1.0;
-    let (volume, info) = opened(&made);
+    let mut composed = ComposedNifti::ramp(1);
+    composed.qform_code = 1;
+    composed.qoffset = [34.0, -7.0, 11.0];
+    composed.quatern = [0.0, 1.0, 0.0];
+    composed.pixdim[0] = -1.0;
+    let (volume, info) = opened(&composed);
     assert_eq!(volume.grid.source, AffineSource::Sform);
     assert_eq!(volume.grid.world(DVec3::ZERO), DVec3::new(4.0, -7.0, 11.0));
     let distance = info.sform_qform_disagree_mm.expect("they differ");
@@ -298,21 +298,21 @@ fn which_affine() {
         "{info:?}"
     );
     // Both, equal up to rounding: no remark. A half turn about y, then the third axis mirrored, is diag(-1, 1, 1).
-    made.qoffset = [4.0, -7.0, 11.0];
-    let (_, info) = opened(&made);
+    composed.qoffset = [4.0, -7.0, 11.0];
+    let (_, info) = opened(&composed);
     assert_eq!(
         (info.sform_qform_disagree_mm, info.warnings),
         (None, Vec::new())
     );
     // The qform alone gives the same grid.
-    made.sform_code = 0;
-    let (alone, info) = opened(&made);
+    composed.sform_code = 0;
+    let (alone, info) = opened(&composed);
     assert_eq!(alone.grid.source, AffineSource::Qform);
     assert!(off(&alone.grid.world_from_voxel, &volume.grid.world_from_voxel) < 1e-6);
     assert!(info.warnings.is_empty());
     // Neither: the centre at 0, x increasing to the right, with a remark.
-    made.qform_code = 0;
-    let (sizes, info) = opened(&made);
+    composed.qform_code = 0;
+    let (sizes, info) = opened(&composed);
     assert_eq!(sizes.grid.source, AffineSource::Pixdim);
     assert_eq!(sizes.grid.spacing(), DVec3::new(2.0, 2.5, 3.0));
     assert!(sizes.grid.centre().length() < 1e-12);
@@ -323,8 +323,8 @@ fn which_affine() {
             .any(|w| w.contains("left and right are unknown"))
     );
     // A code below 0 counts as not set.
-    made.sform_code = -1;
-    assert_eq!(opened(&made).0.grid.source, AffineSource::Pixdim);
+    composed.sform_code = -1;
+    assert_eq!(opened(&composed).0.grid.source, AffineSource::Pixdim);
 }
 
 /// Random rotations through the quaternion fields, both handednesses; including half turns, where rounding makes the
@@ -339,13 +339,13 @@ fn quaternions() {
             q = DQuat::from_axis_angle(random.direction(), std::f64::consts::PI);
         }
         let q = if q.w < 0.0 { -q } else { q };
-        let mut made = ComposedNifti::ramp(1);
-        made.sform_code = 0;
-        made.qform_code = 2;
-        made.pixdim[0] = if i % 2 == 0 { -1.0 } else { 0.0 };
-        made.quatern = [q.x, q.y, q.z];
-        made.qoffset = [5.0, -6.0, 70.0];
-        made.write(&path);
+        let mut composed = ComposedNifti::ramp(1);
+        composed.sform_code = 0;
+        composed.qform_code = 2;
+        composed.pixdim[0] = if i % 2 == 0 { -1.0 } else { 0.0 };
+        composed.quatern = [q.x, q.y, q.z];
+        composed.qoffset = [5.0, -6.0, 70.0];
+        composed.write(&path);
         let handed = if i % 2 == 0 { -1.0 } else { 1.0 };
         let matrix = DMat3::from_quat(q) * DMat3::from_diagonal(DVec3::new(2.0, 2.5, 3.0 * handed));
         let requested = DAffine3::from_mat3_translation(matrix, DVec3::new(5.0, -6.0, 70.0));
@@ -370,10 +370,10 @@ fn units() {
         (2, 1.0, 2.0),
         (0, 1.0, 2.0),
     ] {
-        let mut made = ComposedNifti::ramp(2);
-        made.units = code;
-        made.set_affine(DAffine3::from_scale(DVec3::splat(edge)));
-        made.write(&path);
+        let mut composed = ComposedNifti::ramp(2);
+        composed.units = code;
+        composed.set_affine(DAffine3::from_scale(DVec3::splat(edge)));
+        composed.write(&path);
         let (volume, info) = read(&path);
         let found = volume.grid.spacing().x;
         assert!(
@@ -384,9 +384,9 @@ fn units() {
         assert!(info.warnings.is_empty(), "{info:?}");
     }
     // A voxel of two metres is an error in the header.
-    let mut made = ComposedNifti::ramp(2);
-    made.units = 1;
-    made.write(&path);
+    let mut composed = ComposedNifti::ramp(2);
+    composed.units = 1;
+    composed.write(&path);
     let (volume, info) = read(&path);
     assert_eq!(volume.grid.spacing(), DVec3::new(2.0, 2.5, 3.0));
     assert!(info.warnings[0].contains("mm was assumed"), "{info:?}");
@@ -402,13 +402,13 @@ fn large_integers() {
         (16_777_219, true),
         (-16_777_300, true),
     ] {
-        let mut made = ComposedNifti::ramp(1);
-        (made.datatype, made.bitpix) = (8, 32);
-        made.voxels = (0..24)
+        let mut composed = ComposedNifti::ramp(1);
+        (composed.datatype, composed.bitpix) = (8, 32);
+        composed.voxels = (0..24)
             .map(|i| largest * i32::from(i == 7))
             .flat_map(i32::to_le_bytes)
             .collect();
-        made.write(&path);
+        composed.write(&path);
         let is_reported = read(&path).1.warnings.iter().any(|w| w.contains("rounded"));
         assert_eq!(is_reported, rounded, "{largest}");
     }
@@ -470,13 +470,13 @@ fn another_reader() {
         bytes[254] = 0;
         let alone = folder.path().join("alone.nii");
         put(&alone, &bytes);
-        let (again, _) = read(&alone);
+        let (reread, _) = read(&alone);
         if sheared {
-            assert_eq!(again.grid.source, AffineSource::Pixdim);
+            assert_eq!(reread.grid.source, AffineSource::Pixdim);
         } else {
-            assert_eq!(again.grid.source, AffineSource::Qform);
+            assert_eq!(reread.grid.source, AffineSource::Qform);
             // A rotation close to a half turn loses half the digits, as in `quaternions`; over 7 voxels.
-            assert!(again.grid.same_space(&grid, 0.02), "{affine:?}");
+            assert!(reread.grid.same_space(&grid, 0.02), "{affine:?}");
         }
     }
 }
@@ -495,13 +495,13 @@ fn plain_bytes(path: &Path) -> Vec<u8> {
 fn unknown_stays_unknown() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (first, second) = (folder.path().join("a.nii"), folder.path().join("b.nii.gz"));
-    let mut made = ComposedNifti::ramp(1);
-    made.sform_code = 0;
-    made.write(&first);
+    let mut composed = ComposedNifti::ramp(1);
+    composed.sform_code = 0;
+    composed.write(&first);
     let (volume, _) = read(&first);
     nifti::save_volume(&second, &volume, "", &Control::new()).expect("saved");
-    let (again, info) = read(&second);
-    assert_eq!(again.grid, volume.grid);
+    let (reread, info) = read(&second);
+    assert_eq!(reread.grid, volume.grid);
     assert_eq!((info.sform_code, info.qform_code), (0, 0));
 }
 
@@ -510,9 +510,9 @@ fn space_is_kept() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (first, second) = (folder.path().join("a.nii"), folder.path().join("b.nii.gz"));
     for (sform, qform, code) in [(4, 0, 4), (3, 1, 3), (0, 2, 2), (1, 4, 1)] {
-        let mut made = ComposedNifti::ramp(1);
-        (made.sform_code, made.qform_code) = (sform, qform);
-        made.write(&first);
+        let mut composed = ComposedNifti::ramp(1);
+        (composed.sform_code, composed.qform_code) = (sform, qform);
+        composed.write(&first);
         let (volume, _) = read(&first);
         nifti::save_volume(&second, &volume, "", &Control::new()).expect("saved");
         let (_, info) = read(&second);
@@ -560,7 +560,7 @@ fn command_is_kept() {
         nifti::save_volume(&path, &volume, &command, &Control::new()).expect("saved");
         let expected = match command.trim() {
             "" => io::DISCLAIMER.to_owned(),
-            made => format!("{}; {made}", io::DISCLAIMER),
+            composed => format!("{}; {composed}", io::DISCLAIMER),
         };
         assert_eq!(read(&path).1.description, expected);
         // Readers that ignore extensions find the voxels.

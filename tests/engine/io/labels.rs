@@ -51,10 +51,10 @@ fn colour_tables() {
     assert_eq!(plain.name(1), Some("Left Putamen"));
     assert_eq!(plain.table[&1].colour, None);
     // Numbers without a colour get one each, all different.
-    let made: Vec<[u8; 3]> = (1..40).map(|n| plain.colour(n)).collect();
-    for (i, a) in made.iter().enumerate() {
+    let composed: Vec<[u8; 3]> = (1..40).map(|n| plain.colour(n)).collect();
+    for (i, a) in composed.iter().enumerate() {
         assert!(a.iter().max().is_some_and(|&v| v > 100), "{a:?} is dark");
-        assert!(made[..i].iter().all(|b| a != b), "{a:?} twice");
+        assert!(composed[..i].iter().all(|b| a != b), "{a:?} twice");
     }
     assert_eq!(plain.colour(0), [0; 3]);
     for text in ["", "# nothing\n", "Left 1 2 3\n", "-1 a\n", "1\n"] {
@@ -128,17 +128,17 @@ fn freesurfer() {
     let known = [
         0.0, 2.0, 41.0, 17.0, 53.0, 255.0, 1024.0, 2024.0, 3012.0, 11146.0, 14175.0,
     ];
-    let made = |numbers: &[f32]| -> Vec<f32> {
+    let composed = |numbers: &[f32]| -> Vec<f32> {
         let all = 0..grid.voxel_count();
         all.map(|i| numbers[i % numbers.len()]).collect()
     };
     let nifti = |name: &str, numbers: &[f32]| {
-        let volume = Volume::scalar(Arc::new(grid.clone()), made(numbers));
+        let volume = Volume::scalar(Arc::new(grid.clone()), composed(numbers));
         nifti::save_volume(&at(name), &volume, "", &Control::new()).expect("saved");
         opened(&at(name)).0.labels.expect("labels")
     };
     let mgh = |name: &str, numbers: &[f32]| {
-        let bytes = mgh_int32(grid.clone(), &made(numbers));
+        let bytes = mgh_int32(grid.clone(), &composed(numbers));
         std::fs::write(at(name), bytes).expect("written");
         opened(&at(name)).0.labels.expect("labels")
     };

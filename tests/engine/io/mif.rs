@@ -277,9 +277,9 @@ fn orders_of_volumes() {
                 true,
             )
             .expect("converted");
-            let (again, _) = opened(&folder.path().join("b.mif.gz"));
-            assert!(again.grid.same_space(&found.grid, 1e-9));
-            assert_eq!(again.values, found.values);
+            let (reread, _) = opened(&folder.path().join("b.mif.gz"));
+            assert!(reread.grid.same_space(&found.grid, 1e-9));
+            assert_eq!(reread.values, found.values);
         }
     }
 }
@@ -378,9 +378,9 @@ fn bits() {
     // Our own masks are written as bits, too, wherever the image's grid is from.
     let own = Mask::new(found.grid.clone(), inside.clone());
     image::save_mask(&here.join("own.mif.gz"), &own, "arcuate", &Control::new()).expect("saved");
-    let (again, _) = opened(&here.join("own.mif.gz"));
-    assert_eq!(&*again.values, expected);
-    assert!(again.grid.same_space(&found.grid, 1e-9));
+    let (reread, _) = opened(&here.join("own.mif.gz"));
+    assert_eq!(&*reread.values, expected);
+    assert!(reread.grid.same_space(&found.grid, 1e-9));
 }
 
 fn scaling() {

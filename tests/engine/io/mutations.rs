@@ -240,10 +240,10 @@ fn track_scalars() {
     let mut random = Random::fresh("track scalars");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
-    let made = rich(4, 1, &mut random);
-    let name = made.per_point.keys().next().expect("values");
-    streamlines::save(&at("b.tck"), &made, "x", &Control::new()).expect("saved");
-    io::scalars::save_points(&at("b.tsf"), &at("b.tck"), &made, name).expect("saved");
+    let composed = rich(4, 1, &mut random);
+    let name = composed.per_point.keys().next().expect("values");
+    streamlines::save(&at("b.tck"), &composed, "x", &Control::new()).expect("saved");
+    io::scalars::save_points(&at("b.tsf"), &at("b.tck"), &composed, name).expect("saved");
     let tsf = std::fs::read(at("b.tsf")).expect("readable");
     let tck = std::fs::read(at("b.tck")).expect("readable");
     fuzz_with(&[tsf], "tsf", false, |path, _| {

@@ -558,8 +558,8 @@ fn wrong_basis(folder: PathBuf) {
     };
     let right = open(Basis::DipyLegacy);
     for basis in Basis::ALL.into_iter().filter(|b| *b != Basis::DipyLegacy) {
-        let wrong = open(basis);
-        let pairs = right.coefficients.iter().zip(wrong.coefficients.iter());
+        let faulty = open(basis);
+        let pairs = right.coefficients.iter().zip(faulty.coefficients.iter());
         let off = pairs.map(|(a, b)| (a - b).abs()).fold(0f32, f32::max);
         assert!(off > 0.01, "{basis:?}");
     }

@@ -206,10 +206,10 @@ fn out_of_step() {
     let look = |when: &str| {
         let (found, info) = tck::read_with_values(&path, &Control::new()).expect("whole");
         let is_new = found.points == new.points;
-        let of = if is_new { &new } else { &old };
-        assert_eq!(found.points, of.points, "{when}");
-        assert_eq!(found.per_point, of.per_point, "{when}");
-        assert_eq!(found.per_streamline, of.per_streamline, "{when}");
+        let content = if is_new { &new } else { &old };
+        assert_eq!(found.points, content.points, "{when}");
+        assert_eq!(found.per_point, content.per_point, "{when}");
+        assert_eq!(found.per_streamline, content.per_streamline, "{when}");
         assert_eq!(info.unread.len(), 0, "{when}: {:?}", info.unread);
         assert!(info.warnings.len() <= 1, "{when}: {:?}", info.warnings);
         for note in &info.warnings {

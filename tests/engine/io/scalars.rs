@@ -80,9 +80,9 @@ fn purpose_in_files() {
         other => panic!("{other:?}"),
     };
     assert_eq!(*read("a.tck").per_streamline["weights"], [0.0, 1.0, 0.0]);
-    let again = read("a.trx");
-    assert_eq!(again.codes["stop_end"], plain.codes["stop_end"]);
-    assert_eq!(again.filtered(&[true, false, true]).key(), plain.key());
+    let reread = read("a.trx");
+    assert_eq!(reread.codes["stop_end"], plain.codes["stop_end"]);
+    assert_eq!(reread.filtered(&[true, false, true]).key(), plain.key());
     assert_eq!(*read("a.vtp").per_streamline["stop_end"], [0.0, 1.0, 0.0]);
 }
 
@@ -136,11 +136,11 @@ fn alone() {
     assert!(first.timestamp.is_some());
     let first = first.with_per_streamline("weight", vec![1.0, 2.0, 3.0]);
     scalars::save_weights(&at("a.weights.txt"), &first, "weight").expect("saved");
-    let (again, info) = read();
-    assert_eq!(*again.per_streamline["weights"], [1.0, 2.0, 3.0]);
+    let (reread, info) = read();
+    assert_eq!(*reread.per_streamline["weights"], [1.0, 2.0, 3.0]);
     assert_eq!(info.warnings, [""; 0]);
     let open = |of: &Tractogram| scalars::open_weights(&at("a.weights.txt"), of);
-    assert_eq!(open(&again).ok(), Some(vec![1.0, 2.0, 3.0]));
+    assert_eq!(open(&reread).ok(), Some(vec![1.0, 2.0, 3.0]));
     // Another format has no timestamp that could differ.
     assert!(open(&lines(3)).is_ok());
     tck::save(&at("a.tck"), &lines(3), "", &control).expect("saved");

@@ -147,14 +147,14 @@ fn files() {
     let oblique = grid(21, true, &mut random);
     let grid = Grid::new([9, 9, 9], oblique.world_from_voxel, AffineSource::Sform);
     let grid = grid.expect("regular");
-    let made = Surface::of_mask(&ball(&grid, 3.0 * grid.spacing().min_element()));
+    let composed = Surface::of_mask(&ball(&grid, 3.0 * grid.spacing().min_element()));
     let save = |name: &str| {
         let path = folder.path().join(name);
-        surface::save(&path, &made, "a test ]]> \n", &Control::new()).expect(name);
+        surface::save(&path, &composed, "a test ]]> \n", &Control::new()).expect(name);
         std::fs::read(&path).expect("readable")
     };
-    let corners = |t: &[u32; 3]| t.map(|i| made.points[i as usize]);
-    let triangles: Vec<[[f32; 3]; 3]> = made.triangles.iter().map(corners).collect();
+    let corners = |t: &[u32; 3]| t.map(|i| composed.points[i as usize]);
+    let triangles: Vec<[[f32; 3]; 3]> = composed.triangles.iter().map(corners).collect();
     let float = |bytes: &[u8]| f32::from_le_bytes(bytes[..4].try_into().expect("four"));
     let triplet = |bytes: &[u8]| [0, 4, 8].map(|at| float(&bytes[at..]));
 
@@ -190,14 +190,14 @@ fn files() {
         .expect("an end")
         + end.len();
     let header = String::from_utf8_lossy(&ply[..at]).into_owned();
-    assert!(header.contains(&format!("element vertex {}\n", made.points.len())));
+    assert!(header.contains(&format!("element vertex {}\n", composed.points.len())));
     let body = &ply[at..];
-    for (bytes, expected) in body.chunks_exact(12).zip(&made.points) {
+    for (bytes, expected) in body.chunks_exact(12).zip(&composed.points) {
         assert_eq!(triplet(bytes), *expected);
     }
-    let faces = &body[12 * made.points.len()..];
+    let faces = &body[12 * composed.points.len()..];
     assert_eq!(faces.len(), 13 * triangles.len());
-    for (record, expected) in faces.chunks_exact(13).zip(&made.triangles) {
+    for (record, expected) in faces.chunks_exact(13).zip(&composed.triangles) {
         let index =
             |k: usize| u32::from_le_bytes(record[1 + 4 * k..5 + 4 * k].try_into().expect("four"));
         assert_eq!((record[0], [index(0), index(1), index(2)]), (3, *expected));
@@ -214,15 +214,15 @@ fn files() {
     });
     let arrays: Vec<Vec<u8>> = arrays.collect();
     let points: Vec<[f32; 3]> = arrays[0].chunks_exact(12).map(triplet).collect();
-    assert_eq!(points, made.points);
+    assert_eq!(points, composed.points);
     let index =
         |b: &[u8], k: usize| u32::from_le_bytes(b[4 * k..4 * k + 4].try_into().expect("four"));
     let triangle = |b: &[u8]| [0, 1, 2].map(|k| index(b, k));
     let found: Vec<[u32; 3]> = arrays[1].chunks_exact(12).map(triangle).collect();
-    assert_eq!(found, made.triangles);
+    assert_eq!(found, composed.triangles);
     for name in ["a.nii", "a", "a.vtk"] {
         let path = folder.path().join(name);
-        let error = surface::save(&path, &made, "", &Control::new()).expect_err(name);
+        let error = surface::save(&path, &composed, "", &Control::new()).expect_err(name);
         sentence(&error);
     }
     let nothing = Surface::default();

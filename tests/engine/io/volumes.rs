@@ -282,11 +282,11 @@ fn every_axis_order() {
 
 /// The bytes of an MGH file of int32, as label maps are.
 pub fn mgh_int32(grid: Grid, values: &[f32]) -> Vec<u8> {
-    let made = Mgh {
+    let composed = Mgh {
         code: 1,
         ..Mgh::new(grid)
     };
-    made.bytes(values)
+    composed.bytes(values)
 }
 
 fn mgh_types() {
@@ -297,24 +297,24 @@ fn mgh_types() {
     let grid = small(&oblique, &mut random);
     for code in [0, 1, 3, 4, 10] {
         for frames in [1, 3] {
-            let made = Mgh {
+            let composed = Mgh {
                 code,
                 frames,
                 ..Mgh::new(grid.clone())
             };
             let values: Vec<f32> = ramp(&grid, frames).iter().map(|v| v % 200.0).collect();
-            std::fs::write(&path, made.bytes(&values)).expect("written");
+            std::fs::write(&path, composed.bytes(&values)).expect("written");
             let (found, _) = opened(&path);
             assert_eq!(found.frames, frames);
             assert_eq!(&*found.values, values, "type {code}");
         }
     }
     // Without its name, by its content; and without a position, which is reported.
-    let mut made = Mgh::new(grid);
-    made.has_affine = false;
-    let values = ramp(&made.grid, 1);
+    let mut composed = Mgh::new(grid);
+    composed.has_affine = false;
+    let values = ramp(&composed.grid, 1);
     let plain = folder.path().join("volume");
-    std::fs::write(&plain, made.bytes(&values)).expect("written");
+    std::fs::write(&plain, composed.bytes(&values)).expect("written");
     let (found, warnings) = opened(&plain);
     assert_eq!(found.grid.source, AffineSource::Pixdim);
     assert_eq!(found.grid.orientation(), "LIA");

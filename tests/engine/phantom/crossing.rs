@@ -123,10 +123,10 @@ fn ends() {
 fn regions() {
     let head = head(Random::fresh("crossing regions").bits());
     let grid = scan_grid(2.0).unwrap();
-    let made = head.bundle_regions(&grid, &Control::new()).unwrap();
-    assert_eq!(made.corridors.len(), head.bundles().len());
-    assert_eq!(made.names.len(), 2 * head.bundles().len());
-    for (bundle, corridor) in head.bundles().iter().zip(&made.corridors) {
+    let created = head.bundle_regions(&grid, &Control::new()).unwrap();
+    assert_eq!(created.corridors.len(), head.bundles().len());
+    assert_eq!(created.names.len(), 2 * head.bundles().len());
+    for (bundle, corridor) in head.bundles().iter().zip(&created.corridors) {
         for x in inside(bundle) {
             assert!(corridor.contains(x), "{}", bundle.name);
         }
@@ -136,13 +136,13 @@ fn regions() {
         {
             for x in disc(bundle, t) {
                 assert_eq!(
-                    made.ends.nearest(0, x),
+                    created.ends.nearest(0, x),
                     Some(f32::from(label)),
                     "{}",
                     bundle.name
                 );
             }
-            let count = made
+            let count = created
                 .ends
                 .values
                 .iter()

@@ -142,26 +142,30 @@ fn tumour() {
     assert!((whole.spacing() - 1.0).abs().max_element() < 1e-9);
     let truth = head.tumour_t1(&cube(DVec3::ZERO, 3, 1.0), &PLAIN, &Control::new());
     let grid = cube(truth.unwrap().centre, 70, 1.0);
-    let made = head.tumour_t1(&grid, &PLAIN, &Control::new()).unwrap();
+    let created = head.tumour_t1(&grid, &PLAIN, &Control::new()).unwrap();
     let mean = |mask: &arcuate::data::Mask| {
-        let inside = mask.inside.iter().zip(&*made.picture.image.values);
+        let inside = mask.inside.iter().zip(&*created.picture.image.values);
         let sum: f32 = inside.filter(|(m, _)| **m != 0).map(|(_, v)| v).sum();
         sum / mask.count() as f32
     };
-    let (core, rim, oedema) = (mean(&made.core), mean(&made.rim), mean(&made.oedema));
+    let (core, rim, oedema) = (
+        mean(&created.core),
+        mean(&created.rim),
+        mean(&created.oedema),
+    );
     assert!(core < 450.0 && rim > 1200.0, "{core} {rim}");
     assert!(oedema > 550.0 && oedema < 900.0, "{oedema}");
     let ball = |radius: f64| 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3) / 1000.0;
-    let solid = made.core.volume_ml() + made.rim.volume_ml();
+    let solid = created.core.volume_ml() + created.rim.volume_ml();
     assert!(
         solid > 0.7 * ball(14.5) && solid < 1.4 * ball(14.5),
         "{solid} ml"
     );
-    assert!(made.core.contains(made.centre));
-    assert!(made.oedema.volume_ml() > 5.0);
+    assert!(created.core.contains(created.centre));
+    assert!(created.oedema.volume_ml() > 5.0);
     // The tumour is in the right hemisphere, and the parts do not overlap.
-    assert!(made.centre.x > 10.0);
-    let parts = [&made.core, &made.rim, &made.oedema];
+    assert!(created.centre.x > 10.0);
+    let parts = [&created.core, &created.rim, &created.oedema];
     for i in 0..grid.voxel_count() {
         assert!(parts.iter().map(|m| m.inside[i]).sum::<u8>() <= 1);
     }

@@ -227,8 +227,8 @@ fn threads() {
         let backend = Backend::choose(&BackendChoice::cpu(Some(threads))).unwrap();
         let head = Head::new(seed);
         let scan = options(grid.clone(), Some(25.0), noise);
-        let made = backend.install(|| head.diffusion_scan(&scan, &Control::new()));
-        made.unwrap().0.values
+        let created = backend.install(|| head.diffusion_scan(&scan, &Control::new()));
+        created.unwrap().0.values
     };
     let one = scan(1, noise);
     for count in [2, 3, 5] {

@@ -416,8 +416,8 @@ fn a_session(path: &Path) -> bool {
     let Some(file) = answered(session::read(path)) else {
         return false;
     };
-    let again = session::parse(path, &serde_json::to_string(&file).expect("JSON"));
-    assert_eq!(again.as_ref().map(|f| &f.program), Ok(&file.program));
+    let reread = session::parse(path, &serde_json::to_string(&file).expect("JSON"));
+    assert_eq!(reread.as_ref().map(|f| &f.program), Ok(&file.program));
     document(path, &file)
 }
 

@@ -113,8 +113,8 @@ fn run(path: &Path, line: &[&str]) -> bool {
     let _ = cli::run(command, &arguments.global);
     io::limit_memory(None);
     let written = std::fs::read_dir(folder).expect("a folder").flatten();
-    for made in written.filter(|f| !PRESENT.iter().any(|name| f.file_name() == *name)) {
-        let _ = std::fs::remove_file(made.path()).or_else(|_| std::fs::remove_dir_all(made.path()));
+    for file in written.filter(|f| !PRESENT.iter().any(|name| f.file_name() == *name)) {
+        let _ = std::fs::remove_file(file.path()).or_else(|_| std::fs::remove_dir_all(file.path()));
     }
     true
 }

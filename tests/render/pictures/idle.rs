@@ -66,8 +66,8 @@ fn nothing_shows() {
     renderer.scene(&list, PANE);
     renderer.slice(&slice, PaneId(2));
     assert_eq!(renderer.device_bytes(), bytes);
-    let again = renderer.read(PANE).expect("a picture");
-    assert_eq!(difference(&shown, &again).0, 0);
+    let repeated = renderer.read(PANE).expect("a picture");
+    assert_eq!(difference(&shown, &repeated).0, 0);
 }
 
 /// A worker has computed its picture: drawing it converts no voxel's number to a colour, and loads only colours.

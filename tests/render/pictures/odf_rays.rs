@@ -21,8 +21,8 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("render::rays miss no thin lobe", thin_lobes),
         test("render::rays have the depth of their surface", depth),
-        test("render::glyphs are cast from their size on", switch),
-        test("render::each glyph is cast or a mesh", each_once),
+        test("render::glyphs are ray-cast from a size on", switch),
+        test("render::each glyph is ray-cast or a mesh", each_once),
     ]
 }
 
@@ -31,7 +31,7 @@ const SIZE: u32 = 240;
 const WIDTH_MM: f64 = 40.0;
 const MM: f64 = WIDTH_MM / SIZE as f64;
 
-/// From this size on everything is cast, or nothing is.
+/// Sizes from which glyphs are cast: all of them are, or none.
 const CAST: f32 = 0.0;
 const MESH: f32 = f32::INFINITY;
 
@@ -56,8 +56,8 @@ fn pixels() -> impl Iterator<Item = (u32, u32)> {
     (0..SIZE * SIZE).map(|i| (i % SIZE, i / SIZE))
 }
 
-/// Pixels drawn in only one of two pictures, and among those drawn in both the ones whose colours differ by more than 24
-/// of 255; each as a fraction of the pixels drawn.
+/// Pixels drawn in only one of two pictures, and among those drawn in both the ones whose colours differ by more than
+/// 24 of 255; each as a fraction of the pixels drawn.
 fn differences(a: &Picture, b: &Picture) -> (f64, f64) {
     let (mut drawn, mut only_one, mut coloured) = (0, 0, 0);
     for (x, y) in pixels() {
@@ -143,7 +143,7 @@ fn closed_forms() {
         coefficients[0] += constant;
         let field = single(&mut random, 2, &coefficients);
         let mut list = pane(SIZE, DVec3::ZERO, turn.x_axis, turn.y_axis, MM);
-        // A common amplitude: the peak of the mesh's vertices has no part in it.
+        // With a common amplitude, the peak at the vertices of the mesh has no effect.
         let full = OdfGlyphs {
             full_amplitude: Some((a + b) as f32),
             cast_from_px: CAST,
@@ -194,8 +194,8 @@ fn passes(series: &Series, scale: f64, at: DVec3, d: DVec3) -> bool {
     })
 }
 
-/// A single fibre of order 12 and a crossing of two, from many sides and nearly along a lobe: every pixel off the outline
-/// is as rays followed step by step have it.
+/// A single fibre of order 12 and a crossing of two, from many sides and nearly along a lobe: every pixel off the
+/// outline is as found by rays that are followed step by step.
 fn thin_lobes() {
     let mut random = Random::fresh("rays thin lobes");
     let mut offscreen = offscreen();
@@ -236,19 +236,20 @@ fn thin_lobes() {
                 passes(&series, radius, at, turn.z_axis)
             })
             .collect();
-        let of = |x: u32, y: u32| inside[(y * SIZE + x) as usize];
+        let is_inside = |x: u32, y: u32| inside[(y * SIZE + x) as usize];
         let mut compared = 0;
         for (x, y) in pixels() {
             if !(1..SIZE - 1).contains(&x) || !(1..SIZE - 1).contains(&y) {
                 continue;
             }
             let around = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)];
-            if around.iter().any(|&(i, j)| of(i, j) != of(x, y)) {
+            let here = is_inside(x, y);
+            if around.iter().any(|&(i, j)| is_inside(i, j) != here) {
                 continue;
             }
             compared += 1;
             let drawn = !is_dark(picture.pixel(x, y));
-            assert_eq!(drawn, of(x, y), "case {case}, {x} {y}");
+            assert_eq!(drawn, here, "case {case}, {x} {y}");
         }
         assert!(compared > 50_000, "{compared}");
     }
@@ -351,13 +352,13 @@ fn each_once() {
     let mut random = Random::fresh("rays and meshes together");
     let mut offscreen = offscreen();
     let order = 8;
-    let mut of = || {
+    let mut crossing = || {
         lobes(
             order,
             &[(random.direction(), 1.0), (random.direction(), 0.8)],
         )
     };
-    let voxels = [of(), of(), of()];
+    let voxels = [crossing(), crossing(), crossing()];
     let field = row(&mut random, order, [&voxels[0], &voxels[1], &voxels[2]]);
     // 34 to 38 pixels, the nearest the largest.
     let radius = 3.0;

@@ -98,25 +98,25 @@ fn session() {
     );
     let path = folder.path().join("moved.arcuate");
     window.save(&path);
-    let mut again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    assert_eq!(document_text(&window.state), document_text(&again.state));
-    assert_eq!(grid(&again, id), other * original);
+    let mut repeated = Window::opened(&path);
+    assert_eq!(repeated.messages(), "");
+    assert_eq!(document_text(&window.state), document_text(&repeated.state));
+    assert_eq!(grid(&repeated, id), other * original);
     // The identity moves it back.
-    shift(&mut again, id, DAffine3::IDENTITY, Phase::Done);
-    assert_eq!(grid(&again, id), original);
-    assert!(again.state.document.moved(id).is_none());
+    shift(&mut repeated, id, DAffine3::IDENTITY, Phase::Done);
+    assert_eq!(grid(&repeated, id), original);
+    assert!(repeated.state.document.moved(id).is_none());
     // The scan and everything computed from it stay in place.
     for name in ["dwi", "FA"] {
-        let id = again.state.document.layer_named(name).unwrap().id;
-        let before = grid(&again, id);
-        shift(&mut again, id, by, Phase::Done);
-        assert_eq!(grid(&again, id), before);
+        let id = repeated.state.document.layer_named(name).unwrap().id;
+        let before = grid(&repeated, id);
+        shift(&mut repeated, id, by, Phase::Done);
+        assert_eq!(grid(&repeated, id), before);
     }
     assert!(
-        again.messages().contains("can be moved"),
+        repeated.messages().contains("can be moved"),
         "{}",
-        again.messages()
+        repeated.messages()
     );
 }
 
@@ -220,12 +220,13 @@ fn maps() {
     shift(&mut window, id, other, Phase::Done);
     let path = folder.path().join("maps.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    let [a, b] = [&window, &again].map(|w| match &w.state.document.layer(map).unwrap().content {
-        Content::Image(volume) => volume.clone(),
-        _ => panic!("a map"),
-    });
+    let repeated = Window::opened(&path);
+    assert_eq!(repeated.messages(), "");
+    let [a, b] =
+        [&window, &repeated].map(|w| match &w.state.document.layer(map).unwrap().content {
+            Content::Image(volume) => volume.clone(),
+            _ => panic!("a map"),
+        });
     assert!(a.range(0).1 > 0.5);
     assert_eq!((&a.values, &*a.grid), (&b.values, &*b.grid));
 }

@@ -257,15 +257,15 @@ fn foreign() {
         streamlines: 4,
         voxels: 3,
     };
-    let made = given.dictionary().unwrap();
-    assert_eq!(made.offsets, [0, 1, 1, 3]);
-    let own = made.in_voxel(2);
+    let dictionary = given.dictionary().unwrap();
+    assert_eq!(dictionary.offsets, [0, 1, 1, 3]);
+    let own = dictionary.in_voxel(2);
     assert_eq!((own[0].streamline, own[0].direction), (3, 7));
     assert_eq!((own[1].streamline, own[1].direction), (1, 9));
-    assert!((made.length_mm(&own[0]) - 1.5).abs() < 1e-4);
-    assert!(made.peaks_in(0).is_empty());
+    assert!((dictionary.length_mm(&own[0]) - 1.5).abs() < 1e-4);
+    assert!(dictionary.peaks_in(0).is_empty());
     assert_eq!(
-        (made.peaks_in(1), made.peaks_in(2)),
+        (dictionary.peaks_in(1), dictionary.peaks_in(2)),
         (&[4][..], &[5, 6][..])
     );
 }

@@ -20,24 +20,24 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    let again = |name: &str, run: fn(&Backend)| {
+    let repeated = |name: &str, run: fn(&Backend)| {
         cuda_test(&format!("parity::commit {name}"), move |cuda| run(&cuda))
     };
     vec![
         cuda_test("parity::commit A x and its transpose", products),
-        again("the gradient is that of differences", solver::gradient),
-        again("the minimum's conditions hold", solver::kkt),
-        again("planted weights come back", solver::planted),
-        again("a lasso leaves fewer, at last none", solver::lasso),
-        again("groups go as one", solver::groups),
-        again("the objective falls to the same place", solver::same_place),
-        again("a warm start needs fewer iterations", solver::warm),
-        again(
+        repeated("the gradient is that of differences", solver::gradient),
+        repeated("the minimum's conditions hold", solver::kkt),
+        repeated("planted weights come back", solver::planted),
+        repeated("a lasso leaves fewer, at last none", solver::lasso),
+        repeated("groups go as one", solver::groups),
+        repeated("the objective falls to the same place", solver::same_place),
+        repeated("a warm start needs fewer iterations", solver::warm),
+        repeated(
             "the plain solver falls as it must, ours faster",
             solver::plain,
         ),
-        again("the usual stop is near the minimum", solver::default_stop),
-        again("a stopped fit keeps its weights", solver::stopped),
+        repeated("the usual stop is near the minimum", solver::default_stop),
+        repeated("a stopped fit keeps its weights", solver::stopped),
         cuda_test("parity::commit whole fits agree", fits),
         cuda_test_alone("parity::commit on a card without room", full),
     ]
@@ -158,13 +158,13 @@ impl Scan {
         let n = arcs.grid.voxel_count();
         let ones = vec![1.0; n * gradients.len()];
         let kind = VolumeKind::Scalar;
-        let mut made = Self {
+        let mut created = Self {
             volume: Volume::new(arcs.grid.clone(), gradients.len(), kind, ones),
             arcs,
             gradients,
             params,
         };
-        let prepared = made.prepared(&backend(2));
+        let prepared = created.prepared(&backend(2));
         let operator = &prepared.operator;
         let mut x = vec![0f32; operator.columns()];
         for column in (0..operator.shape().intra()).step_by(3) {
@@ -174,7 +174,7 @@ impl Scan {
         operator.apply(&x, &mut y).unwrap();
         let count = prepared.samples.count();
         let signals = operator.unpack(&y, prepared.dictionary.voxels.len(), count);
-        let mut values = vec![1f32; n * made.gradients.len()];
+        let mut values = vec![1f32; n * created.gradients.len()];
         for (i, voxel) in prepared.dictionary.voxels.iter().enumerate() {
             for sample in 0..count {
                 let [frame] = prepared.samples.volumes(sample) else {
@@ -185,8 +185,13 @@ impl Scan {
                 values[frame * n + *voxel as usize] = value;
             }
         }
-        made.volume = Volume::new(made.arcs.grid.clone(), made.gradients.len(), kind, values);
-        made
+        created.volume = Volume::new(
+            created.arcs.grid.clone(),
+            created.gradients.len(),
+            kind,
+            values,
+        );
+        created
     }
 
     fn inputs(&self) -> Inputs<'_> {
@@ -290,8 +295,8 @@ fn full(cuda: Backend) {
             ballast.push(more.unwrap());
         }
     }
-    let made = Prepared::new(&scan.inputs(), &scan.params, None, &cuda, &Control::new());
-    let Err(error) = made else {
+    let created = Prepared::new(&scan.inputs(), &scan.params, None, &cuda, &Control::new());
+    let Err(error) = created else {
         panic!("there was room")
     };
     let message = error.to_string();

@@ -35,8 +35,8 @@ fn cut() {
     let all = dictionary.voxels.len();
     for voxel in [0.0, 3.5, 1e6] {
         let work = |voxels: std::ops::Range<usize>| {
-            let of = &dictionary.offsets;
-            (of[voxels.end] - of[voxels.start]) as f64 + voxel * voxels.len() as f64
+            let offsets = &dictionary.offsets;
+            (offsets[voxels.end] - offsets[voxels.start]) as f64 + voxel * voxels.len() as f64
         };
         let most = (0..all).map(|v| work(v..v + 1)).fold(0.0, f64::max);
         for count in [1, 2, 3, 7, 64, all - 1, all, all + 5] {
@@ -73,12 +73,13 @@ fn agree(cuda: &Backend, places: &[usize]) {
         let all = &case.samples;
         let responses = case.model.responses(all, true);
         let exact = Precision::Exact;
-        let made = Operator::in_slabs(&dictionary, &responses, all, exact, devices, Some(places));
-        let made = made.unwrap();
-        let cards = made.on_cards().unwrap();
+        let created =
+            Operator::in_slabs(&dictionary, &responses, all, exact, devices, Some(places));
+        let created = created.unwrap();
+        let cards = created.on_cards().unwrap();
         assert_eq!(cards.cards(), places.len());
-        let off = errors(&made, &dictionary, &responses, all, &mut random);
-        let gap = adjoint_error(&made, &dictionary, all, &mut random);
+        let off = errors(&created, &dictionary, &responses, all, &mut random);
+        let gap = adjoint_error(&created, &dictionary, all, &mut random);
         println!(
             "{} on {places:?}: {off:?}, adjoint {gap:.1e}, sums {:?}",
             case.name,

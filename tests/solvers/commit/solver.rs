@@ -16,7 +16,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("commit::the gradient is that of differences", || {
+        test("commit::the gradient equals finite differences", || {
             gradient(&backend(2))
         }),
         test("commit::the minimum's conditions hold", || kkt(&backend(2))),
@@ -410,13 +410,13 @@ pub fn warm(place: &Backend) {
         target: cold.objective * 1.01,
         ..LONG
     };
-    let (again, warm) = (run(None, &stop), run(Some(&before.x), &stop));
+    let (repeated, warm) = (run(None, &stop), run(Some(&before.x), &stop));
     assert!((warm.objective / cold.objective - 1.0).abs() < 0.0101);
     assert!(
-        warm.iterations < again.iterations,
+        warm.iterations < repeated.iterations,
         "{} {}",
         warm.iterations,
-        again.iterations
+        repeated.iterations
     );
     assert!((0..150).all(|f| !without[f] || warm.x[f] == 0.0));
 }
@@ -533,8 +533,8 @@ pub fn plain(place: &Backend) {
     };
     let (curve, control) = (Curve::default(), Control::new());
     let run = || solve_by_fista(&problem, &stop, &curve, &control);
-    let made = setup.place.install(run).unwrap();
-    assert!(made.ended == Ended::Iterations && made.iterations == 300);
+    let converged = setup.place.install(run).unwrap();
+    assert!(converged.ended == Ended::Iterations && converged.iterations == 300);
     let reached = curve.values();
     for (k, objective) in reached.iter().enumerate().skip(1) {
         // Steps are shorter by a hundredth, or by a twentieth where |A|² was found to be larger during the run.
@@ -546,11 +546,14 @@ pub fn plain(place: &Backend) {
     }
     // It reaches the same objective in fewer iterations.
     let target = Stop {
-        target: made.objective,
+        target: converged.objective,
         kkt: 0.0,
         ..LONG
     };
     let same = setup.solve(&penalty, &target);
-    println!("{} and {} iterations", same.iterations, made.iterations);
-    assert!(same.ended == Ended::Target && same.iterations < made.iterations);
+    println!(
+        "{} and {} iterations",
+        same.iterations, converged.iterations
+    );
+    assert!(same.ended == Ended::Target && same.iterations < converged.iterations);
 }

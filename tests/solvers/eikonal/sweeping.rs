@@ -214,17 +214,17 @@ fn residuals(field: &CostField) -> (f64, f64) {
     let mut reached = 0;
     for place in 0..field.values.len() {
         let value = f64::from(field.values[place]);
-        let again = simplex(field, place);
+        let repeated = simplex(field, place);
         if field.source.seed(place).is_some() || !value.is_finite() {
-            assert!(again.is_none() || value.is_finite());
+            assert!(repeated.is_none() || value.is_finite());
             continue;
         }
         reached += 1;
-        let again = again.unwrap();
-        let shares: f64 = again.corners().iter().map(|c| c.1).sum();
+        let repeated = repeated.unwrap();
+        let shares: f64 = repeated.corners().iter().map(|c| c.1).sum();
         assert!((shares - 1.0).abs() < 1e-9);
-        too_high = too_high.max((value - again.value) / value);
-        too_low = too_low.max((again.value - value) / value);
+        too_high = too_high.max((value - repeated.value) / value);
+        too_low = too_low.max((repeated.value - value) / value);
     }
     assert!(reached > 3000, "{reached}");
     (too_high, too_low)

@@ -543,8 +543,8 @@ fn parity(cuda: Backend) {
             let is_distant = |i: &usize| hausdorff(a.streamline(*i), b.streamline(*i), grid) > 0.05;
             let distant = (0..a.len()).filter(is_distant).count();
             assert!(50 * distant <= a.len(), "{distant} of {}", a.len());
-            let again = run_on(&cuda, &metric, &[], &params);
-            assert_eq!(card.rays.kept.points, again.rays.kept.points);
+            let repeated = run_on(&cuda, &metric, &[], &params);
+            assert_eq!(card.rays.kept.points, repeated.rays.kept.points);
         }
     }
 }

@@ -142,7 +142,7 @@ fn arcuate() {
     let metric = sharpened(&field, ALPHA);
     let radiation = head.bundle("Callosal radiation").unwrap();
     let outer = if side == "left" { 0.06 } else { 0.94 };
-    let wrong = [
+    let faulty = [
         named("Corticospinal tract").centre_line(0.96),
         named("Inferior longitudinal fasciculus").centre_line(0.06),
         radiation.centre_line(outer),
@@ -154,8 +154,12 @@ fn arcuate() {
             sphere(Role::Seed, from, SEED_MM),
             sphere(Role::Target, to, TARGET_MM),
         ];
-        assert!(wrong.iter().any(|at| at.distance(from) < to.distance(from)));
-        for at in wrong {
+        assert!(
+            faulty
+                .iter()
+                .any(|at| at.distance(from) < to.distance(from))
+        );
+        for at in faulty {
             assert!(bundle.distance(at) > TARGET_MM + bundle.widest_mm());
             regions.push(sphere(Role::Target, at, TARGET_MM));
         }

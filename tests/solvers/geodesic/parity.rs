@@ -345,9 +345,9 @@ fn outcomes(cuda: Backend) {
             assert!(off(&cpu.rays.stops, &gpu.rays.stops) <= 8);
             assert!(off(&cpu.rays.per_target, &gpu.rays.per_target) <= 8);
             assert!(gpu.rays.per_target.iter().all(|n| *n > 0) && gpu.kernel_s.is_some());
-            let again = trace(&metric, &regions, &params, &cuda, &Control::new()).unwrap();
+            let repeated = trace(&metric, &regions, &params, &cuda, &Control::new()).unwrap();
             assert_eq!(
-                again.rays.kept.points, gpu.rays.kept.points,
+                repeated.rays.kept.points, gpu.rays.kept.points,
                 "the same bytes again"
             );
         }

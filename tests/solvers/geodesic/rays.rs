@@ -29,7 +29,7 @@ pub fn tests() -> Vec<Trial> {
             "geodesic::both ways is one curve through the seed",
             both_ways,
         ),
-        test("geodesic::the loop guard stops what circles", loops),
+        test("geodesic::the loop guard stops rays that circle", loops),
         test("geodesic::stops for length, angle, FA and mask", stops),
         test("geodesic::sharpening keeps determinant or mean", sharpening),
         test("geodesic::half precision is 11 bits", half),

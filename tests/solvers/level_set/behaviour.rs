@@ -40,11 +40,11 @@ fn drawn() {
             ..Layout::BEST
         };
         let params = level_set::Params::defaults_for(1.0, 0.5);
-        let mut made = begin(&image, &[place], &params, layout);
+        let mut evolution = begin(&image, &[place], &params, layout);
         let (backend, control) = (backend(2), Control::new());
         for _ in 0..4 {
-            made.run_unchecked(31, &backend, &control).unwrap();
-            let (image, field) = (made.image(None).unwrap(), made.field().unwrap());
+            evolution.run_unchecked(31, &backend, &control).unwrap();
+            let (image, field) = (evolution.image(None).unwrap(), evolution.field().unwrap());
             let pages = image.pages().expect("values");
             let ([nx, ny, _], edge) = (image.bricks_per_axis(), 1 << image.shift);
             assert_eq!(edge, brick);
@@ -69,8 +69,8 @@ fn measured() {
     for (name, axes) in axes(&mut random) {
         let grid = grid(axes, 36.0);
         let (centre, r) = (random.direction(), random.uniform(9.0, 11.0));
-        let made = begin(&ones(&grid), &[sphere(centre, r)], &CURVATURE, Layout::BEST);
-        let field = made.field().unwrap();
+        let evolution = begin(&ones(&grid), &[sphere(centre, r)], &CURVATURE, Layout::BEST);
+        let field = evolution.field().unwrap();
         let found = backend(2).install(|| measures(&field));
         let exact = [
             4.0 / 3.0 * PI * r.powi(3) / 1000.0,
@@ -97,13 +97,13 @@ fn measured() {
     }
     // A surface that ends at the image's border is closed there.
     let grid = grid(DMat3::IDENTITY, 20.0);
-    let made = begin(
+    let evolution = begin(
         &ones(&grid),
         &[sphere(DVec3::X * 9.0, 6.0)],
         &CURVATURE,
         Layout::BEST,
     );
-    closed(&surface(&made.field().unwrap()));
+    closed(&surface(&evolution.field().unwrap()));
 }
 
 /// Every edge belongs to two triangles, in opposite directions.
@@ -198,8 +198,8 @@ fn refused(image: &Volume, spheres: &[Sphere], params: &Params) -> String {
         Ok(inputs) => inputs,
         Err(error) => return error.to_string(),
     };
-    let made = Evolution::new(&inputs, &begin, params, Layout::BEST, &backend, &control);
-    made.err().map(|e| e.to_string()).unwrap_or_default()
+    let evolution = Evolution::new(&inputs, &begin, params, Layout::BEST, &backend, &control);
+    evolution.err().map(|e| e.to_string()).unwrap_or_default()
 }
 
 fn refusals() {
@@ -263,12 +263,18 @@ fn refusals() {
         ..STILL
     };
     assert!(refused(&good, &ball, &unmoved).contains("paint where it grows"));
-    let mut made = begin(&good, &ball, &DEFAULTS, Layout::BEST);
-    run(&mut made, 20);
-    let before = (made.field().unwrap().values_by_voxel(), made.script());
-    assert!(made.set(&unmoved, &backend(1)).is_err());
+    let mut evolution = begin(&good, &ball, &DEFAULTS, Layout::BEST);
+    run(&mut evolution, 20);
+    let before = (
+        evolution.field().unwrap().values_by_voxel(),
+        evolution.script(),
+    );
+    assert!(evolution.set(&unmoved, &backend(1)).is_err());
     assert_eq!(
-        (made.field().unwrap().values_by_voxel(), made.script()),
+        (
+            evolution.field().unwrap().values_by_voxel(),
+            evolution.script()
+        ),
         before
     );
     // Voxels without a value keep the surface out and do no harm.
@@ -294,9 +300,9 @@ fn refusals() {
     };
     for params in [DEFAULTS, by_region] {
         let ball = [sphere(DVec3::X * -2.0, 4.0)];
-        let mut made = begin(&image, &ball, &params, Layout::BEST);
-        run(&mut made, 120);
-        let field = made.field().unwrap();
+        let mut evolution = begin(&image, &ball, &params, Layout::BEST);
+        run(&mut evolution, 120);
+        let field = evolution.field().unwrap();
         assert!(field.values_by_voxel().iter().all(|v| v.is_finite()));
         let mask = field.mask();
         let farthest = mask.voxels_inside().map(|v| v[0]).max().unwrap();
@@ -320,43 +326,43 @@ fn refusals() {
 fn lost() {
     let grid = grid(DMat3::IDENTITY, 18.0);
     let image = ones(&grid);
-    let mut made = begin(
+    let mut evolution = begin(
         &image,
         &[sphere(DVec3::ZERO, 6.0)],
         &CURVATURE,
         Layout::BEST,
     );
-    let ended = run(&mut made, 1000);
+    let ended = run(&mut evolution, 1000);
     assert_eq!(ended, Ended::Vanished);
     assert!(ended.sentence().unwrap().contains("its last state is kept"));
     // Everything kept is complete: a surface, and all data that belong to it.
-    let inside = *made.growth().last().unwrap();
-    assert!(inside > 0 && made.field().unwrap().mask().count() as u64 == inside);
-    assert_eq!(made.growth().len() as u64, made.step() + 1);
-    assert_eq!(run(&mut made, 1000), Ended::Vanished);
+    let inside = *evolution.growth().last().unwrap();
+    assert!(inside > 0 && evolution.field().unwrap().mask().count() as u64 == inside);
+    assert_eq!(evolution.growth().len() as u64, evolution.step() + 1);
+    assert_eq!(run(&mut evolution, 1000), Ended::Vanished);
 
     let full = Volume::scalar(grid.clone(), {
         let mut values = vec![1.0; grid.voxel_count()];
         values[0] = 0.9;
         values
     });
-    let mut made = begin(&full, &[sphere(DVec3::ZERO, 5.0)], &GROWTH, Layout::BEST);
-    assert_eq!(run(&mut made, 1000), Ended::Filled);
-    let kept = made.field().unwrap().values_by_voxel();
+    let mut evolution = begin(&full, &[sphere(DVec3::ZERO, 5.0)], &GROWTH, Layout::BEST);
+    assert_eq!(run(&mut evolution, 1000), Ended::Filled);
+    let kept = evolution.field().unwrap().values_by_voxel();
     // A cut that leaves nothing is refused, and changes nothing.
     let all = Sphere {
         add: false,
         ..sphere(DVec3::ZERO, 40.0)
     };
-    let error = made
+    let error = evolution
         .apply_sphere(&all, &backend(1))
         .unwrap_err()
         .to_string();
     assert!(error.contains("cut away less"), "{error}");
-    assert_eq!(made.field().unwrap().values_by_voxel(), kept);
+    assert_eq!(evolution.field().unwrap().values_by_voxel(), kept);
     let control = Control::new();
     control.cancel();
-    assert!(made.run(10, &backend(1), &control).is_err());
+    assert!(evolution.run(10, &backend(1), &control).is_err());
 }
 
 /// Bodies with a contrast of this many standard deviations of the noise, one sphere in each, T and ε sampled inside,
@@ -406,23 +412,23 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
         let near: Vec<usize> = near.voxels_inside().map(|v| grid.index(v)).collect();
         let probe = backend(2).install(|| Probe::new(&image, 0, &near)).unwrap();
         let params = level_set::Params::defaults_for(probe.target, probe.tolerance);
-        let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
+        let mut evolution = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
         // Where noise is half the contrast, some of the background lies in the range and the leak detector pauses the
         // run before it has reached the border. Other tests cover the detector.
-        made.watched = false;
-        let ended = run(&mut made, 600);
-        let mask = made.field().unwrap().mask();
+        evolution.watched = false;
+        let ended = run(&mut evolution, 600);
+        let mask = evolution.field().unwrap().mask();
         let agreement = backend(2).install(|| agreement(&mask, &truth)).unwrap();
         println!(
             "{radius} mm, CNR {cnr}: {agreement:.3?} after {} steps, {ended:?}",
-            made.step()
+            evolution.step()
         );
         assert!(agreement.dice >= least, "{}", agreement.dice);
         // In noise of up to a sixth of the contrast the leak detector stays silent until the surface rests.
         if cnr >= 6.0 {
-            let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
-            assert!(made.watched);
-            let ended = made.run(600, &backend(2), &Control::new()).unwrap();
+            let mut evolution = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
+            assert!(evolution.watched);
+            let ended = evolution.run(600, &backend(2), &Control::new()).unwrap();
             assert_eq!(ended, Ended::Converged, "{radius} mm, CNR {cnr}");
         }
     }
@@ -476,16 +482,16 @@ fn at_rest() {
         ("paper", paper, 0.02),
         ("a step", step, 6.0 * 0.005 + 0.01),
     ] {
-        let mut made = begin(&image, &[place], &params, Layout::BEST);
+        let mut evolution = begin(&image, &[place], &params, Layout::BEST);
         // Noise may set off the leak detector, which other tests cover.
-        made.watched = false;
+        evolution.watched = false;
         let (backend, control) = (backend(2), Control::new());
-        let ended = made.run(3000, &backend, &control).unwrap();
-        let (step, found) = (made.step(), made.field().unwrap());
+        let ended = evolution.run(3000, &backend, &control).unwrap();
+        let (step, found) = (evolution.step(), evolution.field().unwrap());
         assert_eq!(ended, Ended::Converged, "{name}");
         // It stays there.
-        made.run_unchecked(600, &backend, &control).unwrap();
-        let later = made.field().unwrap();
+        evolution.run_unchecked(600, &backend, &control).unwrap();
+        let later = evolution.field().unwrap();
         let moved = backend.install(|| later.moved(&found));
         println!("{name}: {step} steps, {moved:.4} voxels in 600 more");
         assert!(moved < most, "{name}: {moved}");
@@ -501,11 +507,11 @@ fn at_rest() {
             ..DEFAULTS
         };
         let ball = sphere(DVec3::ZERO, 9.0);
-        let mut made = begin(&ones(&grid), &[ball], &creeping, Layout::BEST);
-        made.watched = false;
-        let before = made.field().unwrap();
-        let ended = made.run(1000, &backend(2), &Control::new()).unwrap();
-        let moved = made.field().unwrap().moved(&before);
+        let mut evolution = begin(&ones(&grid), &[ball], &creeping, Layout::BEST);
+        evolution.watched = false;
+        let before = evolution.field().unwrap();
+        let ended = evolution.run(1000, &backend(2), &Control::new()).unwrap();
+        let moved = evolution.field().unwrap().moved(&before);
         println!("creeping, redistanced every {redistance_every}: {moved:.3} voxels in 1000 steps");
         assert!(ended == Ended::Steps && moved > 0.2, "{ended:?} {moved}");
     }
@@ -563,7 +569,7 @@ fn masks() {
     };
     let (backend, control) = (backend(2), Control::new());
     let inputs = backend.install(|| Inputs::new(&ones(&grid), 0)).unwrap();
-    let made = Evolution::new(
+    let evolution = Evolution::new(
         &inputs,
         &begin,
         &CURVATURE,
@@ -573,11 +579,11 @@ fn masks() {
     )
     .unwrap();
     // The field has the mask's voxels, with a distance around them.
-    assert_eq!(made.field().unwrap().mask().inside, mask.inside);
-    let (mean, worst) = super::radius(&made.field().unwrap(), centre, 9.0);
+    assert_eq!(evolution.field().unwrap().mask().inside, mask.inside);
+    let (mean, worst) = super::radius(&evolution.field().unwrap(), centre, 9.0);
     println!("{mean:.3}, off by {worst:.3} at most");
     assert!((mean - 9.0).abs() < 0.2 && worst < 0.9, "{mean} {worst}");
-    let depth = made.field().unwrap().values_by_voxel();
+    let depth = evolution.field().unwrap().values_by_voxel();
     for (i, phi) in depth.iter().enumerate() {
         let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
         let exact = (9.0 - at.distance(centre)).clamp(-3.0, 3.0) as f32;

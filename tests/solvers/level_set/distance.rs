@@ -213,10 +213,10 @@ fn spheres() {
                 assert_eq!(through(&field, &surface, &line).count, 0);
                 // From a point that was near before, the result is the same.
                 let known = Some(middle + random.uniform(-5.0, 5.0) * along);
-                let again = to_streamlines(&surface, &line, known).unwrap();
+                let repeated = to_streamlines(&surface, &line, known).unwrap();
                 assert!(
-                    (again.mm - found.mm).abs() <= EXACT_MM,
-                    "{found:?} {again:?}"
+                    (repeated.mm - found.mm).abs() <= EXACT_MM,
+                    "{found:?} {repeated:?}"
                 );
             }
         }
@@ -329,10 +329,10 @@ fn surfaces() {
                 (found.mm - true_mm).abs() < drawn + EXACT_MM,
                 "{name}: {true_mm} {found:?}"
             );
-            let again = to_surface(&surface, &set, Some(found.point)).unwrap();
+            let repeated = to_surface(&surface, &set, Some(found.point)).unwrap();
             assert!(
-                (again.mm - found.mm).abs() <= EXACT_MM,
-                "{found:?} {again:?}"
+                (repeated.mm - found.mm).abs() <= EXACT_MM,
+                "{found:?} {repeated:?}"
             );
             assert_eq!(overlap(&field, &surface, &volume, level).count, 0);
         }

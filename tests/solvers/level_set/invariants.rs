@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("level_set::the band's width does not matter", band),
         test(
             "level_set::rewinding and replaying give the same bits",
-            again,
+            repeated,
         ),
         test("level_set::speed inputs change on the way", inputs_change),
         test("level_set::a run switches to another", switched),
@@ -116,14 +116,14 @@ fn bricks() {
             let small = start(&[sphere(random.direction() * 3.0, 5.0)]);
             let outcome = |threads: usize, layout: Layout, pieces: u64| {
                 let (backend, control) = (backend(threads), Control::new());
-                let mut made =
+                let mut evolution =
                     Evolution::new(&inputs, &small, &params, layout, &backend, &control).unwrap();
                 for _ in 0..pieces {
-                    made.run(44 / pieces, &backend, &control).unwrap();
+                    evolution.run(44 / pieces, &backend, &control).unwrap();
                 }
                 (
-                    made.field().unwrap().values_by_voxel(),
-                    made.growth().to_vec(),
+                    evolution.field().unwrap().values_by_voxel(),
+                    evolution.growth().to_vec(),
                 )
             };
             let reference = outcome(1, Layout::BEST, 1);
@@ -141,9 +141,9 @@ fn bricks() {
                 (2, other(16, false), 11),
                 (2, other(8, true), 2),
             ] {
-                let again = outcome(threads, layout, pieces);
-                assert_eq!(again.1, reference.1, "{name} {terms} {layout:?}");
-                let differ = again
+                let repeated = outcome(threads, layout, pieces);
+                assert_eq!(repeated.1, reference.1, "{name} {terms} {layout:?}");
+                let differ = repeated
                     .0
                     .iter()
                     .zip(&reference.0)
@@ -182,10 +182,10 @@ fn bands(random: &mut Random) -> [f64; 2] {
             everywhere,
             ..Layout::BEST
         };
-        let mut made = begin_on(2, &image, &place, &DEFAULTS, layout);
+        let mut evolution = begin_on(2, &image, &place, &DEFAULTS, layout);
         // The step's length follows the band's width through the rescaling.
-        super::run_for(&mut made, 18.0);
-        made.field().unwrap()
+        super::run_for(&mut evolution, 18.0);
+        evolution.field().unwrap()
     };
     let whole = outcome(16.0, true);
     [3.0, 6.0].map(|band| {
@@ -212,7 +212,7 @@ fn bands(random: &mut Random) -> [f64; 2] {
     })
 }
 
-fn again() {
+fn repeated() {
     let mut random = Random::fresh("level set again");
     let grid = grid(DMat3::IDENTITY, 34.0);
     let image = body(&mut random, &grid, 0.3);
@@ -221,8 +221,8 @@ fn again() {
     let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
     let new =
         || Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &backend, &control).unwrap();
-    let mut made = new();
-    made.watched = false;
+    let mut evolution = new();
+    evolution.watched = false;
     let smoother = Params {
         smoothness: 0.6,
         ..everything()
@@ -231,59 +231,60 @@ fn again() {
         add: false,
         ..sphere(random.direction() * 6.0, 3.0)
     };
-    run(&mut made, 30);
-    made.set(&smoother, &backend).unwrap();
-    run(&mut made, 17);
-    let at_47 = made.field().unwrap().values_by_voxel();
-    made.apply_sphere(&cut, &backend).unwrap();
-    made.apply_sphere(&sphere(random.direction() * 7.0, 3.0), &backend)
+    run(&mut evolution, 30);
+    evolution.set(&smoother, &backend).unwrap();
+    run(&mut evolution, 17);
+    let at_47 = evolution.field().unwrap().values_by_voxel();
+    evolution.apply_sphere(&cut, &backend).unwrap();
+    evolution
+        .apply_sphere(&sphere(random.direction() * 7.0, 3.0), &backend)
         .unwrap();
-    run(&mut made, 40);
-    let end = made.field().unwrap().values_by_voxel();
+    run(&mut evolution, 40);
+    let end = evolution.field().unwrap().values_by_voxel();
     // A script can be written and read back.
-    let script = made.script();
+    let script = evolution.script();
     let text = serde_json::to_string(&script).unwrap();
     assert_eq!(serde_json::from_str::<RunHistory>(&text).unwrap(), script);
     let all = [inputs.clone()];
-    let again = Evolution::replay(&all, &begin, &script, &backend, &control);
-    let (replayed, ended) = again.unwrap();
+    let repeated = Evolution::replay(&all, &begin, &script, &backend, &control);
+    let (replayed, ended) = repeated.unwrap();
     assert_eq!(ended, Ended::Steps);
     assert_eq!(replayed.field().unwrap().values_by_voxel(), end);
-    assert_eq!(replayed.growth(), made.growth());
+    assert_eq!(replayed.growth(), evolution.growth());
     // Back to before the cut; then the same run again.
-    made.rewind(47, &backend, &control).unwrap();
+    evolution.rewind(47, &backend, &control).unwrap();
     assert_eq!(
         (
-            made.step(),
-            made.field().unwrap().values_by_voxel() == at_47
+            evolution.step(),
+            evolution.field().unwrap().values_by_voxel() == at_47
         ),
         (47, true)
     );
-    assert_eq!(made.params(), &smoother);
-    assert_eq!(made.script().events.len(), 1);
+    assert_eq!(evolution.params(), &smoother);
+    assert_eq!(evolution.script().events.len(), 1);
     for event in &script.events[1..] {
         let ScriptEvent::Sphere(sphere) = &event.event else {
             unreachable!("the last two were spheres")
         };
-        made.apply_sphere(sphere, &backend).unwrap();
+        evolution.apply_sphere(sphere, &backend).unwrap();
     }
-    run(&mut made, 40);
-    assert_eq!(made.field().unwrap().values_by_voxel(), end);
-    made.rewind(0, &backend, &control).unwrap();
+    run(&mut evolution, 40);
+    assert_eq!(evolution.field().unwrap().values_by_voxel(), end);
+    evolution.rewind(0, &backend, &control).unwrap();
     assert_eq!(
-        made.field().unwrap().values_by_voxel(),
+        evolution.field().unwrap().values_by_voxel(),
         new().field().unwrap().values_by_voxel()
     );
-    assert_eq!(made.params(), &DEFAULTS);
+    assert_eq!(evolution.params(), &DEFAULTS);
 }
 
-fn with(made: &Evolution) -> (Vec<f32>, Vec<u64>, RunHistory, Params, f64) {
+fn with(evolution: &Evolution) -> (Vec<f32>, Vec<u64>, RunHistory, Params, f64) {
     (
-        made.field().unwrap().values_by_voxel(),
-        made.growth().to_vec(),
-        made.script(),
-        made.params().clone(),
-        made.time(),
+        evolution.field().unwrap().values_by_voxel(),
+        evolution.growth().to_vec(),
+        evolution.script(),
+        evolution.params().clone(),
+        evolution.time(),
     )
 }
 
@@ -297,43 +298,54 @@ fn inputs_change() {
     let others = [0; 2].map(|_| with_added_inputs(&mut random, &plain));
     let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
     let new = Evolution::new(&plain, &begin, &DEFAULTS, Layout::BEST, &backend, &control);
-    let mut made = new.unwrap();
-    made.watched = false;
-    let numbers = |made: &Evolution| -> Vec<(u64, usize)> {
-        let events = made.script().events;
+    let mut evolution = new.unwrap();
+    evolution.watched = false;
+    let numbers = |evolution: &Evolution| -> Vec<(u64, usize)> {
+        let events = evolution.script().events;
         let inputs = events.iter().filter_map(|e| match e.event {
             ScriptEvent::Inputs(number) => Some((e.step, number)),
             _ => None,
         });
         inputs.collect()
     };
-    run(&mut made, 30);
-    let at_30 = made.field().unwrap().values_by_voxel();
+    run(&mut evolution, 30);
+    let at_30 = evolution.field().unwrap().values_by_voxel();
     // Its speed is set only now: before there is no layer.
-    assert!(made.set(&everything(), &backend).is_err());
-    made.set_inputs(&others[0], &everything(), &backend)
+    assert!(evolution.set(&everything(), &backend).is_err());
+    evolution
+        .set_inputs(&others[0], &everything(), &backend)
         .unwrap();
-    assert_eq!(made.field().unwrap().values_by_voxel(), at_30, "φ stays");
-    assert_eq!(made.script().events.len(), 2);
-    run(&mut made, 17);
-    let before = with(&made);
+    assert_eq!(
+        evolution.field().unwrap().values_by_voxel(),
+        at_30,
+        "φ stays"
+    );
+    assert_eq!(evolution.script().events.len(), 2);
+    run(&mut evolution, 17);
+    let before = with(&evolution);
     // A refused change leaves everything as it was.
-    assert!(made.set_inputs(&plain, &everything(), &backend).is_err());
-    assert!(with(&made) == before && made.inputs().is(&others[0]));
-    assert_eq!(made.all_inputs().len(), 2);
-    made.set_inputs(&others[1], &everything(), &backend)
+    assert!(
+        evolution
+            .set_inputs(&plain, &everything(), &backend)
+            .is_err()
+    );
+    assert!(with(&evolution) == before && evolution.inputs().is(&others[0]));
+    assert_eq!(evolution.all_inputs().len(), 2);
+    evolution
+        .set_inputs(&others[1], &everything(), &backend)
         .unwrap();
-    run(&mut made, 13);
-    let at_60 = with(&made);
+    run(&mut evolution, 13);
+    let at_60 = with(&evolution);
     // Known inputs keep their number.
-    made.set_inputs(&others[0], &everything(), &backend)
+    evolution
+        .set_inputs(&others[0], &everything(), &backend)
         .unwrap();
-    run(&mut made, 5);
-    made.set_inputs(&plain, &DEFAULTS, &backend).unwrap();
-    run(&mut made, 20);
-    assert_eq!(numbers(&made), [(30, 1), (47, 2), (60, 1), (65, 0)]);
-    assert_eq!(made.all_inputs().len(), 3);
-    let end = with(&made);
+    run(&mut evolution, 5);
+    evolution.set_inputs(&plain, &DEFAULTS, &backend).unwrap();
+    run(&mut evolution, 20);
+    assert_eq!(numbers(&evolution), [(30, 1), (47, 2), (60, 1), (65, 0)]);
+    assert_eq!(evolution.all_inputs().len(), 3);
+    let end = with(&evolution);
     // Without the changes the surface would be elsewhere.
     let mut alone =
         Evolution::new(&plain, &begin, &DEFAULTS, Layout::BEST, &backend, &control).unwrap();
@@ -343,9 +355,9 @@ fn inputs_change() {
     let text = serde_json::to_string(&end.2).unwrap();
     let script: RunHistory = serde_json::from_str(&text).unwrap();
     assert_eq!(script, end.2);
-    let all = made.all_inputs().to_vec();
-    let again = Evolution::replay(&all, &begin, &script, &backend, &control);
-    let (replayed, ended) = again.unwrap();
+    let all = evolution.all_inputs().to_vec();
+    let repeated = Evolution::replay(&all, &begin, &script, &backend, &control);
+    let (replayed, ended) = repeated.unwrap();
     assert!(with(&replayed) == end && ended == Ended::Steps);
     let fewer = Evolution::replay(&all[..2], &begin, &script, &backend, &control);
     let sentence = fewer.err().unwrap().to_string();
@@ -354,26 +366,27 @@ fn inputs_change() {
         "{sentence}"
     );
     // Back between two changes; forward again as before.
-    made.rewind(60, &backend, &control).unwrap();
-    assert!(with(&made) == at_60 && made.inputs().is(&others[1]));
-    assert_eq!(made.all_inputs().len(), 3);
-    made.set_inputs(&others[0], &everything(), &backend)
+    evolution.rewind(60, &backend, &control).unwrap();
+    assert!(with(&evolution) == at_60 && evolution.inputs().is(&others[1]));
+    assert_eq!(evolution.all_inputs().len(), 3);
+    evolution
+        .set_inputs(&others[0], &everything(), &backend)
         .unwrap();
-    run(&mut made, 5);
-    made.set_inputs(&plain, &DEFAULTS, &backend).unwrap();
-    run(&mut made, 20);
-    assert!(with(&made) == end);
+    run(&mut evolution, 5);
+    evolution.set_inputs(&plain, &DEFAULTS, &backend).unwrap();
+    run(&mut evolution, 20);
+    assert!(with(&evolution) == end);
     // Forgotten inputs have no number.
-    made.rewind(40, &backend, &control).unwrap();
-    assert!(made.inputs().is(&others[0]));
+    evolution.rewind(40, &backend, &control).unwrap();
+    assert!(evolution.inputs().is(&others[0]));
     assert_eq!(
-        (numbers(&made), made.all_inputs().len()),
+        (numbers(&evolution), evolution.all_inputs().len()),
         (vec![(30, 1)], 2)
     );
-    made.rewind(30, &backend, &control).unwrap();
-    assert_eq!(made.field().unwrap().values_by_voxel(), at_30);
-    assert!(made.inputs().is(&plain) && made.all_inputs().len() == 1);
-    assert_eq!(made.params(), &DEFAULTS);
+    evolution.rewind(30, &backend, &control).unwrap();
+    assert_eq!(evolution.field().unwrap().values_by_voxel(), at_30);
+    assert!(evolution.inputs().is(&plain) && evolution.all_inputs().len() == 1);
+    assert_eq!(evolution.params(), &DEFAULTS);
 }
 
 /// Three runs with one start: whichever the run is, it becomes another one exactly as a replay would.
@@ -386,50 +399,55 @@ fn switched() {
     let other = with_added_inputs(&mut random, &plain);
     let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
     let new = Evolution::new(&plain, &begin, &DEFAULTS, Layout::BEST, &backend, &control);
-    let mut made = new.unwrap();
-    made.watched = false;
-    run(&mut made, 30);
+    let mut evolution = new.unwrap();
+    evolution.watched = false;
+    run(&mut evolution, 30);
     let smoother = Params {
         smoothness: 0.6,
         ..DEFAULTS
     };
-    made.set(&smoother, &backend).unwrap();
-    run(&mut made, 20);
+    evolution.set(&smoother, &backend).unwrap();
+    run(&mut evolution, 20);
     let cut = Sphere {
         add: false,
         ..sphere(random.direction() * 6.0, 3.0)
     };
-    made.apply_sphere(&cut, &backend).unwrap();
-    run(&mut made, 15);
-    let long = (with(&made), made.all_inputs().to_vec());
+    evolution.apply_sphere(&cut, &backend).unwrap();
+    run(&mut evolution, 15);
+    let long = (with(&evolution), evolution.all_inputs().to_vec());
     // It parts from the first one at a step of its events.
-    made.rewind(30, &backend, &control).unwrap();
-    made.set_inputs(&other, &everything(), &backend).unwrap();
-    run(&mut made, 25);
-    let branch = (with(&made), made.all_inputs().to_vec());
-    made.rewind(12, &backend, &control).unwrap();
-    let short = (with(&made), made.all_inputs().to_vec());
+    evolution.rewind(30, &backend, &control).unwrap();
+    evolution
+        .set_inputs(&other, &everything(), &backend)
+        .unwrap();
+    run(&mut evolution, 25);
+    let branch = (with(&evolution), evolution.all_inputs().to_vec());
+    evolution.rewind(12, &backend, &control).unwrap();
+    let short = (with(&evolution), evolution.all_inputs().to_vec());
     assert_eq!((short.0.2.steps, branch.1.len()), (12, 2));
     for (end, inputs) in [&long, &branch, &long, &short, &branch, &branch, &short] {
         let script = &end.2;
         let replayed = Evolution::replay(inputs, &begin, script, &backend, &control);
         assert!(with(&replayed.unwrap().0) == *end);
-        let ended = made.switch_to(inputs, script, &backend, &control).unwrap();
-        assert!(with(&made) == *end && ended == Ended::Steps);
-        assert_eq!(made.all_inputs().len(), inputs.len());
+        let ended = evolution
+            .switch_to(inputs, script, &backend, &control)
+            .unwrap();
+        assert!(with(&evolution) == *end && ended == Ended::Steps);
+        assert_eq!(evolution.all_inputs().len(), inputs.len());
     }
-    let fewer = made.switch_to(&branch.1[..1], &branch.0.2, &backend, &control);
+    let fewer = evolution.switch_to(&branch.1[..1], &branch.0.2, &backend, &control);
     assert!(fewer.is_err());
     // It goes on like the replayed one.
-    made.switch_to(&branch.1, &branch.0.2, &backend, &control)
+    evolution
+        .switch_to(&branch.1, &branch.0.2, &backend, &control)
         .unwrap();
     let replayed = Evolution::replay(&branch.1, &begin, &branch.0.2, &backend, &control);
     let mut replayed = replayed.unwrap().0;
     replayed.watched = false;
-    for run_on in [&mut made, &mut replayed] {
+    for run_on in [&mut evolution, &mut replayed] {
         run(run_on, 40);
     }
-    assert!(with(&made) == with(&replayed));
+    assert!(with(&evolution) == with(&replayed));
 }
 
 /// A stopped rewind changes nothing, not even the later course.
@@ -444,43 +462,45 @@ fn stopped_way_back() {
     let spheres = [6.0, 7.0].map(|far| sphere(random.direction() * far, 3.0));
     let new = || {
         let new = Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &backend, &control);
-        let mut made = new.unwrap();
-        made.watched = false;
-        run(&mut made, 37);
-        made.set_inputs(&other, &everything(), &backend).unwrap();
-        run(&mut made, 33);
-        made.apply_sphere(&spheres[0], &backend).unwrap();
-        run(&mut made, 41);
-        made
+        let mut evolution = new.unwrap();
+        evolution.watched = false;
+        run(&mut evolution, 37);
+        evolution
+            .set_inputs(&other, &everything(), &backend)
+            .unwrap();
+        run(&mut evolution, 33);
+        evolution.apply_sphere(&spheres[0], &backend).unwrap();
+        run(&mut evolution, 41);
+        evolution
     };
-    let (mut made, mut counterpart) = (new(), new());
-    let before = with(&made);
+    let (mut evolution, mut counterpart) = (new(), new());
+    let before = with(&evolution);
     let stopped = Control::new();
     stopped.cancel();
     // From one and from several stored states, across the sphere and the change.
     for step in [110, 74, 44, 12] {
-        let error = made.rewind(step, &backend, &stopped).unwrap_err();
+        let error = evolution.rewind(step, &backend, &stopped).unwrap_err();
         assert!(
             matches!(error, arcuate::solvers::Error::Cancelled),
             "{error}"
         );
-        assert!(with(&made) == before, "stopped on its way to {step}");
-        let kept = [&made, &counterpart].map(|made| made.size().kept_bytes);
+        assert!(with(&evolution) == before, "stopped on its way to {step}");
+        let kept = [&evolution, &counterpart].map(|evolution| evolution.size().kept_bytes);
         assert_eq!(kept[0], kept[1], "states are kept as they were");
         assert_eq!(
-            (made.inside(), made.all_inputs().len()),
+            (evolution.inside(), evolution.all_inputs().len()),
             (counterpart.inside(), 2)
         );
     }
-    for made in [&mut made, &mut counterpart] {
-        made.apply_sphere(&spheres[1], &backend).unwrap();
-        run(made, 40);
+    for evolution in [&mut evolution, &mut counterpart] {
+        evolution.apply_sphere(&spheres[1], &backend).unwrap();
+        run(evolution, 40);
     }
-    assert!(with(&made) == with(&counterpart));
-    for made in [&mut made, &mut counterpart] {
-        made.rewind(52, &backend, &control).unwrap();
+    assert!(with(&evolution) == with(&counterpart));
+    for evolution in [&mut evolution, &mut counterpart] {
+        evolution.rewind(52, &backend, &control).unwrap();
     }
-    assert!(with(&made) == with(&counterpart) && made.step() == 52);
+    assert!(with(&evolution) == with(&counterpart) && evolution.step() == 52);
 }
 
 /// Each term alone moves the surface to the right place.
@@ -544,11 +564,11 @@ fn speeds() {
     for (name, params) in cases {
         for from in [7.0, 9.5] {
             let begin = start(&[sphere(centre, from)]);
-            let mut made =
+            let mut evolution =
                 Evolution::new(&layered, &begin, &params, Layout::BEST, &backend, &control)
                     .unwrap();
-            run(&mut made, 400);
-            let (mean, worst) = super::radius(&made.field().unwrap(), centre, 11.0);
+            run(&mut evolution, 400);
+            let (mean, worst) = super::radius(&evolution.field().unwrap(), centre, 11.0);
             println!("{name} from {from}: {mean:.3}, off by {worst:.3} at most");
             assert!(worst < 0.6, "{name}: {mean} {worst}");
         }

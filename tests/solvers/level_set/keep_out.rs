@@ -15,7 +15,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("level_set::what is cut away stays away", stays_empty),
+        test("level_set::parts that are cut away stay away", stays_empty),
         test("level_set::parts added in its place grow", added),
         test("level_set::a start keeps out of what it lacks", started),
     ]
@@ -87,33 +87,44 @@ fn stays_empty() {
                     mask: None,
                     spheres: vec![sphere(DVec3::ZERO, 9.0)],
                 };
-                let made =
+                let evolution =
                     Evolution::new(&inputs, &begin, params, Layout::BEST, &backend, &control);
-                let mut made = made.unwrap();
-                made.watched = false;
-                run(&mut made, 20);
-                let before = made.field().unwrap().values_by_voxel();
-                made.apply_sphere(&black, &backend).unwrap();
+                let mut evolution = evolution.unwrap();
+                evolution.watched = false;
+                run(&mut evolution, 20);
+                let before = evolution.field().unwrap().values_by_voxel();
+                evolution.apply_sphere(&black, &backend).unwrap();
                 let label = format!("{kind}, {name}, {radius} mm");
                 for steps in [5, 25, 60, 110] {
-                    if !matches!(run(&mut made, steps), Ended::Steps | Ended::Converged) {
+                    if !matches!(run(&mut evolution, steps), Ended::Steps | Ended::Converged) {
                         break;
                     }
-                    let (inside, voxels) = within(&made.field().unwrap(), &black);
+                    let (inside, voxels) = within(&evolution.field().unwrap(), &black);
                     assert!(voxels > 0, "{label}");
-                    assert_eq!(inside, 0, "{label}: of {voxels} at {} steps", made.step());
+                    assert_eq!(
+                        inside,
+                        0,
+                        "{label}: of {voxels} at {} steps",
+                        evolution.step()
+                    );
                 }
                 // Rewinding leads back to before it, and the script to the same result.
-                let (script, end) = (made.script(), made.field().unwrap().values_by_voxel());
+                let (script, end) = (
+                    evolution.script(),
+                    evolution.field().unwrap().values_by_voxel(),
+                );
                 let given = [inputs.clone()];
-                let again = Evolution::replay(&given, &begin, &script, &backend, &control);
+                let repeated = Evolution::replay(&given, &begin, &script, &backend, &control);
                 assert!(
-                    again.unwrap().0.field().unwrap().values_by_voxel() == end,
+                    repeated.unwrap().0.field().unwrap().values_by_voxel() == end,
                     "{label}"
                 );
-                made.rewind(20, &backend, &control).unwrap();
-                assert!(made.field().unwrap().values_by_voxel() == before, "{label}");
-                assert_eq!(made.spheres().len(), 1);
+                evolution.rewind(20, &backend, &control).unwrap();
+                assert!(
+                    evolution.field().unwrap().values_by_voxel() == before,
+                    "{label}"
+                );
+                assert_eq!(evolution.spheres().len(), 1);
             }
         }
     }
@@ -132,25 +143,25 @@ fn added() {
     let new =
         || Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &backend, &control).unwrap();
     let black = cut(DVec3::X * 6.0, 3.0);
-    let mut made = new();
-    made.watched = false;
-    made.apply_sphere(&black, &backend).unwrap();
-    run(&mut made, 60);
-    assert_eq!(within(&made.field().unwrap(), &black).0, 0);
+    let mut evolution = new();
+    evolution.watched = false;
+    evolution.apply_sphere(&black, &backend).unwrap();
+    run(&mut evolution, 60);
+    assert_eq!(within(&evolution.field().unwrap(), &black).0, 0);
     // Other speeds do not admit it either.
     let other = Params {
         smoothness: 0.6,
         ..DEFAULTS
     };
-    made.set(&other, &backend).unwrap();
-    run(&mut made, 30);
-    assert_eq!(within(&made.field().unwrap(), &black).0, 0);
+    evolution.set(&other, &backend).unwrap();
+    run(&mut evolution, 30);
+    assert_eq!(within(&evolution.field().unwrap(), &black).0, 0);
     // Little smoothness: alone in the cut-away region, a ball of 2 mm would shrink under more.
-    made.set(&DEFAULTS, &backend).unwrap();
+    evolution.set(&DEFAULTS, &backend).unwrap();
     let white = sphere(DVec3::X * 6.0, 2.0);
-    made.apply_sphere(&white, &backend).unwrap();
-    run(&mut made, 30);
-    let field = made.field().unwrap();
+    evolution.apply_sphere(&white, &backend).unwrap();
+    run(&mut evolution, 30);
+    let field = evolution.field().unwrap();
     let (inside, voxels) = within(&field, &white);
     assert!(
         inside + 8 >= voxels,
@@ -161,9 +172,9 @@ fn added() {
         inside + 30 < voxels,
         "{inside} of {voxels}: its rim stays away"
     );
-    made.rewind(0, &backend, &control).unwrap();
-    run(&mut made, 60);
-    let (inside, voxels) = within(&made.field().unwrap(), &black);
+    evolution.rewind(0, &backend, &control).unwrap();
+    run(&mut evolution, 60);
+    let (inside, voxels) = within(&evolution.field().unwrap(), &black);
     assert_eq!(inside, voxels, "nothing keeps it out any more");
 }
 
@@ -177,11 +188,11 @@ fn started() {
         mask: None,
         spheres: vec![sphere(DVec3::ZERO, 6.0), black],
     };
-    let made = Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &backend, &control);
-    let mut made = made.unwrap();
-    made.watched = false;
-    run(&mut made, 80);
-    let field = made.field().unwrap();
+    let evolution = Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &backend, &control);
+    let mut evolution = evolution.unwrap();
+    evolution.watched = false;
+    run(&mut evolution, 80);
+    let field = evolution.field().unwrap();
     assert_eq!(within(&field, &black).0, 0);
     assert!(field.mask().count() > 4000, "it went around");
 }

@@ -17,7 +17,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("level_set::the place of a leak is its neck", neck),
         test("level_set::the leak detector counts steps", detector),
-        test("level_set::growth that sets in again is suspected", again),
+        test(
+            "level_set::growth that sets in again is suspected",
+            repeated,
+        ),
         test("level_set::growth of the last steps", recent),
         test("level_set::edits leave the leak detector armed", cut),
         test(
@@ -96,13 +99,13 @@ fn neck() {
         // From a surface that nearly fills the ball, and from a seed in it, whose growth fills ball and branch as well.
         for seed in [BALL - 1.0, 5.0] {
             let start = [sphere(DVec3::ZERO, seed)];
-            let mut made = begin(&image, &start, &rough, Layout::BEST);
-            made.watched = false;
-            let _ = run(&mut made, 200);
-            let grown = made.inside().1 as f64 / made.growth()[0] as f64;
+            let mut evolution = begin(&image, &start, &rough, Layout::BEST);
+            evolution.watched = false;
+            let _ = run(&mut evolution, 200);
+            let grown = evolution.inside().1 as f64 / evolution.growth()[0] as f64;
             assert!(grown > 3.0, "{grown}");
-            let now = made.field().expect("a field");
-            let at = made.passage(0, &now).expect("a place");
+            let now = evolution.field().expect("a field");
+            let at = evolution.passage(0, &now).expect("a place");
             let (x, away) = (sign * at[along], at[across].hypot(at[third]));
             println!("{grown:.2} times the seed, through {x:.1} along, {away:.1} off the neck");
             assert!((BALL - 2.0..20.0).contains(&x) && away < 3.5, "{at:?}");
@@ -120,14 +123,14 @@ fn gap() {
         smoothness: 0.0,
         ..DEFAULTS
     };
-    let mut made = begin(&image, &place, &rough, Layout::BEST);
-    let Ended::Leaked(leak) = run(&mut made, 3000) else {
+    let mut evolution = begin(&image, &place, &rough, Layout::BEST);
+    let Ended::Leaked(leak) = run(&mut evolution, 3000) else {
         panic!(
             "no leak: {:?}",
-            made.growth().iter().step_by(50).collect::<Vec<_>>()
+            evolution.growth().iter().step_by(50).collect::<Vec<_>>()
         );
     };
-    let inside = |step: u64| made.growth()[step as usize] as f64 / body;
+    let inside = |step: u64| evolution.growth()[step as usize] as f64 / body;
     println!(
         "leaks from step {} ({:.3} of the body), noticed at {} ({:.3})",
         leak.rewind_step,
@@ -142,35 +145,36 @@ fn gap() {
     );
     assert!(leak.noticed - leak.rewind_step <= 40);
     // It stays paused until the user continues it.
-    assert_eq!(run(&mut made, 10), Ended::Leaked(leak));
+    assert_eq!(run(&mut evolution, 10), Ended::Leaked(leak));
     let backend = crate::support::fields::backend(2);
-    made.continue_past_leak(&backend).expect("a field");
-    assert_eq!(run(&mut made, 10), Ended::Steps);
+    evolution.continue_past_leak(&backend).expect("a field");
+    assert_eq!(run(&mut evolution, 10), Ended::Steps);
     // If it had continued, it would have filled everything.
-    let before = made.growth()[leak.rewind_step as usize];
-    made.watched = false;
-    let ended = run(&mut made, 300);
-    let after = made.growth().last().copied().unwrap_or(0);
+    let before = evolution.growth()[leak.rewind_step as usize];
+    evolution.watched = false;
+    let ended = run(&mut evolution, 300);
+    let after = evolution.growth().last().copied().unwrap_or(0);
     assert!(
         ended == Ended::Filled || after > 2 * before,
         "{ended:?} {after}"
     );
     // One click rewinds, and the run continues smoothly from there.
-    made.rewind(
-        leak.rewind_step,
-        &backend,
-        &arcuate::compute::Control::new(),
-    )
-    .unwrap();
-    assert_eq!(made.growth().last(), Some(&before));
+    evolution
+        .rewind(
+            leak.rewind_step,
+            &backend,
+            &arcuate::compute::Control::new(),
+        )
+        .unwrap();
+    assert_eq!(evolution.growth().last(), Some(&before));
 
     // Smoothing keeps the gap closed.
-    let mut made = begin(&image, &place, &DEFAULTS, Layout::BEST);
-    let ended = run(&mut made, 1500);
-    let inside = made.growth().last().copied().unwrap_or(0) as f64 / body;
+    let mut evolution = begin(&image, &place, &DEFAULTS, Layout::BEST);
+    let ended = run(&mut evolution, 1500);
+    let inside = evolution.growth().last().copied().unwrap_or(0) as f64 / body;
     println!(
         "smooth: {ended:?} after {} steps with {inside:.3} of the body",
-        made.step()
+        evolution.step()
     );
     assert!(!matches!(ended, Ended::Leaked(_)));
     assert!((0.9..1.1).contains(&inside), "{inside}");
@@ -227,8 +231,8 @@ fn detector() {
     assert_eq!((detector.leak(), detector.suspected_since()), (None, None));
     (0..200).for_each(|n| detector.record(stands + 400 + n * stands / 50));
     let from = detector.leak().map(|leak| leak.rewind_step);
-    let again = detector.suspected_since().or(from);
-    assert!(again.is_some_and(|from| from >= 1000), "{again:?}");
+    let repeated = detector.suspected_since().or(from);
+    assert!(repeated.is_some_and(|from| from >= 1000), "{repeated:?}");
     // Steady growth is no leak, nor is a single jump.
     let mut detector = new(1000);
     for step in 1..1000u64 {
@@ -269,7 +273,7 @@ fn recent() {
     assert_eq!(recent_growth(std::iter::empty()), None);
 }
 
-fn again() {
+fn repeated() {
     // Long before the volume has multiplied, and back to the plateau.
     let mut detector = LeakDetector::new(cisterns(0), Contact::default());
     let mut step = 0;

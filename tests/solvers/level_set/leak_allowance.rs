@@ -117,8 +117,8 @@ fn rewound() {
                     .apply_sphere(&sphere(seed, 4.0), &threads)
                     .expect("added");
             }
-            let again = leaks(&mut evolution);
-            assert_eq!(again.cause, Cause::Border, "{offset} {with_sphere}");
+            let repeated = leaks(&mut evolution);
+            assert_eq!(repeated.cause, Cause::Border, "{offset} {with_sphere}");
             evolution
                 .rewind(leak.noticed, &threads, &control)
                 .expect("back");

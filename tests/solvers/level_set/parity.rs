@@ -25,7 +25,10 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("parity::level_set what is cut away stays away", cut_away),
         cuda_test("parity::level_set long runs come and go", long),
         cuda_test("parity::level_set many bricks", many),
-        cuda_test("parity::level_set edits, ways back, the same bits", again),
+        cuda_test(
+            "parity::level_set edits, ways back, the same bits",
+            repeated,
+        ),
         cuda_test("parity::level_set outcomes and refusals", conduct),
         shared("parity::level_set pictures without a copy", pictures),
     ]
@@ -39,8 +42,8 @@ fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
     let params = level_set::Params::defaults_for(1.0, 0.5);
     let start = start(&[place]);
     let new = Evolution::new(&inputs, &start, &params, Layout::BEST, &cuda, &control);
-    let mut made = new.unwrap();
-    made.watched = false;
+    let mut evolution = new.unwrap();
+    evolution.watched = false;
     let shown = |phi: BrickImage| ScenePane {
         surfaces: vec![BrickSurface {
             phi: ById(phi),
@@ -53,13 +56,13 @@ fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
     };
     let mut kept = Vec::new();
     for round in 0..8 {
-        made.run_unchecked(37, &cuda, &control).unwrap();
-        let exported = made.image(Some(&lend)).unwrap();
+        evolution.run_unchecked(37, &cuda, &control).unwrap();
+        let exported = evolution.image(Some(&lend)).unwrap();
         assert!(exported.device_copy().is_some() && exported.pages().is_none());
-        let fetched = made.image(None).unwrap();
+        let fetched = evolution.image(None).unwrap();
         assert!(fetched.device_copy().is_none());
         // The run has continued when the picture is drawn.
-        made.run_unchecked(5, &cuda, &control).unwrap();
+        evolution.run_unchecked(5, &cuda, &control).unwrap();
         let before = offscreen.renderer.uploaded_bytes();
         let found = offscreen.scene(&shown(exported.clone())).unwrap();
         assert_eq!(offscreen.renderer.uploaded_bytes(), before);
@@ -70,8 +73,8 @@ fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
     }
     // Surfaces that are still referenced are unchanged.
     for (exported, before) in kept {
-        let again = offscreen.scene(&shown(exported)).unwrap();
-        assert_eq!(again.rgba, before);
+        let repeated = offscreen.scene(&shown(exported)).unwrap();
+        assert_eq!(repeated.rgba, before);
     }
 }
 
@@ -95,12 +98,12 @@ fn compare(
     let control = Control::new();
     let [cpu, gpu] = [&backend(4), cuda].map(|backend| {
         let new = Evolution::new(inputs, start, params, Layout::BEST, backend, &control);
-        let mut made = new.unwrap();
-        made.watched = false;
-        made.run_unchecked(steps, backend, &control).unwrap();
-        made
+        let mut evolution = new.unwrap();
+        evolution.watched = false;
+        evolution.run_unchecked(steps, backend, &control).unwrap();
+        evolution
     });
-    let fields = [&cpu, &gpu].map(|made| made.field().unwrap());
+    let fields = [&cpu, &gpu].map(|evolution| evolution.field().unwrap());
     let (mut worst, mut far, mut band, mut signs) = (0.0f32, 0, 0, 0);
     for (a, b) in fields[0]
         .values_by_voxel()
@@ -193,12 +196,12 @@ fn cut_away(cuda: Backend) {
             assert!(share < 0.01, "{label}: {share}");
             let control = Control::new();
             let new = Evolution::new(&inputs, &begin, params, Layout::BEST, &cuda, &control);
-            let mut made = new.unwrap();
-            made.run_unchecked(20, &cuda, &control).unwrap();
+            let mut evolution = new.unwrap();
+            evolution.run_unchecked(20, &cuda, &control).unwrap();
             let second = cut(random.direction() * 4.0, 1.5);
-            made.apply_sphere(&second, &cuda).unwrap();
-            made.run_unchecked(120, &cuda, &control).unwrap();
-            let field = made.field().unwrap();
+            evolution.apply_sphere(&second, &cuda).unwrap();
+            evolution.run_unchecked(120, &cuda, &control).unwrap();
+            let field = evolution.field().unwrap();
             assert_eq!(within(&field, &first).0, 0, "{label}");
             assert_eq!(within(&field, &second).0, 0, "{label}");
         }
@@ -249,7 +252,7 @@ fn many(cuda: Backend) {
     }
 }
 
-fn again(cuda: Backend) {
+fn repeated(cuda: Backend) {
     let mut random = Random::fresh("parity level set again");
     let grid = grid(DMat3::IDENTITY, 40.0);
     let image = body(&mut random, &grid, 0.3);
@@ -257,31 +260,33 @@ fn again(cuda: Backend) {
     let control = Control::new();
     let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
     let new = Evolution::new(&inputs, &begin, &DEFAULTS, Layout::BEST, &cuda, &control);
-    let mut made = new.unwrap();
-    made.watched = false;
-    let exactly = |made: &mut Evolution, steps: u64| {
-        let end = made.step() + steps;
-        while made.step() < end {
-            made.run(end - made.step(), &cuda, &control).unwrap();
+    let mut evolution = new.unwrap();
+    evolution.watched = false;
+    let exactly = |evolution: &mut Evolution, steps: u64| {
+        let end = evolution.step() + steps;
+        while evolution.step() < end {
+            evolution
+                .run(end - evolution.step(), &cuda, &control)
+                .unwrap();
         }
     };
-    exactly(&mut made, 33);
-    made.set(&everything(), &cuda).unwrap();
-    exactly(&mut made, 24);
-    let at_57 = made.field().unwrap().values_by_voxel();
+    exactly(&mut evolution, 33);
+    evolution.set(&everything(), &cuda).unwrap();
+    exactly(&mut evolution, 24);
+    let at_57 = evolution.field().unwrap().values_by_voxel();
     let cut = Sphere {
         add: false,
         ..sphere(random.direction() * 6.0, 3.0)
     };
-    made.apply_sphere(&cut, &cuda).unwrap();
-    exactly(&mut made, 71);
+    evolution.apply_sphere(&cut, &cuda).unwrap();
+    exactly(&mut evolution, 71);
     // Other inputs on the way.
     let other = with_added_inputs(&mut random, &inputs);
-    made.set_inputs(&other, &everything(), &cuda).unwrap();
-    exactly(&mut made, 30);
-    let end = made.field().unwrap().values_by_voxel();
-    let script = made.script();
-    let all = made.all_inputs().to_vec();
+    evolution.set_inputs(&other, &everything(), &cuda).unwrap();
+    exactly(&mut evolution, 30);
+    let end = evolution.field().unwrap().values_by_voxel();
+    let script = evolution.script();
+    let all = evolution.all_inputs().to_vec();
     let replayed = Evolution::replay(&all, &begin, &script, &cuda, &control);
     let (replayed, ended) = replayed.unwrap();
     assert_eq!(ended, Ended::Steps);
@@ -292,23 +297,23 @@ fn again(cuda: Backend) {
     // A stopped rewind changes nothing.
     let stopped = Control::new();
     stopped.cancel();
-    assert!(made.rewind(57, &cuda, &stopped).is_err());
-    assert!(made.field().unwrap().values_by_voxel() == end && made.script() == script);
-    made.rewind(57, &cuda, &control).unwrap();
+    assert!(evolution.rewind(57, &cuda, &stopped).is_err());
+    assert!(evolution.field().unwrap().values_by_voxel() == end && evolution.script() == script);
+    evolution.rewind(57, &cuda, &control).unwrap();
     assert!(
-        made.field().unwrap().values_by_voxel() == at_57,
+        evolution.field().unwrap().values_by_voxel() == at_57,
         "the rewind differs"
     );
     assert!(matches!(
-        made.script().events[0].event,
+        evolution.script().events[0].event,
         ScriptEvent::Params(_)
     ));
-    made.apply_sphere(&cut, &cuda).unwrap();
-    exactly(&mut made, 71);
-    made.set_inputs(&other, &everything(), &cuda).unwrap();
-    exactly(&mut made, 30);
+    evolution.apply_sphere(&cut, &cuda).unwrap();
+    exactly(&mut evolution, 71);
+    evolution.set_inputs(&other, &everything(), &cuda).unwrap();
+    exactly(&mut evolution, 30);
     assert!(
-        made.field().unwrap().values_by_voxel() == end,
+        evolution.field().unwrap().values_by_voxel() == end,
         "the same again differs"
     );
 }
@@ -320,10 +325,13 @@ fn conduct(cuda: Backend) {
     let control = Control::new();
     let begin = start(&[sphere(DVec3::ZERO, 6.0)]);
     let new = |layout: Layout| Evolution::new(&inputs, &begin, &CURVATURE, layout, &cuda, &control);
-    let mut made = new(Layout::BEST).unwrap();
-    assert_eq!(made.run(1000, &cuda, &control).unwrap(), Ended::Vanished);
-    let inside = made.field().unwrap().mask().count() as u64;
-    assert!(inside > 0 && made.growth().last() == Some(&inside));
+    let mut evolution = new(Layout::BEST).unwrap();
+    assert_eq!(
+        evolution.run(1000, &cuda, &control).unwrap(),
+        Ended::Vanished
+    );
+    let inside = evolution.field().unwrap().mask().count() as u64;
+    assert!(inside > 0 && evolution.growth().last() == Some(&inside));
     let sixteen = Layout {
         brick: 16,
         ..Layout::BEST
@@ -343,13 +351,16 @@ fn conduct(cuda: Backend) {
             backend,
             &control,
         );
-        let mut made = new.unwrap();
-        assert_eq!(made.run(3000, backend, &control).unwrap(), Ended::Converged);
-        made.field().unwrap()
+        let mut evolution = new.unwrap();
+        assert_eq!(
+            evolution.run(3000, backend, &control).unwrap(),
+            Ended::Converged
+        );
+        evolution.field().unwrap()
     });
     let distance = fields[1].moved(&fields[0]);
     println!("at rest: {distance:.4} voxels apart");
     assert!(distance < 0.02, "{distance}");
     control.cancel();
-    assert!(made.run(10, &cuda, &control).is_err());
+    assert!(evolution.run(10, &cuda, &control).is_err());
 }

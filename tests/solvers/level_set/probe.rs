@@ -122,10 +122,10 @@ fn background() {
         _ => 0.0,
     };
     for noise in [0.0, 2.0, 4.0] {
-        let made = image(noise, |r| head(r) + 3.0 * noise);
-        let found = probe(&made);
+        let sample = image(noise, |r| head(r) + 3.0 * noise);
+        let found = probe(&sample);
         let air = backend(2)
-            .install(|| Background::from_image(&made.0, 0))
+            .install(|| Background::from_image(&sample.0, 0))
             .expect("air");
         assert!(
             (f64::from(air.mode) - 3.0 * noise).abs() < 0.5 * noise + 0.5,
@@ -139,9 +139,9 @@ fn background() {
         let noise_ends = 40.0 - 3.0 * found.spread;
         assert!(f64::from(low) > half.min(noise_ends) - 1.0, "{found:?}");
         // The skull is dark, but not air: it is not connected to the border.
-        let grid = &made.0.grid;
+        let grid = &sample.0.grid;
         let at = |x: f64| grid.nearest(DVec3::new(x, 0.0, 0.0)).expect("within");
-        let stored = |x: f64| air.contains(at(x), made.0.frame(0)[grid.index(at(x))]);
+        let stored = |x: f64| air.contains(at(x), sample.0.frame(0)[grid.index(at(x))]);
         assert!(stored(30.0) && !stored(21.5) && !stored(0.0));
         assert!(air.is_target(air.mode) && !air.is_target(found.target));
     }

@@ -33,8 +33,8 @@ fn small() {
                 // Near the centre of a voxel: a ball around none has no surface.
                 let centre = grid.world(grid.voxel_at(DVec3::ZERO).round()) + at * edges;
                 let ball = [sphere(centre, radius_mm)];
-                let made = begin(&ones(&grid), &ball, &CURVATURE, Layout::BEST);
-                let field = made.field().unwrap();
+                let evolution = begin(&ones(&grid), &ball, &CURVATURE, Layout::BEST);
+                let field = evolution.field().unwrap();
                 let found = backend(2).install(|| measures(&field));
                 let exact = 4.0 / 3.0 * PI * radius_mm.powi(3) / 1000.0;
                 // Of all bodies, a ball has the least surface and diameter for its volume.
@@ -50,13 +50,13 @@ fn small() {
     // A ball around a single voxel of long edges: too small to be measured, and yet something.
     let grid = grid(DMat3::from_diagonal(DVec3::new(1.0, 1.0, 2.0)), 20.0);
     let centre = grid.world(grid.voxel_at(DVec3::ZERO).round());
-    let made = begin(
+    let evolution = begin(
         &ones(&grid),
         &[sphere(centre, 0.4)],
         &CURVATURE,
         Layout::BEST,
     );
-    let field = made.field().unwrap();
+    let field = evolution.field().unwrap();
     let found = backend(2).install(|| measures(&field));
     assert!(found.voxels == 1 && found.volume_ml > 0.0, "{found:?}");
 }

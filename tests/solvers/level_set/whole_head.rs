@@ -20,7 +20,10 @@ pub fn tests() -> Vec<Trial> {
             "level_set::whole heads: a probe gives the ventricle",
             ventricles,
         ),
-        test("level_set::whole heads: and that of other heads", others),
+        test(
+            "level_set::whole heads: a probe gives the ventricle of other heads",
+            others,
+        ),
         test("level_set::whole heads: a probe gives a tumour", tumours),
         test(
             "level_set::whole heads: a probe gives a bright lesion",
@@ -42,13 +45,13 @@ const VENTRICLE: DVec3 = DVec3::new(-7.5, 8.0, 16.0);
 
 fn fitted_head(head: &Head) -> WholeHead {
     let grid = scan_grid(1.0).expect("a grid");
-    let made = backend(2).install(|| WholeHead::new(head, &grid, &Control::new()));
-    made.expect("a head")
+    let head = backend(2).install(|| WholeHead::new(head, &grid, &Control::new()));
+    head.expect("a head")
 }
 
 fn demo_head() -> &'static (Head, WholeHead) {
-    static MADE: OnceLock<(Head, WholeHead)> = OnceLock::new();
-    MADE.get_or_init(|| {
+    static DEMO: OnceLock<(Head, WholeHead)> = OnceLock::new();
+    DEMO.get_or_init(|| {
         let head = Head::new(3);
         let whole = fitted_head(&head);
         (head, whole)
@@ -148,13 +151,13 @@ fn tumours() {
             shading: 0.2,
             noise_seed: seed,
         };
-        let made = backend(2).install(|| head.tumour_t1(&grid, &options, &Control::new()));
-        let made = made.expect("a head");
-        let image = &made.picture.image;
-        let (params, mut run) = probed(image, made.centre);
+        let tumour = backend(2).install(|| head.tumour_t1(&grid, &options, &Control::new()));
+        let tumour = tumour.expect("a head");
+        let image = &tumour.picture.image;
+        let (params, mut run) = probed(image, tumour.centre);
         let ended = advance(&mut run, 600);
         let found = run.field().expect("a field").mask();
-        let dice = agreement(&found, &made.core).expect("one grid").dice;
+        let dice = agreement(&found, &tumour.core).expect("one grid").dice;
         println!("{seed}: {params:?} {ended:?} Dice {dice:.3}");
         assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
         assert!(dice > 0.9, "{seed}: {dice}");
@@ -280,11 +283,11 @@ fn into_air() {
     };
     let (script, threads, control) = (run.script(), backend(2), Control::new());
     let replayed = Evolution::replay(run.all_inputs(), &started, &script, &threads, &control);
-    let (mut again, _) = replayed.expect("a replay");
-    assert_eq!(again.growth(), run.growth());
-    assert_eq!(again.leak_detector().suspected_since(), None);
-    again.set(&params, &threads).expect("set");
-    let ended = advance(&mut again, 10);
+    let (mut repeated, _) = replayed.expect("a replay");
+    assert_eq!(repeated.growth(), run.growth());
+    assert_eq!(repeated.leak_detector().suspected_since(), None);
+    repeated.set(&params, &threads).expect("set");
+    let ended = advance(&mut repeated, 10);
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
     // It stays paused; once continued, it is stopped again only by more growth.
     assert_eq!(advance(&mut run, 10), Ended::Leaked(leak));
@@ -314,7 +317,7 @@ fn widened() {
         tolerance: 700.0,
         ..params.clone()
     };
-    for again in [false, true] {
+    for repeated in [false, true] {
         run.set(&wide, &threads).expect("set");
         let ended = advance(&mut run, 2000);
         println!(
@@ -335,7 +338,7 @@ fn widened() {
         assert_eq!(
             (millilitres(&run), run.params()),
             (settled, &params),
-            "{again}"
+            "{repeated}"
         );
     }
     // A slightly wider range is no leak.

@@ -1,5 +1,5 @@
-//! Arc and chord: a bundle along an arc, and a straight one that crosses it twice and is shorter. The way from one end of
-//! the arc to the other that keeps to it pays for no turn into the other bundle.
+//! Arc and chord: a bundle along an arc, and a straight one that crosses it twice and is shorter. The way from one end
+//! of the arc to the other that keeps to it pays for no turn into the other bundle.
 
 use crate::support::fields::backend;
 use crate::support::test;
@@ -23,7 +23,10 @@ pub fn tests() -> Vec<Trial> {
             "lifted::paths keep to their bundle through crossings",
             keeps,
         ),
-        test("lifted::without a price of turns they leave it", leaves),
+        test(
+            "lifted::without a price of turns paths leave their bundle",
+            leaves,
+        ),
     ]
 }
 
@@ -229,7 +232,8 @@ fn keeps() {
                     path.total_mm()
                 );
                 assert!(arc > 0.95 && chord < 0.05, "{arc} {chord}");
-                // The arc itself, from region to region: the field charges it too much, the path nearly right.
+                // The arc itself, from region to region: the field overestimates its cost, the sum along the path is
+                // nearly right.
                 let angle = (bundles.ends[1] - bundles.ends[0] - 12.0).to_radians();
                 let exact = angle * RADIUS.hypot(params.curvature_price_mm) / 1.03;
                 // With this much noise the path wanders at the rim of the bundle.

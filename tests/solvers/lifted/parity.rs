@@ -62,8 +62,16 @@ fn fields(card: Backend) {
         let start = place(&prepared, DVec3::new(3.0, 6.0, 6.0));
         for direction in [None, Some(5)] {
             let source = from_place(start, direction);
-            let [a, b] = [&backend(2), &card]
-                .map(|on| solve(&prepared, &source, &Limits::none(), on, &Control::new()).unwrap());
+            let [a, b] = [&backend(2), &card].map(|on| {
+                solve(
+                    &prepared,
+                    &source,
+                    &Limits::unlimited(),
+                    on,
+                    &Control::new(),
+                )
+                .unwrap()
+            });
             compare(&a, &b, 0);
         }
     }
@@ -87,7 +95,7 @@ fn both(card: Backend) {
 fn launches(card: Backend) {
     let prepared = uneven(cube(61), &params(SETS[2]), 1.0);
     let source = from_place(place(&prepared, DVec3::splat(7.0)), None);
-    let limits = Limits::none();
+    let limits = Limits::unlimited();
     let gpu = solve(&prepared, &source, &limits, &card, &Control::new()).unwrap();
     let seconds = gpu.kernel_s.unwrap();
     assert!(
@@ -117,6 +125,6 @@ fn cancelled(card: Backend) {
     let source = from_place(0, None);
     let control = Control::new();
     control.cancel();
-    let outcome = solve(&prepared, &source, &Limits::none(), &card, &control);
+    let outcome = solve(&prepared, &source, &Limits::unlimited(), &card, &control);
     assert_eq!(outcome.unwrap_err(), arcuate::solvers::Error::Cancelled);
 }

@@ -130,7 +130,7 @@ fn wander(output: &Output) -> f64 {
 
 /// Deterministic streamlines of noise-free distributions are almost lines; the spread grows with the noise.
 fn spread() {
-    let of = |sigma: f64| {
+    let spread = |sigma: f64| {
         let output = bootstrap(
             &fitted(sigma, 6),
             &settings(Method::Deterministic, 60, 4),
@@ -139,7 +139,7 @@ fn spread() {
         wander(&output.unwrap())
     };
     // Without noise, what the order cannot express is left.
-    let (none, some, much) = (of(0.0), of(15.0), of(60.0));
+    let (none, some, much) = (spread(0.0), spread(15.0), spread(60.0));
     assert!(none < 0.3, "{none}");
     assert!(some > none && much > 1.5 * some, "{none} {some} {much}");
 }

@@ -347,15 +347,15 @@ fn equal_bytes_of(cuda: &Backend, method: Method) {
     let targets = [12.0, 28.0].map(|x| sphere(Role::Target, DVec3::new(x, 20.0, 10.0), 7.0));
     for regions in [&[][..], &targets] {
         let one = on(cuda, &fan(), None, regions, &short(140_000));
-        let again = on(cuda, &fan(), None, regions, &short(140_000));
+        let repeated = on(cuda, &fan(), None, regions, &short(140_000));
         let few = on(cuda, &fan(), None, regions, &short(900));
-        for (one, again, few) in [
-            (&one.kept, &again.kept, &few.kept),
-            (&one.missed, &again.missed, &few.missed),
+        for (one, repeated, few) in [
+            (&one.kept, &repeated.kept, &few.kept),
+            (&one.missed, &repeated.missed, &few.missed),
         ] {
-            assert_eq!(one.points.as_ref(), again.points.as_ref());
-            assert_eq!(one.offsets, again.offsets);
-            assert_eq!(one.per_streamline, again.per_streamline);
+            assert_eq!(one.points.as_ref(), repeated.points.as_ref());
+            assert_eq!(one.offsets, repeated.offsets);
+            assert_eq!(one.per_streamline, repeated.per_streamline);
             assert_eq!(one.is_empty(), few.is_empty());
             for i in 0..few.len() {
                 assert_eq!(few.streamline(i), one.streamline(i));
@@ -368,10 +368,10 @@ fn equal_bytes_of(cuda: &Backend, method: Method) {
         }
         assert!(one.kept.len() > 1000);
         assert_eq!(one.missed.is_empty(), regions.is_empty());
-        assert_eq!(one.seed_outcomes, again.seed_outcomes);
-        assert_eq!(one.stops, again.stops);
-        assert_eq!(one.steps, again.steps);
-        assert_eq!(one.per_target, again.per_target);
+        assert_eq!(one.seed_outcomes, repeated.seed_outcomes);
+        assert_eq!(one.stops, repeated.stops);
+        assert_eq!(one.steps, repeated.steps);
+        assert_eq!(one.per_target, repeated.per_target);
         assert!(one.per_target.iter().all(|count| *count > 100));
     }
 }

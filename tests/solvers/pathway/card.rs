@@ -108,8 +108,8 @@ fn pictures(backend: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
             "{n}³: made dense {dense_ms:.2} ms; lent {lent_ms:.2} ms, written {written_ms:.2} ms"
         );
         // The host's own values are wrong, so the picture can only come from the card.
-        let wrong = vec![0.3; grid.voxel_count()];
-        let on_card = Volume::scalar(grid.clone(), wrong).with_device_copy(copy);
+        let faulty = vec![0.3; grid.voxel_count()];
+        let on_card = Volume::scalar(grid.clone(), faulty).with_device_copy(copy);
         let centre = DVec3::splat(n as f64 * 0.5 - 0.5);
         let mut seen = |excess: &Volume| {
             let (mut scene, image) = drawn(excess);

@@ -118,8 +118,8 @@ fn ranks() {
         // The next but one on the list is another tract, whose far end lies elsewhere.
         for skip in [2, 5, 8] {
             let [_, to] = ends[(i + skip) % ends.len()];
-            let of = &bundles[i];
-            let joined = of.distance(to) < 2.0 * RADIUS_MM || from.distance(to) < 30.0;
+            let bundle = &bundles[i];
+            let joined = bundle.distance(to) < 2.0 * RADIUS_MM || from.distance(to) < 30.0;
             if !joined {
                 tried += 1;
                 falsely.extend(shares(scene, &pairs, [*from, to]));
@@ -166,10 +166,10 @@ fn ranks() {
 fn repeated() {
     let scene = scene();
     let mask = domain(scene, &[]);
-    let [many, again] = [2, 1].map(|threads| random_pairs(scene, &mask, 40, threads));
-    assert_eq!(many.tried, again.tried);
+    let [many, renewed] = [2, 1].map(|threads| random_pairs(scene, &mask, 40, threads));
+    assert_eq!(many.tried, renewed.tried);
     let few = random_pairs(scene, &mask, 20, 2);
-    for (a, b) in [(&many, &again), (&few, &many)] {
+    for (a, b) in [(&many, &renewed), (&few, &many)] {
         for (a, b) in a.rates.iter().zip(b.rates.iter()) {
             let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.02;
             assert!(
@@ -218,9 +218,9 @@ fn straight() {
         sphere(Role::Seed, from, RADIUS_MM),
         sphere(Role::Target, from + DVec3::X * 4.0, RADIUS_MM),
     ];
-    let of = Domain::of_tensors(&scene.fa, pathway::Params::defaults().min_fa, &regions);
+    let domain = Domain::of_tensors(&scene.fa, pathway::Params::defaults().min_fa, &regions);
     let backend = backend(2);
-    let source = |role| backend.install(|| of.source(pairs.metric(), role));
+    let source = |role| backend.install(|| domain.source(pairs.metric(), role));
     let ends = Ends {
         sources: [source(Role::Seed).unwrap(), source(Role::Target).unwrap()],
         holds: &|at| regions.iter().any(|r| r.shape.contains(at)),

@@ -1,5 +1,5 @@
-//! The noise of a pathway: the same repetitions on any number of threads, each a pathway of the tensors of the tracking's
-//! bootstrap; distances from a mask, on any grid.
+//! Repetitions of a pathway: the same on any number of threads, each a pathway in the tensors of the same repetition in
+//! tracking; distances from a mask, on any grid.
 
 use crate::support::fields::{backend, odd_grid, prolate, sphere};
 use crate::support::{Random, test};
@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("pathway::repetitions are the same every time", repeated),
         test(
-            "pathway::repetitions are those of the tracking",
+            "pathway::tensors of a repetition in a part of the mask",
             same_tensors,
         ),
         test("pathway::a repetition is a pathway", as_pathway),
@@ -35,7 +35,7 @@ const B: f64 = 1000.0;
 const S0: f64 = 100.0;
 const EPSILON: f64 = 0.2;
 
-/// An arc of fibres around the origin, 2 mm a voxel.
+/// An arc of fibres around the origin, in voxels of 2 mm.
 fn grid() -> Arc<Grid> {
     let grid = Grid::axis_aligned([26, 16, 9], DVec3::splat(2.0), dvec3(-25.0, -2.0, -8.0));
     Arc::new(grid.unwrap())
@@ -338,7 +338,8 @@ fn distances() {
     assert!(MaskDistance::new(&Mask::new(grid.clone(), vec![0; grid.voxel_count()])).is_none());
 }
 
-/// On grids with any axes, distances are those of densely sampled voxels: of points, of lines and of masks on other grids.
+/// On grids with any axes, distances are those of densely sampled voxels: of points, of lines and of masks on other
+/// grids.
 fn sheared() {
     let mut random = Random::fresh("distances on sheared grids");
     for _ in 0..12 {

@@ -14,11 +14,14 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test(
-            "pathway::the sensitivity is that of finite differences",
+            "pathway::sensitivities equal finite differences",
             differences,
         ),
         test("pathway::sensitivities add up to the cost", sums),
-        test("pathway::a straight path is held up evenly", straight),
+        test(
+            "pathway::a straight path depends evenly on its voxels",
+            straight,
+        ),
     ]
 }
 

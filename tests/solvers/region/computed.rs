@@ -504,14 +504,17 @@ fn other_grids() {
         let shape = Shape::Mask(a.clone());
         for (b, name) in [(&sphere, "a sphere"), (&mask, "a mask elsewhere")] {
             for how in Combine::ALL {
-                let made = region::combine(how, &shape, b, &far);
-                assert!(Arc::ptr_eq(&made.grid, &near), "on the first one's voxels");
+                let created = region::combine(how, &shape, b, &far);
+                assert!(
+                    Arc::ptr_eq(&created.grid, &near),
+                    "on the first one's voxels"
+                );
                 let expected = brute(&near, |c| match how {
                     Combine::Union => a.contains(c) || b.contains(c),
                     Combine::Intersection => a.contains(c) && b.contains(c),
                     Combine::Difference => a.contains(c) && !b.contains(c),
                 });
-                let differ = made
+                let differ = created
                     .inside
                     .iter()
                     .zip(&expected)

@@ -317,20 +317,20 @@ fn label_map_and_back() {
     // Under their original numbers.
     let table = std::fs::read_to_string(folder.path().join("all.txt")).unwrap();
     assert!(table.contains("5 204 121 167 1 1 1 \"atlas 5\""), "{table}");
-    let (mut again, _) = self::window();
-    again.act(Action::Files(FilesAction::Open(vec![path])));
-    let opened = again.state.document.layers.last().unwrap();
+    let (mut repeated, _) = self::window();
+    repeated.act(Action::Files(FilesAction::Open(vec![path])));
+    let opened = repeated.state.document.layers.last().unwrap();
     assert!(matches!(opened.content, Content::Image(_)));
     let layer = opened.id;
-    again.act(Action::Region(RegionAction::CountLabels(layer)));
-    let labels = again.numbered();
+    repeated.act(Action::Region(RegionAction::CountLabels(layer)));
+    let labels = repeated.numbered();
     let numbers: Vec<i64> = labels.iter().map(|found| found.number).collect();
     assert_eq!(numbers, [3, 5, 8, 21]);
-    again.act(Action::Region(RegionAction::FromLabels {
+    repeated.act(Action::Region(RegionAction::FromLabels {
         labels: labels.clone(),
         role: Role::Target,
     }));
-    assert_eq!(sets(&again.state), before);
+    assert_eq!(sets(&repeated.state), before);
     // A region without a source gets a free number; where two have the same, all are renumbered.
     let rows = |window: &mut Window, name: &str| {
         let path = folder.path().join(format!("{name}.nii.gz"));
@@ -340,15 +340,15 @@ fn label_map_and_back() {
         let number = |row: &str| row.split(' ').next().unwrap().to_owned();
         table.lines().skip(1).map(number).collect::<Vec<_>>()
     };
-    let first = again.state.document.regions[0].id;
-    again.act(Action::Region(RegionAction::Duplicate(first)));
-    assert_eq!(rows(&mut again, "free"), ["1", "3", "5", "8", "21"]);
-    again.act(Action::Region(RegionAction::FromLabels {
+    let first = repeated.state.document.regions[0].id;
+    repeated.act(Action::Region(RegionAction::Duplicate(first)));
+    assert_eq!(rows(&mut repeated, "free"), ["1", "3", "5", "8", "21"]);
+    repeated.act(Action::Region(RegionAction::FromLabels {
         labels: labels[..1].to_vec(),
         role: Role::Target,
     }));
-    assert_eq!(rows(&mut again, "twice"), ["1", "2", "3", "4", "5", "6"]);
-    let status = &again.state.runtime.notices.status;
+    assert_eq!(rows(&mut repeated, "twice"), ["1", "2", "3", "4", "5", "6"]);
+    let status = &repeated.state.runtime.notices.status;
     assert!(status.contains("since two had the same number"), "{status}");
 
     // The regions as masks, one file each.

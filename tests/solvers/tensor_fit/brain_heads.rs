@@ -262,7 +262,7 @@ fn without_b0() {
 /// and all of these changed with the threshold.
 fn in_noise() {
     let mut random = Random::fresh("brain_mask_in_noise");
-    let mut wrong = 0;
+    let mut faulty = 0;
     let scans = [(2, 1000.0), (1, 2000.0), (0, 1000.0), (1, 3000.0)];
     for (n, (b0_count, b)) in scans.into_iter().enumerate() {
         let head = Scanned::new(n as u64 + 1, b0_count, b);
@@ -276,14 +276,14 @@ fn in_noise() {
             let dice = dice(&found.mask, &reference);
             let what = format!("{b0_count} × b 0, b {b}, SNR {snr}");
             println!("{what}: Dice {dice:.3}; {:?}", found.report);
-            wrong += usize::from(dice < 0.9);
+            faulty += usize::from(dice < 0.9);
             assert!(
                 dice >= 0.9 || found.report.doubtful(),
                 "{what}: Dice {dice}"
             );
         }
     }
-    assert!(wrong >= 3, "{wrong}: not noisy enough for this test");
+    assert!(faulty >= 3, "{faulty}: not noisy enough for this test");
 }
 
 /// The nuclei of this head are so dark at b = 0 that Otsu's threshold excludes them, with the internal capsule and the

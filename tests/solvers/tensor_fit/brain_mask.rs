@@ -75,9 +75,10 @@ fn check_ball(gradients: &Gradients, random: &mut Random) {
     );
     for threads in [1, 3] {
         let control = Control::new();
-        let again = tensor_fit::brain_mask(&dwi, gradients, &backend(threads), &control).unwrap();
+        let repeated =
+            tensor_fit::brain_mask(&dwi, gradients, &backend(threads), &control).unwrap();
         assert!(
-            again.mask.inside == found.inside,
+            repeated.mask.inside == found.inside,
             "{threads} threads gave another mask"
         );
     }

@@ -244,9 +244,9 @@ fn outcomes(cuda: Backend) {
         assert!(off(&cpu.per_target, &gpu.per_target) <= 8);
         assert!(gpu.per_target.iter().all(|n| *n > 0));
         assert_eq!(cpu.missed.len(), gpu.missed.len());
-        let again = track(&field, &regions, &params, &cuda, &Control::new()).unwrap();
+        let repeated = track(&field, &regions, &params, &cuda, &Control::new()).unwrap();
         assert_eq!(
-            again.kept.points, gpu.kept.points,
+            repeated.kept.points, gpu.kept.points,
             "the same bytes once more"
         );
     }

@@ -357,8 +357,8 @@ fn threads() {
     };
     let one = select(&lines, &rules, &on(1), &Control::new()).unwrap();
     // Each has its own boxes.
-    let again = Tractogram::new(lines.points.clone(), lines.offsets.clone());
-    let four = select(&again, &rules, &on(4), &Control::new()).unwrap();
+    let repeated = Tractogram::new(lines.points.clone(), lines.offsets.clone());
+    let four = select(&repeated, &rules, &on(4), &Control::new()).unwrap();
     assert!(one.kept_count() > 100);
     assert_eq!(one, four);
     let control = Control::new();

@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test(
             "sessions::distributions and streamlines along them are computed again",
-            again,
+            reopened,
         ),
     ]
 }
@@ -80,17 +80,17 @@ fn fibres() {
     assert!(tissues.is_some_and(|number| number > 0), "{curves}");
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let again = Window::opened(&path);
-    let track = &again.state.document.track;
+    let reopened = Window::opened(&path);
+    let track = &reopened.state.document.track;
     assert_eq!(track.model, Model::Distributions);
     assert_eq!(track.odf, window.state.document.track.odf);
-    assert_eq!(kept(&again.state), before);
-    assert!(again.state.document.tissue_key().flatten().is_some());
+    assert_eq!(kept(&reopened.state), before);
+    assert!(reopened.state.document.tissue_key().flatten().is_some());
 }
 
 /// An opened session estimates its distributions again, and its live and kept streamlines are the same; kept ones also
 /// where the document's distributions have other parameters by now.
-fn again() {
+fn reopened() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     let mut settings = window.state.document.distributions.settings.clone();

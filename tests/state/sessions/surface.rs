@@ -53,11 +53,11 @@ fn at_rest() {
     let at = step(&window);
     let path = folder.path().join("rest.arcuate");
     window.save(&path);
-    let mut again = Window::opened(&path);
-    again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
-    assert_eq!(again.messages(), "");
+    let mut reopened = Window::opened(&path);
+    reopened.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    assert_eq!(reopened.messages(), "");
     assert_eq!(
-        (step(&again), standing(&again)),
+        (step(&reopened), standing(&reopened)),
         (at, Some(SurfaceStanding::Converged))
     );
     // A change of its motion moves it on, as where it grew; one that is made in another task waits for Run.
@@ -67,8 +67,8 @@ fn at_rest() {
         let phase = Phase::Done;
         act(window, SegmentAction::Set { settings, phase });
     };
-    tolerance(&mut again, 450.0);
-    assert!(step(&again) > at, "{:?}", step(&again));
+    tolerance(&mut reopened, 450.0);
+    assert!(step(&reopened) > at, "{:?}", step(&reopened));
     let mut other = Window::opened(&path);
     other.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     other.act(Action::View(ViewAction::SelectTask(Task::View)));
@@ -79,10 +79,10 @@ fn at_rest() {
     // Earlier steps are not at rest.
     act(&mut window, SegmentAction::Rewind(20));
     window.save(&path);
-    let mut again = Window::opened(&path);
-    again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let mut reopened = Window::opened(&path);
+    reopened.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     assert_eq!(
-        (step(&again), standing(&again)),
+        (step(&reopened), standing(&reopened)),
         (Some(20), Some(SurfaceStanding::Paused))
     );
 }

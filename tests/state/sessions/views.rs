@@ -52,12 +52,12 @@ fn cameras() {
         window.act(select(saved_in));
         let path = folder.path().join("cameras.arcuate");
         window.save(&path);
-        let mut again = Window::opened(&path);
-        assert_eq!(again.state.view.camera, own);
-        again.act(select(other));
-        assert_eq!(again.state.view.camera, others);
-        again.act(select(saved_in));
-        assert_eq!(again.state.view.camera, own);
+        let mut reopened = Window::opened(&path);
+        assert_eq!(reopened.state.view.camera, own);
+        reopened.act(select(other));
+        assert_eq!(reopened.state.view.camera, others);
+        reopened.act(select(saved_in));
+        assert_eq!(reopened.state.view.camera, own);
     }
 }
 

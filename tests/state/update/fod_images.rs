@@ -33,7 +33,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::fod_images::no_longer_distributions", plain),
         test("update::fod_images::without_a_scan", alone),
         test("update::fod_images::a_deleted_image", deleted),
-        test("update::fod_images::they_turn_with_their_image", moved),
+        test(
+            "update::fod_images::distributions_turn_with_their_image",
+            moved,
+        ),
         test(
             "update::fod_images::voxels_of_the_response_functions",
             response_voxels,

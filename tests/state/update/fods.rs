@@ -116,8 +116,8 @@ fn requested() {
     let mut state = Window::fitted().state;
     assert!(state.document.requested_fods().is_none());
     let estimation = request(&mut state).expect("an estimation");
-    let again = update(&mut state, Action::NothingToCopy);
-    assert!(job(&again).is_none(), "it is running");
+    let repeated = update(&mut state, Action::NothingToCopy);
+    assert!(job(&repeated).is_none(), "it is running");
     let effects = done(&mut state, &estimation);
     assert!(job(&effects).is_none(), "{effects:?}");
     assert!(state.document.distributions.result.is_some());

@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::names_are_their_own", names),
         test(
             "update::pathways::a_kept_pathway_is_solved_on_request",
-            again,
+            repeated,
         ),
         test("update::pathways::clouds_and_surfaces_are_cut", cut),
         test("update::pathways::a_coarse_cloud_is_as_dense", density),
@@ -80,7 +80,7 @@ fn names() {
     assert!(window.state.document.kept_pathways[0].result.is_some());
 }
 
-fn again() {
+fn repeated() {
     let mut window = looking();
     act(&mut window, PathwayAction::Keep);
     let id = window.state.document.kept_pathways[0].id;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::pathways::what_holds_one_up", mapped),
-        test("update::pathways::nothing_to_map", nothing),
+        test("update::pathways::a_sensitivity_map_is_a_layer", mapped),
+        test("update::pathways::no_map_without_a_pathway", nothing),
     ]
 }
 

@@ -18,7 +18,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::pathways::a_surface_is_excluded", excluded),
         test("update::pathways::a_surface_costs_more", costly),
-        test("update::pathways::it_follows_the_surface", followed),
+        test(
+            "update::pathways::the_pathway_follows_the_surface",
+            followed,
+        ),
     ]
 }
 
@@ -134,7 +137,7 @@ fn followed() {
     let near = margin(&window);
     assert!(near.of > 0 && near.count <= near.of, "{near:?}");
     assert_eq!(near.margin_mm, 5.0);
-    // At rest nothing is solved again and again.
+    // At rest, nothing is solved repeatedly.
     let before = requests(&window);
     segment::set(&mut window, Phase::Done, |s| s.margin_mm = 20.0);
     let wider = margin(&window);

@@ -197,8 +197,8 @@ fn run() {
     let first = count(&window);
     let over = [dvec3(-6.0, 0.0, 0.0), dvec3(6.0, 3.0, 0.0)];
     stroke(&mut window, over, true);
-    let again = count(&window);
-    assert_eq!(first, again, "the same voxels count once");
+    let repeated = count(&window);
+    assert_eq!(first, repeated, "the same voxels count once");
     assert!(
         window.state.cannot_segment().is_some(),
         "nothing to begin with"

@@ -290,7 +290,7 @@ fn segments() -> Vec<Row> {
 
 fn filters() -> Vec<Row> {
     vec![
-        row("Fibres", ["Sticks", "Gamma cylinders"], |s| {
+        row("Intra-axonal", ["Sticks", "Gamma cylinders"], |s| {
             weights(s, |p| {
                 p.model.intra = Intra::GammaCylinders {
                     along: 1.7e-3,
@@ -320,7 +320,7 @@ fn filters() -> Vec<Row> {
             ["3.00 · 10⁻³ mm²/s", "2.50 · 10⁻³ mm²/s"],
             |s| weights(s, |p| p.model.free = vec![1.7e-3, 2.5e-3]),
         ),
-        row("Around them", ["Zeppelin", "None"], |s| {
+        row("Extra-axonal", ["Zeppelin", "None"], |s| {
             weights(s, |p| p.model.extra.clear())
         }),
         row("Blur", ["off", "1.50 mm"], |s| {

@@ -1,8 +1,8 @@
 //! The task Filter, driven as by a user.
 
-mod again;
 mod lesion;
 mod peaks;
+mod refit;
 
 use super::{
     Window, click, double_click, pathways, sample, small_scan, submitted, tracking, type_over,
@@ -54,12 +54,12 @@ pub fn tests() -> Vec<Trial> {
         test("ui::filter::each layer has a cut of its own", own_cut),
         test(
             "ui::filter::streamlines below the cut have a bar",
-            again::difference,
+            refit::difference,
         ),
-        test("ui::filter::stale weights are dimmed", again::stale),
+        test("ui::filter::stale weights are dimmed", refit::stale),
         test(
             "ui::filter::time is of all runs, as iterations are",
-            again::time,
+            refit::time,
         ),
         test(
             "ui::filter::a lesion is compared next to its choice",
@@ -245,9 +245,9 @@ fn model() {
     window.get_by_label_contains("the model is forced");
     click(&mut window, "Free water: None");
     assert!(params(&window).model.free.is_empty() && !params(&window).force_model);
-    click(&mut window, "Around them: None");
+    click(&mut window, "Extra-axonal: None");
     assert!(params(&window).model.extra.is_empty());
-    click(&mut window, "Around them: Zeppelin");
+    click(&mut window, "Extra-axonal: Zeppelin");
     assert_eq!(params(&window).model.extra.len(), 2);
     click(&mut window, "Diffusivities");
     let field = window.get_by_role_and_label(egui::Role::TextInput, "Axial");
@@ -262,7 +262,7 @@ fn model() {
             .iter()
             .all(|z| z.along == 1.9e-3)
     );
-    choose(&mut window, "Fibres", "Cylinders");
+    choose(&mut window, "Intra-axonal", "Cylinders");
     let field = window.get_by_role_and_label(egui::Role::TextInput, "Radii");
     field.click();
     window.run();
@@ -281,7 +281,7 @@ fn model() {
         panic!("{times:?}");
     };
     assert_eq!((timing.pulse_ms, timing.between_ms), (32.2, 40.0));
-    choose(&mut window, "Fibres", "Streamline density");
+    choose(&mut window, "Intra-axonal", "Streamline density");
     assert!(params(&window).model.check().is_ok());
     assert!(window.query_by_label("Free water: Ball").is_none());
     click(&mut window, "Signal, stopping, operator");

@@ -383,18 +383,21 @@ fn every() {
 
 fn space() {
     let mut window = window(weighing(Task::Filter), [1920.0, 1080.0]);
-    let fibres = window.get_by_role_and_label(egui::Role::ComboBox, "Fibres");
+    let fibres = window.get_by_role_and_label(egui::Role::ComboBox, "Intra-axonal");
     let at = fibres.rect().center();
     super::click_with(&mut window, at, Modifiers::NONE);
     let row = first_row(&window);
     super::click_with(&mut window, row, Modifiers::NONE);
-    assert_eq!(focused(&window), "Fibres");
+    assert_eq!(focused(&window), "Intra-axonal");
     let fits = |window: &Window| super::submitted::<FitWeights>(window).len();
     press(&mut window, Key::Space);
     assert!(open(&window));
     press(&mut window, Key::Space);
     assert!(!open(&window));
-    assert_eq!((focused(&window).as_str(), fits(&window)), ("Fibres", 0));
+    assert_eq!(
+        (focused(&window).as_str(), fits(&window)),
+        ("Intra-axonal", 0)
+    );
     press(&mut window, Key::Escape);
     assert_eq!(focused(&window), "");
     window.key_press(Key::Space);

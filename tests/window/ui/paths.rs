@@ -158,12 +158,12 @@ fn at_once() {
 
 fn mistyped() {
     let folder = tempfile::tempdir().unwrap();
-    let wrong = folder.path().join("dwj.nii.gz");
+    let faulty = folder.path().join("dwj.nii.gz");
     let mut page = page();
-    type_over(&mut page, wrong.to_str().unwrap());
-    let sentence = format!("File not found: {}", wrong.display());
+    type_over(&mut page, faulty.to_str().unwrap());
+    let sentence = format!("File not found: {}", faulty.display());
     wait(&mut page, |w| w.query_by_label(&sentence).is_some());
-    assert_eq!(Path::new(&text(&page)), wrong);
+    assert_eq!(Path::new(&text(&page)), faulty);
     assert!(count_submitted(&page) == 0);
     // One letter is corrected, and the file opens.
     let right = folder.path().join("dwi.nii.gz");

@@ -269,9 +269,9 @@ fn menus() {
     window.run();
     open(&mut window, "Arch: not solved");
     click(&mut window, "Solve again");
-    let again =
+    let repeated =
         |a: &Action| matches!(a, Action::Pathway(PathwayAction::SolveKept(of)) if *of == id);
-    assert!(window.state().actions.iter().any(again));
+    assert!(window.state().actions.iter().any(repeated));
 }
 
 fn chart() {

@@ -167,7 +167,7 @@ fn speeds() {
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
     // Folded, so that the rows below it are visible.
     click(&mut window, "Further speeds");
-    click(&mut window, "Display, steps");
+    click(&mut window, "Display and stepping");
     assert!(!requested.speed);
     field(&mut window, "Speed overlay", "40");
     assert!(last_run_request(&window).expect("requested").speed);

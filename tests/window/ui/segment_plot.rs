@@ -42,9 +42,9 @@ fn span() {
         let left = state.runtime.segment.plotted.earlier_runs[0].clone();
         state.runtime.segment.plotted.earlier_runs.push(left);
     }
-    let again = leaked().state.runtime.segment.live.clone();
+    let repeated = leaked().state.runtime.segment.live.clone();
     let mut with_leak = state.clone();
-    with_leak.runtime.segment.live = again;
+    with_leak.runtime.segment.live = repeated;
     assert!(marked(&with_leak));
     assert_eq!(spans(&with_leak), 1);
     // Back at the start nothing of another run is drawn.

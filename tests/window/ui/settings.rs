@@ -184,7 +184,7 @@ fn settings() {
     let mut window = window(small_scan(), [1280.0, 800.0]);
     press(&mut window, Modifiers::COMMAND, Key::Comma);
     window.get_by_label("Close settings");
-    click(&mut window, "Mouse as in: Slicer");
+    click(&mut window, "Mouse buttons like: Slicer");
     assert_eq!(window.state().state.runtime.settings.mouse, Mouse::Slicer);
     click(&mut window, "Left and right: Neurological");
     let state = &window.state().state;

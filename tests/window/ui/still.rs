@@ -331,7 +331,7 @@ fn under() {
         ),
         (
             Task::Filter,
-            "Fibres",
+            "Intra-axonal",
             vec![weighing(Task::Filter), state_with_weights()],
         ),
     ];
@@ -412,14 +412,14 @@ fn over_controls(window: &Window, row: Rect) -> (Pos2, Vec<(String, Rect)>) {
 /// The choice that closes a drop-down adds rows and removes some: the control below its row keeps its place.
 fn covered() {
     let choices = [
-        ("Fibres", "Cylinders"),
+        ("Intra-axonal", "Cylinders"),
         ("Timing", "δ and Δ, for all volumes"),
-        ("Fibres", "Gamma cylinders"),
-        ("Fibres", "Sticks"),
-        ("Fibres", "Gamma cylinders"),
+        ("Intra-axonal", "Gamma cylinders"),
+        ("Intra-axonal", "Sticks"),
+        ("Intra-axonal", "Gamma cylinders"),
         ("Timing", "Not known"),
-        ("Fibres", "Streamline density"),
-        ("Fibres", "Cylinders"),
+        ("Intra-axonal", "Streamline density"),
+        ("Intra-axonal", "Cylinders"),
         ("Mask", "voxels they cross"),
     ];
     let mut stored = 0;

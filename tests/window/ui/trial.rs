@@ -261,7 +261,7 @@ fn guided() {
     click(&mut window, "Show the pathway");
     assert_eq!(window.state().state.view.task, Task::Pathways);
     window.get_by_label_contains("Drag the pathway width ε");
-    click(&mut window, "Widen it");
+    click(&mut window, "Widen the pathway");
     let state = &window.state().state;
     assert_eq!(state.runtime.tour, Some(TourStep::FitWeights));
     click(&mut window, "Fit weights");

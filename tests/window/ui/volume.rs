@@ -95,11 +95,11 @@ fn surface() {
     click(&mut window, "Cut away");
     click(&mut window, "The corner facing you");
     assert_eq!(volume_look(&window).cut, VolumeCut::Corner);
-    click(&mut window, "Cut shows: Open");
+    click(&mut window, "Cut face: Hollow");
     assert!(!volume_look(&window).face);
     // The distance from the cut up to which anything is visible.
     assert_eq!(volume_look(&window).fade_mm, None);
-    click(&mut window, "Fades from the cut");
+    click(&mut window, "Fade beyond the cut");
     assert_eq!(volume_look(&window).fade_mm, Some(30.0));
     click(&mut window, "Shown as: Off");
     // The setting is kept for when it is shown again.

@@ -301,7 +301,7 @@ fn marks_ends() {
         assert_eq!(in_scene.values, ["stop_start", "stop_end"]);
         in_scene.marks.clone()
     };
-    let of = |marks: &[Option<scene::draw_list::Mark>], reason: StopReason| {
+    let mark_of = |marks: &[Option<scene::draw_list::Mark>], reason: StopReason| {
         marks[reason as usize].expect("a mark")
     };
     let plain = marks(&state);
@@ -315,13 +315,13 @@ fn marks_ends() {
         (StopReason::MaxLength, MarkShape::Triangle),
         (StopReason::LeftVolume, MarkShape::Triangle),
     ] {
-        let mark = of(&plain, reason);
+        let mark = mark_of(&plain, reason);
         assert_eq!(mark.shape, shape, "{reason:?}");
         assert_eq!(mark.colour, ColourMap::STOP_COLOURS[reason as usize]);
     }
     assert!(plain[StopReason::Seed as usize].is_none(), "no end");
     // No rules: no end is larger.
-    let radius = |marks: &[_], reason| of(marks, reason).radius_px;
+    let radius = |marks: &[_], reason| mark_of(marks, reason).radius_px;
     let valid = radius(&plain, StopReason::CorticalGrey);
     assert_eq!(radius(&plain, StopReason::EnteredCsf), valid);
     let mut ruled = output();

@@ -166,8 +166,8 @@ fn burned_in() {
         count(&picture, 2.0, SECOND, amber) > 60,
         "neurological is amber"
     );
-    let again = studio.take(&state, Pane::Axial, 2.0);
-    assert!(picture == again, "the same state gives the same picture");
+    let repeated = studio.take(&state, Pane::Axial, 2.0);
+    assert!(picture == repeated, "the same state gives the same picture");
 }
 
 /// The image is bright on the patient's left.

@@ -153,13 +153,13 @@ fn curve() {
         let layer = views.state().document.layer(id).expect("found");
         layer.display.volume.clone().expect("a cloud").transfer
     };
-    let made = transfer(&views);
+    let created = transfer(&views);
     let share = |v: f64| ((v - f64::from(window.0)) / f64::from(window.1 - window.0)) as f32;
     let (mean, sd) = (sample.mean(), sample.deviation());
-    assert!(made.opacity(share(mean)) > 0.5);
-    assert!(made.opacity(share(mean + 1.9 * sd)) > 0.5);
-    assert!(made.opacity(share(mean - 3.1 * sd)) == 0.0);
-    assert_eq!(made.colours, before.colours);
+    assert!(created.opacity(share(mean)) > 0.5);
+    assert!(created.opacity(share(mean + 1.9 * sd)) > 0.5);
+    assert!(created.opacity(share(mean - 3.1 * sd)) == 0.0);
+    assert_eq!(created.colours, before.colours);
     // One step of undo.
     views.act(Action::Undo);
     assert_eq!(transfer(&views), before);
@@ -173,7 +173,7 @@ fn around() {
             random.uniform(-0.2, 1.2) as f32,
             random.uniform(0.0, 0.5) as f32,
         );
-        let made = Transfer::rising().around(middle, half, None);
+        let created = Transfer::rising().around(middle, half, None);
         let middle = middle.clamp(0.0, 1.0);
         let half = half.max(0.01);
         let expected = |share: f32| {
@@ -182,32 +182,36 @@ fn around() {
         };
         for i in 0..=100 {
             let share = i as f32 / 100.0;
-            let off = made.opacity(share) - expected(share);
+            let off = created.opacity(share) - expected(share);
             assert!(off.abs() < 2e-4, "{middle} {half} at {share}: {off}");
         }
     }
     // The background stays transparent for any spread of the values, unless it was sampled.
     for half in [0.01, 0.2, 2.0] {
-        let made = Transfer::rising().around(0.5, half, Some(0.02));
-        assert_eq!((made.opacity(0.0), made.opacity(0.02)), (0.0, 0.0));
-        assert!(made.opacity(0.5) > 0.59);
+        let created = Transfer::rising().around(0.5, half, Some(0.02));
+        assert_eq!((created.opacity(0.0), created.opacity(0.02)), (0.0, 0.0));
+        assert!(created.opacity(0.5) > 0.59);
         let ground = Transfer::rising().around(0.01, half, Some(0.02));
         assert!(ground.opacity(0.01) > 0.59);
     }
     // A single value has no spread.
-    let mut of = noise(&mut random);
-    let volume = image(&of.0, of.1);
-    let mut sample = Sample::new(SampleSource::Layer(of.1), "image".to_owned(), (&volume, 7));
+    let mut sampled = noise(&mut random);
+    let volume = image(&sampled.0, sampled.1);
+    let mut sample = Sample::new(
+        SampleSource::Layer(sampled.1),
+        "image".to_owned(),
+        (&volume, 7),
+    );
     assert_eq!((sample.count(), sample.deviation()), (0, 0.0));
     sample.pass(DVec3::splat(1e6), DVec3::splat(1e6));
     assert_eq!(sample.count(), 0);
     let at = volume.grid.centre();
     sample.pass(at, at);
     assert_eq!((sample.count(), sample.deviation()), (1, 0.0));
-    of.0.document.layers.clear();
+    sampled.0.document.layers.clear();
     arcuate::state::update(
-        &mut of.0,
+        &mut sampled.0,
         Action::Sample(arcuate::state::sampling::SampleAction::Begin { at, adds: false }),
     );
-    assert_eq!(of.0.runtime.notices.messages.len(), 1);
+    assert_eq!(sampled.0.runtime.notices.messages.len(), 1);
 }

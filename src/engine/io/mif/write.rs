@@ -111,7 +111,7 @@ fn prepare_plain(
     description: &str,
     control: &Control,
 ) -> Result<Vec<PreparedFile>, Error> {
-    // Its second file might replace another one, about which nobody was warned.
+    // Its second file might replace a file without a warning.
     if super::has_two_files(path) {
         return Err(Error::unsupported(
             path,

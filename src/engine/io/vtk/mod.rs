@@ -67,7 +67,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
         space: space(&title),
         ..Polydata::default()
     };
-    let mut of = None;
+    let mut section = None;
     loop {
         let keyword = cursor.keyword();
         match keyword.as_str() {
@@ -95,7 +95,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
                         format!("{expected_count}, as many as the file has; write the file again"),
                     ));
                 }
-                of = Some((points, count));
+                section = Some((points, count));
             }
             _ => {
                 if let Some((_, before)) = CELLS.iter().find(|(name, _)| *name == keyword) {
@@ -107,10 +107,10 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
                     }
                     continue;
                 }
-                let count = of.map_or(0, |(_, count)| count);
+                let count = section.map_or(0, |(_, count)| count);
                 let arrays = attribute(cursor, &keyword, count, &mut data.space)?;
                 // Values before the first POINT_DATA belong to the whole file.
-                match of {
+                match section {
                     Some((true, _)) => data.of_points.extend(arrays),
                     Some((false, _)) => data.of_cells.extend(arrays),
                     None => {}

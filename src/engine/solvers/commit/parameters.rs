@@ -210,7 +210,7 @@ impl Parameters for Params {
         Param {
             key: "model",
             value_name: "MODEL",
-            label: "Fibres",
+            label: "Intra-axonal",
             help: "Signal model of the water inside fibres",
             reason: "",
             hint: "",

@@ -3,12 +3,12 @@
 //! A value is u = Σ λᵢ uᵢ + q over its active simplex, with q the cost of the step. At the minimum a change of the
 //! weights λ changes nothing, so that du = Σ λᵢ duᵢ + q d ln c with c the cost of the voxel: the derivative of one
 //! value passes to the corners in proportion to λ, and each voxel keeps q times what reaches it. Selling's scheme has
-//! the same derivative, with λᵢ ∝ ρᵢ (u − uᵢ) and q = u − Σ λᵢ uᵢ; a step that is charged its cost along the way keeps
-//! it in the voxels of that way. The seeds around the source keep their value in the two voxels of which they are made.
-//! The derivatives of all voxels add up to the value itself, because costs scale with c (Euler's relation).
+//! the same derivative, with λᵢ ∝ ρᵢ (u − uᵢ) and q = u − Σ λᵢ uᵢ; a step whose cost is charged along its line leaves
+//! it in the voxels of that line. The seeds around the source leave their value in the two voxels from which it is
+//! computed. The derivatives of all voxels add up to the value itself, because costs scale with c (Euler's relation).
 //!
-//! The voxels are taken in descending order of the field, from the largest down, as far as the value depends on them:
-//! a fraction of the mask. On anisotropic metrics a corner may lie above the voxel that reads it; it is taken again.
+//! Voxels are visited in descending order of the field, as far as the value depends on them: a fraction of the mask. On
+//! anisotropic metrics a corner may have a higher value than the voxel that reads it; such a corner is visited again.
 
 use super::weights::charge;
 use super::{CostField, simplex};
@@ -16,9 +16,10 @@ use crate::compute::{Cancelled, Control};
 use glam::DVec3;
 use std::collections::BinaryHeap;
 
-/// A smaller part of the value goes to the lowest corner alone: fewer voxels are visited, and the sum is kept.
+/// Parts below this fraction of the value are passed to the lowest corner alone, which limits the number of visits and
+/// keeps the sum.
 const SMALLEST_PART: f64 = 1e-7;
-/// Voxels between two looks at the control.
+/// Number of voxels between two checks for cancellation.
 const CHECK: usize = 1024;
 
 /// The derivative of the value of a place with respect to the logarithm of the cost of each voxel, by place; `None`
@@ -91,8 +92,8 @@ pub fn derivative_by_log_cost(
 }
 
 impl super::Simplex {
-    /// The derivative of the place's value with respect to the logarithm of the cost of each voxel, with the values of
-    /// the corners kept: `keep` is called for each voxel that is charged for the step.
+    /// The derivative of the place's value with respect to the logarithm of the cost of each voxel, at constant values
+    /// of the corners: calls `keep` for each voxel that is charged for the step.
     fn charge(&self, field: &CostField, place: usize, mut keep: impl FnMut(usize, f64)) {
         let values = &field.values;
         if !self.of_selling {

@@ -73,7 +73,7 @@ impl<'a> Front<'a> {
         let fields = sources.len();
         let filled = |count: usize, value: f32| -> Vec<AtomicU32> {
             let all = (0..count).into_par_iter();
-            let all = all.with_min_len(prepared.at_once(1));
+            let all = all.with_min_len(prepared.min_part(1));
             all.map(|_| AtomicU32::new(value.to_bits())).collect()
         };
         let cells = filled(fields * layout.cells, OUTSIDE);

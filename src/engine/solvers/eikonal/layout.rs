@@ -97,7 +97,7 @@ impl Layout {
         }
         let rows_of_bricks: Vec<(Vec<Row>, Vec<Terms>)> = used
             .par_iter()
-            .with_min_len(prepared.at_once(1))
+            .with_min_len(prepared.min_part(1))
             .map(|&i| {
                 control.check()?;
                 let at = |p: u32| {

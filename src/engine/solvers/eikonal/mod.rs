@@ -160,7 +160,7 @@ pub struct Prepared {
     pub local: LocalSolver,
     /// By place in the metric; empty unless the local solver uses it.
     selling: Arc<Selling>,
-    /// Whether all of the work is done by the thread that asks for it.
+    /// Whether the calling thread does all of the work.
     alone: bool,
     /// The layout that the CPU visits, built on first use for a shape of brick.
     layout: Arc<OnceLock<([usize; 2], Layout)>>,
@@ -208,8 +208,8 @@ impl Prepared {
         self.selling.at(place)
     }
 
-    /// The smallest part of a list that a thread takes: all of it if one thread does all.
-    fn at_once(&self, part: usize) -> usize {
+    /// The smallest part of a list that a thread takes; the whole list if one thread does all.
+    fn min_part(&self, part: usize) -> usize {
         if self.alone { usize::MAX } else { part }
     }
 

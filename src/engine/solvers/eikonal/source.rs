@@ -32,7 +32,7 @@ pub struct CostSource {
 }
 
 impl CostSource {
-    /// The places of a region, and the ball around them.
+    /// The places of a region, and the seeds in the ball around them.
     pub fn region(metric: &Metric, region: &Region) -> Result<Self, Error> {
         Ok(Self::places(
             metric,
@@ -103,8 +103,8 @@ impl CostSource {
     }
 }
 
-/// The voxels of the mask whose centres lie in a region; if a small region contains none, the voxel that contains
-/// its middle, or the voxels that contain those of its own finer grid.
+/// The voxels of the mask whose centres lie in a region. If a small region contains none, the voxel that contains its
+/// middle; for a mask on a finer grid, the voxels that contain the centres of its voxels.
 pub fn region_places(places: &Places, region: &Region) -> Result<Vec<u32>, Error> {
     let grid = &places.grid;
     let mask = match &*region.shape {

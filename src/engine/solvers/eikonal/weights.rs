@@ -146,8 +146,8 @@ fn pieces_along(
     })
 }
 
-/// Splits the cost of a step among the voxels that determine it: those along the dearer open way where the hybrid
-/// charges the step its cost along it, otherwise the voxel itself.
+/// Splits the cost of a step among the voxels that determine it: those along the costlier open way where the hybrid
+/// scheme charges the cost along it, otherwise the voxel itself.
 pub fn charge(
     prepared: &Prepared,
     place: usize,

@@ -4,7 +4,7 @@ use super::error::InputError;
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::RayFollower;
 use super::half_ray::{HalfRayRules, RayHalves};
-use super::odf_field::Lobes;
+use super::odf_field::LobeSampler;
 use super::odf_metric::OdfMetric;
 use super::odf_start::OdfStarts;
 use super::ray_metric::RayMetric;
@@ -70,7 +70,7 @@ pub fn trace_lobes(
     let begin = |at| lobe_starts.at(&gates, params, at);
     let rules = HalfRayRules::new(metric.grid(), params, metric.speed.min_amplitude);
     let job = Job::new(&seeds, &gates, params, rules, &begin, memory, control)?;
-    let sampler = Lobes::new(metric, params.curves.integrator);
+    let sampler = LobeSampler::new(metric, params.curves.integrator);
     let joined = job.run(|starts| job.follow(&sampler, starts))?;
     job.output(joined)
 }

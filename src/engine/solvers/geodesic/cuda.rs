@@ -119,7 +119,7 @@ enum Medium<'a> {
 }
 
 impl Medium<'_> {
-    /// The rules of the medium; those of rays are still 0.
+    /// The rules that depend on tensors or distributions; those of rays are still 0.
     fn rules(self) -> KernelRules {
         match self {
             Self::Tensors(metric) => KernelRules::new(metric),
@@ -246,8 +246,8 @@ struct Shard {
 /// Data that stay on the card during a job.
 struct DeviceInputs {
     records: Arc<CudaSlice<u32>>,
-    /// For the papers' form the four fields. For splines the records, which the kernel does not read as cells.
-    /// For lobes the numbers of the records.
+    /// For the papers' form the four fields; for splines the records, which the kernel does not read as cells; for
+    /// lobes the record number of each voxel.
     cells: Arc<CudaSlice<u32>>,
     lobes: Option<KernelLobes>,
     regions: Regions,

@@ -47,11 +47,11 @@ pub trait Sampler: Sync {
     /// How far a ray may leave its cell, in voxels, before it changes to another, if that saves work: the cell's
     /// polynomial extends beyond its faces.
     const MARGIN: f32;
-    /// Why a ray ends whose level is below the limit.
+    /// Stop reason of a ray whose level falls below the limit.
     const TOO_LOW: StopReason = StopReason::LowFa;
     fn lattice(&self) -> &Lattice;
     fn cache(&self) -> Self::Cache;
-    /// A ray begins in a lane, in this direction in the axes of `HalfRayRules::root`.
+    /// Begins a ray in a lane; its direction is given in the axes of `HalfRayRules::root`.
     fn begin(&self, _: &mut Self::Cache, _lane: usize, _direction: [f32; 3]) {}
     /// `cells` after [`Lattice::follow`].
     fn slope<const FMA: bool>(
@@ -60,7 +60,7 @@ pub trait Sampler: Sync {
         cells: &Cells<FMA>,
         p: &Vector<FMA>,
     ) -> Slope<FMA>;
-    /// A slope that only determines the point of another one: its error may be of the order of a step.
+    /// A slope that only determines where the next one is evaluated; its error may be of the order of a step.
     #[inline(always)]
     fn rough_slope<const FMA: bool>(
         &self,
@@ -119,7 +119,7 @@ impl Lattice {
         }
     }
 
-    fn of(metric: &RayMetric) -> Self {
+    fn from_metric(metric: &RayMetric) -> Self {
         Self::new(metric.shape, metric.field.grid.shape, metric.strides())
     }
 
@@ -250,7 +250,7 @@ const ALL_CORNERS: u8 = 0xFF;
 impl<'a> Trilinear<'a> {
     pub fn new(metric: &'a RayMetric) -> Self {
         Self {
-            lattice: Lattice::of(metric),
+            lattice: Lattice::from_metric(metric),
             records: &metric.records,
         }
     }
@@ -463,7 +463,7 @@ pub struct Cubic<'a> {
 impl<'a> Cubic<'a> {
     pub fn new(metric: &'a RayMetric) -> Self {
         Self {
-            lattice: Lattice::of(metric),
+            lattice: Lattice::from_metric(metric),
             records: &metric.records,
         }
     }

@@ -203,14 +203,14 @@ struct PassedTests {
     in_volume: u32,
     in_mask: u32,
     definite: u32,
-    high: u32,
+    above_level: u32,
     straight: u32,
 }
 
 impl PassedTests {
     #[inline(always)]
     fn all(&self) -> u32 {
-        self.in_volume & self.in_mask & self.definite & self.high & self.straight
+        self.in_volume & self.in_mask & self.definite & self.above_level & self.straight
     }
 
     /// The reason of the first test that a lane fails.
@@ -223,7 +223,7 @@ impl PassedTests {
             Some(StopReason::LeftMask)
         } else if fails(self.definite) {
             Some(StopReason::Indefinite)
-        } else if fails(self.high) {
+        } else if fails(self.above_level) {
             Some(too_low)
         } else if fails(self.straight) {
             Some(StopReason::Angle)
@@ -305,7 +305,7 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
                 in_volume: cells.in_volume,
                 in_mask: sample.inside.at_least(Lane::splat(0.5)),
                 definite: state.riemann.at_least(before),
-                high: if with_level {
+                above_level: if with_level {
                     sample.level.at_least(Lane::splat(rules.min_level))
                 } else {
                     ALL_LANES

@@ -33,11 +33,12 @@
 //!
 //! x′ = h w u,  p′ = −h (p · u) ∂w(x, u).
 //!
-//! The maximum is not the global one, but that which continues the last: a ray stays on its lobe where lobes cross. It is
-//! found by Newton's method from the last direction: one Newton step in the middle of a step of the midpoint rule, two for
-//! each slope of Runge-Kutta 4; their error is of the order of the integrator. w need not be convex as a norm: rays are stationary, but not all of them shortest. A fast
-//! bundle refracts rays out of it, so that fans should be narrow: of a fan of 5° about half stay in a bundle of 12 mm over
-//! 70 mm, of one of 45° none. Their measure is their mean speed.
+//! The maximum is not the global one but the continuation of the last: a ray stays on its lobe where lobes cross.
+//! Newton's method finds it from the last direction, with one step in the middle of a step of the midpoint rule and two
+//! for each slope of Runge-Kutta 4; the error is of the order of the integrator. w need not be convex: rays are
+//! stationary, but not all of them are shortest. A fast bundle refracts oblique rays out of it, so fans should be
+//! narrow: of a fan of 5° about half stay in a bundle of 12 mm over 70 mm. The measure of these rays is their mean
+//! speed.
 //!
 //! Regions, masks, outcomes and stop reasons are those of [`super::curves`], except that the length limit applies to
 //! each half separately, and except for the loop guard: it stops a ray that, over [`LOOP_WINDOW_MM`] of its path,
@@ -243,7 +244,7 @@ pub fn trace_within(
 }
 
 /// Traces rays along the lobes of distributions, like [`trace_within`]: every ray stays on its lobe where lobes cross.
-/// The FA limit has no effect; [`OdfSpeed::min_amplitude`] has its place.
+/// The FA limit has no effect; [`OdfSpeed::min_amplitude`] takes its place.
 pub fn trace_lobes(
     metric: &OdfMetric,
     regions: &[Region],

@@ -13,7 +13,7 @@ pub enum OdfError {
     NoPeaks,
     /// The papers' form, which only tensors have.
     PapersForm,
-    /// Cubic B-splines, of which distributions are not prepared.
+    /// Cubic B-splines, which rays in distributions do not support.
     Splines,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for OdfError {
                 "Found no voxel with a distribution, expected at least one; choose another image",
             ),
             Self::NoPeaks => f.write_str(
-                "Found distributions without any peak, expected fibres; name another image, or state the reference \
+                "Found distributions without any peak, expected fibres; choose another image, or state the reference \
                  amplitude of the speed",
             ),
             Self::PapersForm => f.write_str(

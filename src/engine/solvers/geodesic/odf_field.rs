@@ -1,8 +1,8 @@
-//! The slope of rays in distributions, eight side by side.
+//! The rates of change of eight rays in fibre orientation distributions, one ray per lane.
 //!
 //! The lobe of each ray is continued from its last direction: Newton's method on ln w(x, u) + ln(p · u), whose second
 //! derivatives on the sphere are a (f″/F − f′f′ᵀ/F²) − 1 − qqᵀ, with F = δ + f / f_ref and q the part of p / (p · u)
-//! across u. Where they are not negative definite, a step goes uphill.
+//! across u. Where they are not negative definite, the step follows the gradient.
 
 use super::field::{Cells, Lane, Lattice, PointSample, Sampler, Slope, Vector, cast, mixed};
 use super::odf_metric::OdfMetric;
@@ -16,8 +16,8 @@ use glam::DMat3;
 /// Longest step of a search for the lobe, rad.
 const MAX_TURN: f32 = 0.087;
 
-/// Distributions, interpolated linearly.
-pub struct Lobes<'a> {
+/// Samples the speed along lobes of linearly interpolated distributions.
+pub struct LobeSampler<'a> {
     lattice: Lattice,
     metric: &'a OdfMetric,
     table: EvenRecurrence,
@@ -37,7 +37,7 @@ pub fn rows3(matrix: DMat3) -> [[f32; 3]; 3] {
     [0, 1, 2].map(|row| matrix.row(row).as_vec3().to_array())
 }
 
-impl<'a> Lobes<'a> {
+impl<'a> LobeSampler<'a> {
     pub fn new(metric: &'a OdfMetric, integrator: Integrator) -> Self {
         let grid = metric.grid();
         let world_from_voxel = grid.world_from_voxel.matrix3;
@@ -113,8 +113,8 @@ impl<'a> Lobes<'a> {
     }
 }
 
-/// Newton steps per slope: the last direction is off by the turn of a step, and each step squares the error. The first slope
-/// of the midpoint rule takes the last direction.
+/// Newton steps per slope: the last direction is off by the turn of a step, and each Newton step squares the error. The
+/// first slope of the midpoint rule uses the last direction.
 pub fn newton_steps(integrator: Integrator) -> u32 {
     match integrator {
         Integrator::Euler | Integrator::Rk2 => 1,
@@ -159,7 +159,7 @@ struct Local<const FMA: bool> {
     second: [Lane<FMA>; 5],
 }
 
-/// A function pair's q with its first two derivatives by z, at two degrees in turn.
+/// Value, gradient and second derivatives of series, one per lane, at unit vectors.
 #[inline(always)]
 fn local<const FMA: bool>(
     table: &EvenRecurrence,
@@ -263,7 +263,7 @@ fn across<const FMA: bool>([x, y, z]: &Vector<FMA>) -> [Vector<FMA>; 2] {
     ]
 }
 
-impl Lobes<'_> {
+impl LobeSampler<'_> {
     /// A direction nearer to the maximum of w (p · u).
     #[inline(always)]
     fn uphill<const FMA: bool>(
@@ -311,7 +311,7 @@ impl Lobes<'_> {
             by * eg.mul_add::<FMA>(t, -(gg * s)),
             by * eg.mul_add::<FMA>(s, -(ee * t)),
         ];
-        // Where there is no maximum, as far uphill as a step may go.
+        // Where the second derivatives indicate no maximum: the longest step along the gradient.
         let steep = Lane::splat(MAX_TURN) / s.mul_add::<FMA>(s, t * t).max(tiny).sqrt();
         let definite = (-ee).min(determinant);
         let mut turn = [
@@ -329,7 +329,7 @@ impl Lobes<'_> {
         next.map(|c| c * by)
     }
 
-    /// The slope after some Newton steps.
+    /// The slope after this number of Newton steps.
     #[inline(always)]
     fn slope_after<const FMA: bool>(
         &self,
@@ -411,7 +411,7 @@ fn terms_at<const FMA: bool>(
 
 /// One evaluation, compiled once: integrators call it in several places.
 struct SlopeKernel<'a, 'b> {
-    lobes: &'a Lobes<'b>,
+    lobes: &'a LobeSampler<'b>,
     newton: u32,
     cache: &'a mut LobeCache,
     t: [Lanes<LANES>; 3],
@@ -480,7 +480,7 @@ impl Kernel for SlopeKernel<'_, '_> {
     }
 }
 
-impl Sampler for Lobes<'_> {
+impl Sampler for LobeSampler<'_> {
     type Cache = LobeCache;
     const MARGIN: f32 = 1.0 / 16.0;
     const TOO_LOW: StopReason = StopReason::LowAmplitude;

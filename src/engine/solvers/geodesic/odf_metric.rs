@@ -1,4 +1,4 @@
-//! Distributions as rays read them: coefficients voxel by voxel, continued around the mask.
+//! Distributions in the layout that rays read: the coefficients of each voxel side by side, extended around the mask.
 
 use super::odf_error::OdfError;
 use super::odf_parameters::OdfSpeed;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 /// Voxels that one thread handles at a time.
 const CHUNK: usize = 2048;
-/// Layers of voxels around the mask that get the mean of their neighbours: every corner of a cell that the mask
-/// touches.
+/// Layers of voxels around the mask that get the mean of their neighbours: enough for every corner of a cell that
+/// touches the mask.
 const LAYERS: usize = 3;
 /// Voxels whose largest peaks give the reference amplitude, evenly spaced.
 const MAX_EXAMINED: usize = 2048;
@@ -224,7 +224,7 @@ fn layers_around(
     Ok(layers)
 }
 
-/// The numbers of a grid one voxel thick get a second layer equal to the first.
+/// Record numbers by voxel; a grid one voxel thick gets a second layer equal to the first.
 fn thickened(record_of: Vec<u32>, shape: [usize; 3]) -> (Vec<u32>, [usize; 3]) {
     let thick = thick(shape);
     if thick == shape {
@@ -260,11 +260,11 @@ fn typical_peak(
         control.check()?;
         Ok(search.of_voxels(field, voxels))
     };
-    let found: Vec<_> = voxels
+    let peaks: Vec<_> = voxels
         .par_chunks(64)
         .map(piece)
         .collect::<Result<_, Cancelled>>()?;
-    let largest = found.iter().flatten().filter_map(|peaks| peaks.first());
+    let largest = peaks.iter().flatten().filter_map(|peaks| peaks.first());
     let typical = typical_amplitude(largest.map(|peak| peak.amplitude as f32).collect());
     Ok(typical.map(f64::from))
 }

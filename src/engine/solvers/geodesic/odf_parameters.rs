@@ -4,7 +4,7 @@ use super::Directions;
 use crate::parameters::{self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters};
 use serde::{Deserialize, Serialize};
 
-/// Directions of rays in distributions: a fast bundle refracts rays out of it, so that fans are narrow.
+/// Default directions of rays in distributions: a narrow cone, because a fast bundle refracts oblique rays out of it.
 pub const LOBE_DIRECTIONS: Directions = Directions::Cone {
     count: 20,
     half_angle_rad: 5.0 * std::f64::consts::PI / 180.0,
@@ -12,8 +12,8 @@ pub const LOBE_DIRECTIONS: Directions = Directions::Cone {
 
 /// How the amplitude f of a lobe becomes a speed: w = (floor + max(0, f) / reference)^exponent.
 ///
-/// The table's limits are those of fibres. Rays themselves follow any positive speed: with f = uᵀGu, which is a series
-/// of order 2, no floor and the exponent −½ they are the geodesics of the metric G.
+/// The table limits the values to those useful for fibres. Rays themselves follow any positive speed: with f = uᵀGu,
+/// which is a series of order 2, no floor and the exponent −½, they are the geodesics of the metric G.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OdfSpeed {
     /// Exponent a.
@@ -46,7 +46,7 @@ impl Parameters for OdfSpeed {
         Param {
             value_name: "A",
             help: "Exponent of the speed along a lobe; higher values keep rays closer to the middle of their lobe",
-            reason: "keeps more rays on their bundle through crossings than 1",
+            reason: "keeps more rays in their bundle through crossings than 1",
             ..Param::new(
                 "speed-exponent",
                 "Exponent of the speed",

@@ -10,13 +10,13 @@ use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::peaks::{self, Search};
 use glam::{DMat3, DVec3};
 
-/// Newton steps at most, and the length in rad of the last one.
+/// Largest number of Newton steps, and the length of a step after which no other follows, rad.
 const MAX_STEPS: usize = 60;
 const CONVERGED: f64 = 1e-9;
 /// Longest step, rad.
 const MAX_TURN: f64 = 0.087;
 
-/// Tables of starts in distributions.
+/// Finds the starts of rays in distributions.
 pub struct OdfStarts<'a> {
     metric: &'a OdfMetric,
     polynomials: Polynomials,
@@ -89,7 +89,7 @@ impl<'a> OdfStarts<'a> {
     }
 
     /// F = δ + f / f_ref, its gradient and its second derivatives on the sphere.
-    fn base(&self, series: &Series, u: DVec3) -> (f64, DVec3, DMat3) {
+    fn speed_base(&self, series: &Series, u: DVec3) -> (f64, DVec3, DMat3) {
         let at = series.derivatives(u);
         let per_reference = 1.0 / self.metric.reference;
         let floor = self.metric.speed.floor;
@@ -108,16 +108,16 @@ impl<'a> OdfStarts<'a> {
     fn lobe(&self, series: &Series, direction: DVec3) -> Option<(DVec3, DVec3)> {
         let a = self.metric.speed.exponent;
         let mut u = direction.normalize();
-        let (base, slope, _) = self.base(series, u);
+        let (base, slope, _) = self.speed_base(series, u);
         let mut p = u - (a / base) * slope;
         let height = |u: DVec3, p: DVec3| {
-            let (base, ..) = self.base(series, u);
+            let (base, ..) = self.speed_base(series, u);
             let ahead = p.dot(u);
             (ahead > 0.0).then(|| a * base.ln() + ahead.ln())
         };
         for _ in 0..MAX_STEPS {
             let now = height(u, p)?;
-            let (base, slope, curvature) = self.base(series, u);
+            let (base, slope, curvature) = self.speed_base(series, u);
             let ahead = p.dot(u);
             let q = (p - ahead * u) / ahead;
             let slope = slope / base;
@@ -140,7 +140,7 @@ impl<'a> OdfStarts<'a> {
             }
             let mut share = (MAX_TURN / length).min(1.0);
             let mut next = (u + share * step).normalize();
-            // Halved until it leads uphill: rounding ends the search.
+            // The step is halved until it leads uphill; the limit ends the search where rounding decides.
             while share * length > CONVERGED && !height(next, p).is_some_and(|then| then >= now) {
                 share *= 0.5;
                 next = (u + share * step).normalize();
@@ -150,7 +150,7 @@ impl<'a> OdfStarts<'a> {
                 break;
             }
         }
-        let (base, ..) = self.base(series, u);
+        let (base, ..) = self.speed_base(series, u);
         p /= base.powf(a) * p.dot(u);
         (p.is_finite() && u.is_finite()).then_some((u, p))
     }

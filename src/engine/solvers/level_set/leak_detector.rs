@@ -163,8 +163,8 @@ impl LeakDetector {
         }
     }
 
-    /// The detector after this run is rewound to its first steps, with this growth and these changes, whose leaks are
-    /// in the past; `contact`: after the last of these steps. It allows what the run allowed before that step: a
+    /// Returns the detector for this run rewound to its first steps, given their growth and changes, whose leaks are
+    /// past; `contact`: the contact after the last of these steps. It allows what the run allowed before that step: a
     /// contact that the rewound surface already has is no reason to allow it.
     pub(super) fn rewound(
         &self,
@@ -463,8 +463,8 @@ impl LeakDetector {
         match self.base {
             Some(base) if base.changed => base.mark.step,
             Some(base) => base.mark.step.min(looked.step),
-            // It has not rested yet: the last change at which it was about as at the last check, otherwise the
-            // plateau that it left.
+            // The surface has not been at rest: rewind to the last change at which its contact was about that of the
+            // last check, otherwise to the plateau that it left.
             None => {
                 let fine = |m: &&Mark| {
                     m.step <= looked.step || looked.is_near(m.inside, UNCHANGED_RATIO - 1.0)

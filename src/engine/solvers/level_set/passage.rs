@@ -139,12 +139,12 @@ impl Growth {
             self.number(i, from);
         }
         while let Some(&i) = self.voxels.get(next) {
-            let of = next as u32;
+            let part = next as u32;
             next += 1;
             let near = self.neighbours(i, 1);
             let near: Vec<u32> = near.filter(|n| self.state[*n as usize] == NEW).collect();
             for n in near {
-                self.number(n, of);
+                self.number(n, part);
             }
         }
         // Unreachable voxels, such as a separately added sphere, may be reached later.

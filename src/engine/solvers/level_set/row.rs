@@ -167,8 +167,8 @@ impl<const AVX: bool> Upwind<AVX> {
     }
 }
 
-/// Where 4 |∇φ|² is below this, next to peaks, κ |∇φ| is ⅔ Δφ, its mean over all possible normals: otherwise a single
-/// voxel would remain for ever.
+/// Where 4 |∇φ|² is below this (near extrema of φ), κ |∇φ| is replaced by ⅔ Δφ, its mean over all normals; otherwise a
+/// single voxel would never vanish.
 const FLAT: f32 = 1e-6;
 
 /// Central differences: |∇φ| and κ |∇φ|.

@@ -19,7 +19,7 @@ const BLUR_RAD: f64 = 6.0 * std::f64::consts::PI / 180.0;
 /// Places that one task samples at a time.
 const CHUNK: usize = 512;
 
-/// Amplitudes as costs need them.
+/// Distributions, and the numbers with which their amplitudes become costs.
 #[derive(Clone, Debug)]
 pub struct Amplitudes {
     field: OdfField,

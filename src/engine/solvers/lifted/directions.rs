@@ -6,7 +6,7 @@ use glam::DVec3;
 /// Directions in which a path may run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DirectionSet {
-    /// A subdivided icosahedron, 32° apart: a preview.
+    /// A subdivided icosahedron, 32° apart, for a preview.
     Icosphere42,
     /// Steps to voxels at most two away along each axis: straight paths along them have their exact cost.
     Lattice98,

@@ -13,11 +13,11 @@ pub enum InputError {
     Empty,
     /// A cost is not a positive number.
     Cost(f32),
-    /// The source of this name was made for another mask.
+    /// The source of this name belongs to another mask.
     OtherMask(String),
     /// The cost fields of these regions come from different costs.
     OtherCosts([String; 2]),
-    /// The lifted grid has more states than numbers.
+    /// The lifted grid has more states than a `u32` can number.
     TooMany { voxels: usize, directions: usize },
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for InputError {
             ),
             Self::OtherMask(name) => write!(
                 f,
-                "Region “{name}” was made for another mask; place it again"
+                "Region “{name}” was placed in another mask; place it again"
             ),
             Self::OtherCosts([a, b]) => write!(
                 f,

@@ -1,4 +1,5 @@
-//! Pathways that know crossings: least costs in positions and directions, from fibre orientation distributions.
+//! Pathways that keep to their bundle through crossings: least costs over positions and directions, from fibre
+//! orientation distributions.
 //!
 //! A state is a voxel x and a direction n. A path that moves forwards in its own direction costs
 //! ∫ C(x, n) √(|x′|² + β² |n′|²) with x′ = |x′| n, and C = 1 / (δ + min(1, f(x, n) / f_ref)) for a distribution f:
@@ -7,23 +8,26 @@
 //! straight through the crossing does not. The least cost u of a path from a region solves
 //! (n·∇u)₊² + ε² |∇u − n (n·∇u)|² + β⁻² |∇ₛu|² = C².
 //!
-//! *Scheme.* For each direction Selling's decomposition (Selling 1874; Mirebeau 2018) of n nᵀ + ε² (I − n nᵀ) into steps
-//! turned towards n, which are read from behind only; neighbours on the sphere with weights that sum to twice the
+//! *Scheme.* For each direction Selling's decomposition (Selling 1874; Mirebeau 2018) of n nᵀ + ε² (I − n nᵀ) into
+//! steps turned towards n, which are read from behind only; neighbours on the sphere with weights that sum to twice the
 //! identity; and Hopf-Lax vertices, the costs of straight steps, of steps that turn to a neighbouring direction, and of
-//! turns on the spot. Each term is charged the mean C along its way, also in between, so that a path costs as much as its
-//! reverse. Monotone, causal and of first order. No step passes a voxel outside the mask.
+//! turns on the spot. Each term is charged the mean of C over the voxels along its step, so that a path and its reverse
+//! cost nearly the same. The scheme is monotone, causal and of first order. No step passes a voxel outside the mask.
 //!
-//! *Accuracy.* The course is accurate, the price is rough: straight paths cost 0 to 18 % too much, arcs about
-//! 30 %. Costs of different courses are therefore taken from the path found, by integrating C along the smoothed curve
-//! ([`Prepared::path`]), not from u.
+//! *Accuracy.* The course of a path is accurate, its cost u is rough: where C is constant, straight paths cost up to
+//! 18 % too much, arcs on average 22 to 41 %, and some turns up to 11 % too little (tests/solvers/lifted.rs). To
+//! compare paths, integrate C along the smoothed curve ([`Prepared::path`]) instead of reading u.
 //!
 //! *Two regions.* u₂(x, −n) is the cost from x onwards to region 2, so that u₁(x, n) + u₂(x, −n), least over n, is the
-//! cost of the best path through x: [`LiftedPathway`] offers with it what a [`Pathway`] does.
+//! cost of the best path through x. [`LiftedPathway`] provides the same results from it as a [`Pathway`].
 //!
-//! *Order of updates.* States in the order of their cost (`cpu`), equal bytes at any number of threads; on a graphics card
-//! tiles of states (`cuda`), within 1e-4 of them. Cost: about ten updates for each state reached, which a cap on the cost
-//! limits. Two regions 58 mm apart among 94,000 voxels of 2 mm with 98 directions, up to 30 % above the least cost, take
-//! 0.3 s on one core, 0.05 s on 16, and 4 ms on an H200; 12,000 voxels of 4 mm with 42 directions 50 ms and 2.5 ms.
+//! *Order of updates.* On the CPU (`cpu`), states are updated in the order of their cost; results are the same bytes at
+//! any number of threads. A graphics card (`cuda`) updates tiles of states; its results agree to 1e-4.
+//!
+//! *Cost.* About ten updates for each state reached; a cap on the cost limits their number. Measured: two regions 58 mm
+//! apart among 94,000 voxels of 2 mm with 98 directions, up to 30 % above the least cost, take 0.3 s on one core,
+//! 0.05 s on 16, and 4 ms on an H200; 12,000 voxels of 4 mm with 42 directions take 50 ms on one core and 2.5 ms on an
+//! H200.
 //!
 //! # Example
 //!
@@ -48,7 +52,7 @@
 //!     zero: vec![middle as u32],
 //!     direction: Some(0),
 //! });
-//! let field = solve(&prepared, &source, &Limits::none(), &backend, &control)?;
+//! let field = solve(&prepared, &source, &Limits::unlimited(), &backend, &control)?;
 //! let start = prepared.directions[0];
 //! let aside = (0..162).min_by(|&a, &b| {
 //!     let cosine = |d: usize| prepared.directions[d].dot(start).abs();
@@ -111,7 +115,7 @@ pub struct Prepared {
     /// The least of them.
     least_cost: f32,
     amplitudes: Option<Amplitudes>,
-    /// By place the factor of the costs from amplitudes; `None`: 1.
+    /// Factor of the costs from amplitudes, by place; `None`: 1.
     factors: Option<Arc<[f32]>>,
 }
 
@@ -240,7 +244,7 @@ impl Prepared {
         self.id
     }
 
-    /// Amplitudes from which the costs come; `None` if they were given.
+    /// Amplitudes from which the costs were computed; `None` if the costs were given.
     pub fn amplitudes(&self) -> Option<&Amplitudes> {
         self.amplitudes.as_ref()
     }
@@ -250,11 +254,14 @@ impl Prepared {
         self.cost[direction / 2 * self.places.len() + place]
     }
 
-    /// C at a place along any unit vector: of the distribution there, if costs come from distributions, otherwise of
-    /// the nearest direction.
+    /// C at a place along any unit vector: from the distribution there if costs come from distributions, otherwise that
+    /// of the nearest direction.
     pub fn cost_along(&self, place: usize, direction: DVec3) -> f64 {
         if let Some(amplitudes) = &self.amplitudes {
-            let factor = self.factors.as_ref().map_or(1.0, |of| f64::from(of[place]));
+            let factor = self
+                .factors
+                .as_ref()
+                .map_or(1.0, |by_place| f64::from(by_place[place]));
             return factor * amplitudes.cost_at(self.places.voxels[place] as usize, direction);
         }
         let cosine = |d: &usize| self.directions[*d].dot(direction).abs();
@@ -294,7 +301,7 @@ pub struct Source {
 pub struct Target {
     /// Places of the region.
     pub places: Vec<u32>,
-    /// States are of interest up to this share above the cost of reaching it.
+    /// States are computed up to this fraction above the cost of reaching it.
     pub max_excess: f32,
 }
 
@@ -302,7 +309,7 @@ impl Target {
     /// The least value in the region so far.
     fn least(&self, values: &[Vec<f32>]) -> f32 {
         let all = values.iter();
-        let least = all.flat_map(|of| self.places.iter().map(|p| of[*p as usize]));
+        let least = all.flat_map(|values| self.places.iter().map(|p| values[*p as usize]));
         least.fold(UNREACHED, f32::min)
     }
 }
@@ -318,7 +325,7 @@ pub struct Limits {
 
 impl Limits {
     /// Every state that a path reaches.
-    pub fn none() -> Self {
+    pub fn unlimited() -> Self {
         Self {
             cap: UNREACHED,
             target: None,
@@ -347,7 +354,7 @@ impl LiftedField {
 
     /// The least over all directions; infinite if there is none.
     pub fn least(&self, place: usize) -> f32 {
-        let least = self.values.iter().map(|of| of[place]);
+        let least = self.values.iter().map(|values| values[place]);
         let least = least.fold(UNREACHED, f32::min);
         if least < UNREACHED {
             least
@@ -367,7 +374,7 @@ impl LiftedField {
 
     /// Number of states that a path reaches.
     pub fn reached(&self) -> usize {
-        let reached = |of: &Vec<f32>| of.iter().filter(|v| **v < UNREACHED).count();
+        let reached = |values: &Vec<f32>| values.iter().filter(|v| **v < UNREACHED).count();
         self.values.iter().map(reached).sum()
     }
 }
@@ -433,7 +440,7 @@ fn on_card(
         .collect())
 }
 
-/// Solves for two regions, each up to a share above the cost of reaching the other.
+/// Solves for two regions, each up to a fraction above the cost of reaching the other.
 pub fn solve_both(
     prepared: &Prepared,
     sources: &[Arc<Source>; 2],

@@ -16,9 +16,9 @@ pub struct Params {
     pub curvature_price_mm: f64,
     /// Directions of the lifted grid.
     pub directions: DirectionSet,
-    /// δ: speed where there is no fibre, as a share of that along one.
+    /// δ: speed where there is no fibre, as a fraction of that along one.
     pub background_speed: f64,
-    /// Smallest largest amplitude of voxels that paths may use.
+    /// Voxels whose largest amplitude is below this are closed to paths.
     pub min_amplitude: f64,
     /// Factor of the cost in costly regions, at least 1.
     pub costly_factor: f64,
@@ -27,7 +27,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The values with which a path keeps to its bundle through crossings at 60 and 90 degrees.
+    /// Values at which paths keep to their bundle through crossings at 60 and 90 degrees.
     pub const fn defaults() -> Self {
         Self {
             curvature_price_mm: 12.0,
@@ -51,10 +51,10 @@ impl Parameters for Params {
             key: "curvature-price",
             value_name: "MM",
             label: "Price of a turn",
-            help: "Cost of a turn by one radian, as the length along a fibre that costs as much, mm: higher values keep \
-                   paths straight through crossings",
-            reason: "with it paths keep to their bundle through crossings at 60 and 90 degrees; with nearly no price \
-                     they turn into the other bundle where that is shorter",
+            help: "Price of a turn of one radian, given as the length along a fibre (mm) that costs the same; higher \
+                   values keep paths straighter through crossings",
+            reason: "at this price paths stay in their bundle through crossings at 60 and 90 degrees; if turns are \
+                     almost free, they switch to the other bundle wherever that is shorter",
             hint: "",
             default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
@@ -74,21 +74,22 @@ impl Parameters for Params {
             value_name: "DIRECTIONS",
             label: "Directions",
             help: "Directions in which a path may run",
-            reason: "it kept to the bundle in every tested crossing at 60 and 90 degrees",
+            reason: "with this set, paths stayed in their bundle in every tested crossing at 60 and 90 degrees",
             hint: "",
             default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: DirectionSet::Icosphere42.key(),
                     label: "42",
-                    help: "32° apart: a preview",
+                    help: "32° apart, for a preview",
                     is: |p| p.directions == DirectionSet::Icosphere42,
                     choose: |p| p.directions = DirectionSet::Icosphere42,
                 },
                 Choice {
                     key: DirectionSet::Lattice98.key(),
                     label: "98",
-                    help: "Those of steps of at most two voxels: straight paths have their exact cost",
+                    help: "Directions of the steps to voxels at most two away; straight paths along them have their \
+                           exact cost",
                     is: |p| p.directions == DirectionSet::Lattice98,
                     choose: |p| p.directions = DirectionSet::Lattice98,
                 },
@@ -126,7 +127,8 @@ impl Parameters for Params {
             key: "min-amplitude",
             value_name: "AMPLITUDE",
             label: "Domain amplitude ≥",
-            help: "Smallest amplitude of the largest lobe at which paths may run; they also stay inside masks, if any",
+            help: "Paths run only where the largest lobe reaches this amplitude, and inside mask regions, if there are \
+                   any",
             reason: "lower values let paths through grey matter and CSF",
             hint: "",
             default_text: DefaultText::Noted("{}, without --within"),

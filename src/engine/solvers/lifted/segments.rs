@@ -19,12 +19,12 @@ pub struct Segments {
     /// Place of each cell, or [`NO_PLACE`].
     place_at: Vec<u32>,
     steps: Vec<[i32; 3]>,
-    /// For each step one bit per cell: whether the line from the voxel to the one a step before it stays in the mask.
+    /// For each step one bit per cell: whether the step that ends at the cell stays in the mask.
     open: Vec<Vec<u64>>,
 }
 
 impl Segments {
-    /// For these steps, each of which may be repeated. Must be called on the backend's threads.
+    /// The steps may contain duplicates. Must be called on the backend's threads.
     pub fn new(places: &Places, steps: impl Iterator<Item = [i32; 3]>) -> Result<Self, Shortage> {
         let mut steps: Vec<[i32; 3]> = steps.filter(|s| *s != [0; 3]).collect();
         steps.sort_unstable();
@@ -100,7 +100,7 @@ impl Segments {
         &self.cell_of
     }
 
-    /// All steps with their bits by cell of the end: whether the line of the step stays in the mask.
+    /// All steps, each with one bit per cell: whether the step that ends at the cell stays in the mask.
     pub fn all_open(&self) -> impl Iterator<Item = ([i32; 3], &[u64])> {
         let both = self.steps.iter().zip(&self.open);
         both.map(|(step, open)| (*step, open.as_slice()))
@@ -177,11 +177,11 @@ impl Segments {
     }
 }
 
-/// The way of a step, in cells of the box.
+/// The cells that a step passes, as distances in the box.
 pub struct Line<'a> {
     /// From its start to its end.
     pub distance: i32,
-    /// By cell of its end: whether it stays in the mask.
+    /// One bit per cell: whether the step that ends at the cell stays in the mask.
     open: &'a [u64],
     /// From its end to the voxels in between.
     pub between: Vec<i32>,

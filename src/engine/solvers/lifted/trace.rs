@@ -13,11 +13,11 @@ const POINTS: f64 = 0.5;
 /// ones keep to a thin or curved bundle.
 const HALF_WINDOWS: [f64; 4] = [1.0, 1.5, 2.5, 4.0];
 const PASSES: usize = 3;
-/// A vertex computed a value if it comes this near to it.
+/// A vertex counts as the origin of a value if it reproduces it within this relative difference.
 const ATTAINED: f64 = 1e-4;
 
-/// Places from the one where the path starts to one of the region: the chain of states that made the value. Where
-/// several states made it, each is visited in proportion to its share, so that the chain keeps to the characteristic.
+/// Places from a given one to one of the region: the chain of states from which its value was computed. Where several
+/// states contributed, each is visited in proportion to its share, so that the chain follows the characteristic.
 pub fn states(field: &LiftedField, place: usize, direction: usize) -> Option<Vec<u32>> {
     let prepared = &field.prepared;
     let segments = &prepared.segments;
@@ -28,7 +28,7 @@ pub fn states(field: &LiftedField, place: usize, direction: usize) -> Option<Vec
     }
     let mut chain = vec![place as u32];
     // Shares that were not visited yet, by direction and step.
-    let mut owed: HashMap<(usize, [i32; 3]), f64> = HashMap::new();
+    let mut unvisited: HashMap<(usize, [i32; 3]), f64> = HashMap::new();
     while value > 0.0 {
         let stencil = &prepared.stencils[direction];
         let costs = |d: usize, p: usize| 0.5 * (prepared.cost(direction, p) + prepared.cost(d, p));
@@ -68,14 +68,14 @@ pub fn states(field: &LiftedField, place: usize, direction: usize) -> Option<Vec
             Some((_, from, d)) => (from, d),
             None => {
                 for (share, _, d, step) in &terms {
-                    *owed.entry((*d, *step)).or_default() += share / sum;
+                    *unvisited.entry((*d, *step)).or_default() += share / sum;
                 }
-                let most = |t: &&(f64, usize, usize, [i32; 3])| owed[&(t.2, t.3)];
-                let next = terms.iter().max_by(|a, b| most(a).total_cmp(&most(b)))?;
+                let share = |t: &&(f64, usize, usize, [i32; 3])| unvisited[&(t.2, t.3)];
+                let next = terms.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
                 let (_, from, d, step) = *next;
-                *owed.entry((d, step)).or_default() -= 1.0;
+                *unvisited.entry((d, step)).or_default() -= 1.0;
                 if d != direction {
-                    owed.clear();
+                    unvisited.clear();
                 }
                 (from, d)
             }
@@ -88,8 +88,8 @@ pub fn states(field: &LiftedField, place: usize, direction: usize) -> Option<Vec
     Some(chain)
 }
 
-/// The path along a chain of places that costs least of several: its points are at equal distances and averaged along
-/// the chain over different lengths. Its ends stay, and no point leaves the mask.
+/// The cheapest of several paths along a chain of places. Their points lie at equal distances and are averaged along
+/// the chain over different lengths. The ends stay where they are, and no point leaves the mask.
 pub fn smoothed(prepared: &Prepared, chain: &[u32]) -> Path {
     let places = &prepared.places;
     let world = |place: &u32| {
@@ -98,7 +98,7 @@ pub fn smoothed(prepared: &Prepared, chain: &[u32]) -> Path {
     };
     let corners: Vec<DVec3> = chain.iter().map(world).collect();
     let mut raw = resampled(&corners, POINTS * places.grid.spacing().min_element());
-    // Between the voxels that a long step passes, its straight line may cross the corner of another one.
+    // The straight line of a long step may cross the corner of a voxel that the step does not pass.
     let passed: Vec<DVec3> = line_voxels(prepared, chain).iter().map(world).collect();
     for point in raw.iter_mut().filter(|point| !is_inside(places, **point)) {
         let nearer = |a: &&DVec3, b: &&DVec3| {

@@ -219,7 +219,10 @@ impl Metric {
         let mut speeds = Vec::with_capacity(tensors.len());
         for (place, tensor) in tensors.iter().enumerate() {
             let speed = speed(tensor.d.map(|x| self.scale * f64::from(x)), *params);
-            let factor = self.factors.as_ref().map_or(1.0, |of| f64::from(of[place]));
+            let factor = self
+                .factors
+                .as_ref()
+                .map_or(1.0, |by_place| f64::from(by_place[place]));
             speeds.push(in_axes(speed.w * (factor * factor).recip(), turn));
             repaired += u64::from(speed.repaired);
             limited += u64::from(speed.limited);

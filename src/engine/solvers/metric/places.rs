@@ -1,9 +1,9 @@
-//! Voxels of a mask, numbered in the order of the grid: the places of a field that only has values there.
+//! The voxels of a mask, numbered in the order of the grid, for fields that have values only there.
 
 use crate::data::{Grid, Mask, Volume};
 use std::sync::Arc;
 
-/// In [`Places::place`]: outside the mask.
+/// Value of [`Places::place`] outside the mask.
 pub const OUTSIDE: u32 = u32::MAX;
 
 /// The voxels of a mask; cheap to clone.

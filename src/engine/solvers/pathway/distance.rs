@@ -257,12 +257,12 @@ impl Distances {
         });
         let all = all?;
         let along = places.iter().enumerate().filter_map(|(i, (mm, _))| {
-            let range = Range90::of(all.iter().map(|(_, along)| along[i]).collect())?;
+            let range = Range90::of_values(all.iter().map(|(_, along)| along[i]).collect())?;
             Some((*mm, range))
         });
         Ok(Self {
             along: along.collect(),
-            nearest: Range90::of(all.iter().map(|(nearest, _)| *nearest).collect()),
+            nearest: Range90::of_values(all.iter().map(|(nearest, _)| *nearest).collect()),
             shown,
         })
     }

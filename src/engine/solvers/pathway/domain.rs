@@ -1,4 +1,4 @@
-//! The voxels that paths may use and the ends they join, from the regions and the FA.
+//! The voxels that paths may use and the ends that they join, from the regions and the FA or amplitudes.
 
 use super::{Params, error::InputError};
 use crate::compute::{Backend, Control};
@@ -10,7 +10,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Quantity of which a voxel must have enough for a path to use it.
+/// Quantity that must reach a minimum in a voxel for paths to use it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// Fractional anisotropy of the tensor.
@@ -19,8 +19,8 @@ pub enum Measure {
     Amplitude,
 }
 
-/// The voxels that paths may use: those where a measure, usually the FA, is at least `min_value`, inside one of the masks
-/// if there are any, and in no excluded region. Its functions must be called on the backend's threads.
+/// The voxels that paths may use: those where the measure is at least `min_value`, inside one of the masks if there are
+/// any, and in no excluded region. Its functions must be called on the backend's threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain<'a> {
     /// Quantity that `values` holds.
@@ -89,8 +89,8 @@ impl Domain<'_> {
         };
         let mut zero = Vec::new();
         for region in &these {
-            let found = region_places(places, region);
-            zero.extend(found.map_err(|error| self.no_voxel_error(region, error))?);
+            let of_region = region_places(places, region);
+            zero.extend(of_region.map_err(|error| self.no_voxel_error(region, error))?);
         }
         zero.sort_unstable();
         zero.dedup();
@@ -120,8 +120,8 @@ impl Domain<'_> {
         }
     }
 
-    /// By place whether it lies in a costly region, as ends do: a small region has the voxel that contains its middle.
-    /// `None` if no place does.
+    /// By place whether it lies in a costly region; `None` if none does. A region is rasterized as ends are: a small
+    /// one has the voxel that contains its middle.
     pub fn costly(&self, places: &Places) -> Option<Vec<bool>> {
         let costly = self.regions.iter().filter(|r| r.role == Role::Costly);
         // A costly region may lie outside the mask, where no path runs.
@@ -183,7 +183,7 @@ impl Domain<'_> {
         }
     }
 
-    /// The error for a region that mask and exclude regions leave no voxel of; `None` if there are none of these.
+    /// The error for a region of which mask and exclude regions leave no voxel; `None` without such regions.
     fn blocked(&self, region: &Region) -> Option<InputError> {
         let (walls, grid) = (self.walls(), &self.values.grid);
         let confined = (0..grid.voxel_count()).into_par_iter().any(|v| {
@@ -203,7 +203,8 @@ impl Domain<'_> {
         })
     }
 
-    /// The error for a region without a voxel of the domain: that its values are too low, otherwise `error`.
+    /// The error for a region without a voxel of the domain: its values are too low, or walls leave no voxel of it;
+    /// otherwise `error`.
     fn no_voxel_error(&self, region: &Region, error: Error) -> Error {
         let highest = self.highest(|at| region.shape.contains(at));
         // A small region counts as the voxel that contains its middle.
@@ -226,7 +227,7 @@ impl Domain<'_> {
     }
 }
 
-/// The names of all regions of a role: `region 'A'` or `regions 'A', 'B'`; `None` without one.
+/// The names of all regions of a role: `region “A”` or `regions “A”, “B”`; `None` without one.
 pub fn region_names(regions: &[Region], role: Role) -> Option<String> {
     let these = regions.iter().filter(|r| r.role == role);
     let mut names: Vec<String> = these.map(|r| format!("“{}”", r.name)).collect();

@@ -29,13 +29,13 @@ pub struct JointCosts {
     pub ends: [CostEnd; 2],
     /// u₁ + u₂ by place; infinity where no path joins the regions.
     pub total: Arc<[f32]>,
-    /// E*, above 0.
+    /// E*: the least value of `total`; above 0.
     pub min_cost: f64,
     /// The first place that attains it.
     pub middle: usize,
     /// The least u₁ in region 2 and the least u₂ in region 1: E* as computed from either field.
     pub cost_at_ends: [f64; 2],
-    /// ε_h.
+    /// ε_h: the smallest ε whose pathway joins the regions.
     pub joining_epsilon: f64,
 }
 
@@ -74,8 +74,8 @@ impl JointCosts {
         move |place| f64::from(self.total[place]) <= limit
     }
 
-    /// (u₁ + u₂) / E* − 1 as an image, limited to `max_excess`, which is also the value where no path leads: smooth up
-    /// to the rim.
+    /// (u₁ + u₂) / E* − 1 as an image, limited to `max_excess`, which is also the value where no path leads, so that
+    /// the image is smooth up to its rim.
     pub fn excess(&self, max_excess: f32) -> Volume {
         let excess = self.excess_by_place(max_excess);
         self.places.volume(&excess, max_excess)
@@ -121,7 +121,7 @@ impl JointCosts {
     /// The smallest ε at which each voxel belongs to the part given by [`Self::joining_mask`], up to `max_epsilon`,
     /// ascending: the minimum over all paths from region 1 of the largest share on the path (Dijkstra 1959, with maxima
     /// instead of sums).
-    pub fn joining_epsilon(&self, max_epsilon: f32) -> Vec<f32> {
+    pub fn joining_epsilons(&self, max_epsilon: f32) -> Vec<f32> {
         let share = |place: usize| {
             let share = (f64::from(self.total[place]) / self.min_cost - 1.0).max(0.0) as f32;
             (share <= max_epsilon).then_some(share)

@@ -61,9 +61,8 @@ impl Params {
         }
     }
 
-    /// Whether a region of this role affects pathways: seeds and targets are their ends, masks confine them,
-    /// exclusions keep them out, costly regions
-    /// make them pay.
+    /// Whether a region of this role affects pathways: seeds and targets are their ends, masks confine them, exclusions
+    /// keep them out, and paths cost more inside costly regions.
     pub fn affects_pathways(role: Role) -> bool {
         matches!(
             role,
@@ -83,8 +82,9 @@ pub const fn costly_row<P>(get: fn(&P) -> Option<f64>, set: fn(&mut P, Option<f6
     };
     Param {
         value_name: "X",
-        help: "Paths cost this many times as much inside costly regions",
-        reason: "a path then avoids a region unless the detour is five times as long",
+        help: "Factor by which costs are multiplied inside costly regions",
+        reason: "a path then avoids a region unless the way around costs more than five times as much as the way \
+                 through",
         ..Param::new("costly-factor", "Costly regions ×", Kind::Number(number))
     }
 }
@@ -95,7 +95,7 @@ impl Parameters for Params {
             key: "min-fa",
             value_name: "FA",
             label: "Domain FA ≥",
-            help: "Smallest FA at which paths may run; they also stay inside masks, if any",
+            help: "Paths run only where the FA reaches this value, and inside mask regions, if there are any",
             reason: "lower values let paths through grey matter and CSF",
             hint: "",
             default_text: DefaultText::Noted("{}, without --within"),
@@ -213,7 +213,7 @@ pub struct RepetitionParams {
 }
 
 impl RepetitionParams {
-    /// 200 repetitions determine a share to within 7 %.
+    /// 200 repetitions determine a share to within 7 percentage points (95 % of the time).
     pub const fn defaults() -> Self {
         Self {
             repetitions: 200,
@@ -233,8 +233,9 @@ impl Parameters for RepetitionParams {
             key: "repetitions",
             value_name: "N",
             label: "Repetitions",
-            help: "Number of repetitions: each fits the tensors with other signs of the residuals and solves the pathway again",
-            reason: "200 repetitions determine the share of a voxel to within 7 %",
+            help: "Number of repetitions; each refits the tensors with random signs of the residuals and recomputes \
+                   the pathway",
+            reason: "200 repetitions determine the share of a voxel to within 7 percentage points (95 % of the time)",
             hint: "",
             default_text: DefaultText::Stated,
             kind: Kind::Number(Number {

@@ -1,16 +1,17 @@
-//! The noise of a pathway: how far measurement noise alone moves it.
+//! How far measurement noise alone moves a pathway.
 //!
 //! Each repetition refits the tensors to the scan with the signs of its residuals drawn at random (wild bootstrap,
-//! [`tensor_fit::Residuals`]), and solves the costs of both regions again: E*, the voxels of the pathway and the minimal
-//! path of a scan that could equally have been measured. Repetition r depends on the random seed and r alone, and its
-//! tensors are those of the tracking's repetition r.
+//! [`tensor_fit::Residuals`]) and solves the cost fields of both regions again, which gives E*, the voxels of the
+//! pathway and the minimal path for a scan that could equally well have been measured. Repetition r depends only on the
+//! random seed and on r; its tensors are those of repetition r in tracking.
 //!
-//! *Domain.* The voxels in which paths may run are those of the pathway itself: it is not chosen again from the noisy FA.
+//! *Domain.* Paths may run in the same voxels as the pathway itself: they are not selected again from the FA of the
+//! repetition.
 //!
 //! The percentiles of E* describe the repetitions and are no confidence interval: on an arc, such ranges contained the true
 //! value in 79 to 83 % of 24 scans instead of 90 %.
 //!
-//! Measurement noise only: errors of the model, distortion, alignment and brain shift add to it.
+//! This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift.
 
 use super::joint::{limit, minimum};
 use super::trace::{Path, path_through};
@@ -28,7 +29,7 @@ use std::sync::Arc;
 
 /// A path that stays within this distance of the shown one counts as the same, mm.
 pub const NEAR_MM: f64 = 4.0;
-/// The share of the values within a range.
+/// The share of the values that lie within a [`Range90`].
 pub const WITHIN: f64 = 0.9;
 
 /// The scan to which the tensors of a pathway were fitted.
@@ -42,7 +43,7 @@ pub struct Scan<'a> {
     pub fit: &'a tensor_fit::Params,
 }
 
-/// Median, and the range that holds 90 %.
+/// Median, and 5th and 95th percentiles.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Range90 {
     /// 5th percentile.
@@ -55,7 +56,7 @@ pub struct Range90 {
 
 impl Range90 {
     /// The range of some values; `None` without any.
-    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+    pub fn of_values(mut values: Vec<f64>) -> Option<Self> {
         let tail = 0.5 * (1.0 - WITHIN);
         Some(Self {
             low: quantile(&mut values, tail)?,
@@ -74,7 +75,7 @@ pub struct Repetitions {
     pub epsilon: f64,
     /// E* of the pathway itself.
     pub measured: f64,
-    /// The minimal path and its E* of each repetition, in order; `None`: no path joins the regions.
+    /// E* and the minimal path of each repetition, in order; `None`: no path joins the regions.
     pub paths: Vec<Option<(f64, Path)>>,
     /// By place: repetitions whose pathway contains the voxel.
     pub visits: Vec<u32>,
@@ -83,7 +84,7 @@ pub struct Repetitions {
 /// One repetition.
 struct Repetition {
     path: Option<(f64, Path)>,
-    /// Voxels of the ε-pathway, as places among those that a path reaches.
+    /// Voxels of its ε-pathway, as indices into [`Problem::places`].
     pathway: Vec<u32>,
 }
 
@@ -93,8 +94,9 @@ struct Problem<'a> {
     metric_params: &'a metric::Params,
     tolerance: f32,
     epsilon: f64,
-    /// Metric of the voxels that a path reaches, and their places in that of the pathway.
+    /// Metric of the voxels that a path reaches.
     part: Metric,
+    /// Their places in the metric of the pathway.
     places: Vec<u32>,
     zero: [Vec<u32>; 2],
     residuals: Residuals,
@@ -141,7 +143,7 @@ impl Repetitions {
             paths: Vec::with_capacity(params.repetitions),
             visits: vec![0; pathway.metric().len()],
         };
-        // A few at a time, so that their pathways need not be stored.
+        // Solved a few at a time, so that not all pathways need be stored at once.
         let at_once = 4 * threads;
         while all.paths.len() < params.repetitions {
             let first = all.paths.len();
@@ -177,9 +179,10 @@ impl Repetitions {
         self.paths.iter().flatten().map(|(_, path)| path)
     }
 
-    /// E* of the repetitions, as they are; `None` if none has a path.
+    /// Range of E* over the repetitions that have a path, not corrected for bias; `None` if none has one.
     pub fn costs(&self) -> Option<Range90> {
-        Range90::of(self.paths.iter().flatten().map(|(cost, _)| *cost).collect())
+        let costs = self.paths.iter().flatten().map(|(cost, _)| *cost);
+        Range90::of_values(costs.collect())
     }
 
     /// The share of the repetitions whose pathway contains each voxel, 0 to 1; 0 outside the domain.

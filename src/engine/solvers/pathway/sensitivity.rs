@@ -1,12 +1,12 @@
 //! The voxels on which a pathway depends: how E* depends on the cost of each.
 //!
-//! E* is the sum of two values, u₁ and u₂ at the voxel where it is attained, and where it is attained does not matter
-//! to first order. Each value's derivative is that of its cost field ([`derivative_by_log_cost`]). Shares of E* are
-//! given: a voxel with a share of 1 % raises E* by 0.01 % if a step through it costs 1 % more. The shares add up to 1,
+//! E* = u₁ + u₂ at the voxel where the sum is smallest; to first order, a shift of that voxel does not change E*. The
+//! derivatives of u₁ and u₂ are those of their cost fields ([`derivative_by_log_cost`]). The result is the share of
+//! each voxel in E*: with a share of 1 %, a cost 1 % higher in the voxel raises E* by 0.01 %. The shares add up to 1,
 //! because E* scales with the costs.
 //!
-//! A share says how much of E* depends on a voxel, to first order: not what happens if the voxel is lost, for then the
-//! path goes elsewhere, nor that the path is right.
+//! A share is a first-order statement. It does not predict E* without the voxel, because the path would then take
+//! another route, and it does not show that the path is correct.
 
 use super::Pathway;
 use crate::compute::{Backend, Control, memory};
@@ -26,7 +26,7 @@ pub struct Sensitivity {
 impl Pathway {
     /// The share of each voxel in E*. Equal on any number of threads.
     pub fn sensitivity(&self, backend: &Backend, control: &Control) -> Result<Sensitivity, Error> {
-        // For each field what voxels keep and what passes through them; the shares.
+        // For each field the part that stays in a voxel and the part that passes through it; and the shares.
         memory::claim_for::<f64>("The sensitivity of a pathway", self.total.len(), 5)?;
         control.begin("Sensitivity", 0);
         let side = |field: usize| derivative_by_log_cost(&self.fields[field], self.middle, control);
@@ -49,7 +49,7 @@ impl Sensitivity {
         metric.volume(&percent, 0.0)
     }
 
-    /// The number of voxels with the largest shares that together have this fraction of E*.
+    /// The number of voxels with the largest shares that together make up this fraction of E*.
     pub fn voxels_with(&self, fraction: f64) -> usize {
         let mut all: Vec<f32> = self.shares.iter().copied().filter(|s| *s > 0.0).collect();
         all.sort_unstable_by(|a, b| b.total_cmp(a));

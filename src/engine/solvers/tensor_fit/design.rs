@@ -41,7 +41,7 @@ pub(super) const PRODUCT_OF: [[usize; UNKNOWNS]; UNKNOWNS] = product_table().0;
 const PRODUCT_POWERS: [[usize; 3]; PRODUCTS] = product_table().1;
 
 const fn product_table() -> ([[usize; UNKNOWNS]; UNKNOWNS], [[usize; 3]; PRODUCTS]) {
-    let mut of = [[0; UNKNOWNS]; UNKNOWNS];
+    let mut product_of = [[0; UNKNOWNS]; UNKNOWNS];
     let mut powers = [[0; 3]; PRODUCTS];
     let (mut count, mut i) = (0, 0);
     while i < UNKNOWNS {
@@ -56,7 +56,7 @@ const fn product_table() -> ([[usize; UNKNOWNS]; UNKNOWNS], [[usize; 3]; PRODUCT
                 k += 1;
             }
             powers[k] = sum;
-            of[i][j] = k;
+            product_of[i][j] = k;
             if k == count {
                 count += 1;
             }
@@ -65,7 +65,7 @@ const fn product_table() -> ([[usize; UNKNOWNS]; UNKNOWNS], [[usize; 3]; PRODUCT
         i += 1;
     }
     assert!(count == PRODUCTS);
-    (of, powers)
+    (product_of, powers)
 }
 
 /// The contribution of one volume.

@@ -24,7 +24,7 @@ use std::time::Instant;
 
 pub const FIT_WEIGHTS: Slot = Slot::latest_wins("commit").keeping_result();
 /// Estimates of time and memory.
-pub const ESTIMATE: Slot = Slot::latest_wins("needs");
+pub const ESTIMATE: Slot = Slot::latest_wins("estimate");
 
 /// Fits the weights of streamlines to a scan.
 #[derive(Clone, Debug)]
@@ -478,7 +478,7 @@ fn passes_region(
     Ok(select(lines, &rules, backend, control)?.marks)
 }
 
-/// The remaining ones of all streamlines, if some were only removed; `None` if they were edited otherwise.
+/// Marks of the fitted streamlines that remain, if the edits only removed some; `None` after any other edit.
 fn marks_of(all: &Tractogram, left: &Tractogram) -> Option<Vec<bool>> {
     let mut rest = left.streamlines().peekable();
     let marks = all.streamlines().map(|line| {

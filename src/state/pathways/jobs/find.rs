@@ -212,7 +212,7 @@ impl Receive<State> for FindPathway {
                 return false;
             };
             let name = name.unwrap_or_else(|| "A kept pathway".to_owned());
-            let sentence = format!("{name} was not solved again: {why}");
+            let sentence = format!("{name} could not be recomputed: {why}");
             state.runtime.notify(Severity::Warning, sentence);
             return true;
         }
@@ -321,7 +321,7 @@ impl FindPathway {
         control.check()?;
         let mean_fa = mean_of_finite(&along);
         let shares = shares_above_minimum(&pathway);
-        let joining = pathway.joining_epsilon(PathwayResult::MAXIMUM_EXCESS);
+        let joining = pathway.joining_epsilons(PathwayResult::MAXIMUM_EXCESS);
         let excess = pathway.excess(PathwayResult::MAXIMUM_EXCESS);
         control.check()?;
         // Computed here to keep it off the interface thread.

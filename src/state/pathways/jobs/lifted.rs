@@ -1,4 +1,4 @@
-//! Pathways through fibre orientation distributions, which know crossings.
+//! Pathways through fibre orientation distributions, which resolve crossings.
 
 use crate::compute::{Backend, Control};
 use crate::data::{Mask, OdfField, Region, Role, Tractogram, Volume};

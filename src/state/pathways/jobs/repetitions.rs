@@ -1,4 +1,4 @@
-//! The noise of a pathway: repetitions with other signs of the residuals.
+//! Repetitions of a pathway with random signs of the residuals.
 
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Role, Volume};
@@ -137,7 +137,7 @@ impl Receive<State> for RepeatPathway {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        // Only the command line asks for it.
+        // Only the command line requests this.
         ended(state, self, delivery, effects, |_, _, _, _| {});
     }
 }

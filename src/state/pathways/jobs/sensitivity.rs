@@ -48,14 +48,14 @@ impl Job for MapSensitivity {
     ) -> Result<Self::Output, JobError> {
         let started = Instant::now();
         let pathway = &self.pathway.pathway;
-        let found = pathway.sensitivity(&worker.backend(), control)?;
+        let sensitivity = pathway.sensitivity(&worker.backend(), control)?;
         let wall_ms = started.elapsed().as_secs_f64() * 1e3;
-        let volume = found.percent(pathway.metric());
+        let volume = sensitivity.percent(pathway.metric());
         volume.precompute_windows();
         Ok(Box::new(MappedSensitivity {
-            half: found.voxels_with(0.5),
-            most: found.voxels_with(0.95),
-            largest: found.shares.iter().fold(0.0, |most, s| s.max(most)) * 100.0,
+            half: sensitivity.voxels_with(0.5),
+            most: sensitivity.voxels_with(0.95),
+            largest: sensitivity.shares.iter().fold(0.0, |most, s| s.max(most)) * 100.0,
             volume,
             wall_ms,
         }))

@@ -54,8 +54,8 @@ pub struct RunCheckpoint {
     pub speed_sources: Vec<SpeedSources>,
     /// The leak at which it was paused.
     pub leak: Option<LeakNotice>,
-    /// How it ended: at rest, or its steps lead to the state before no surface was left or nothing lay outside it. `None`
-    /// if a replay is to find out.
+    /// How it ended: at rest, or just before no surface was left or nothing lay outside it. `None` if a replay is to
+    /// find out.
     pub ended: Option<Ended>,
     /// Images of a speed that the fit of the opened session has not added yet; their sources have no image until then.
     pub awaited: Vec<AwaitedSpeedImage>,
@@ -179,7 +179,7 @@ pub struct RunUpdate {
 pub struct MeasuredField {
     pub field: Arc<Field>,
     pub step: u64,
-    /// The voxels inside: at rest, and if they are requested.
+    /// The voxels inside: known at rest, and while moving if they are requested.
     pub shape: Option<Arc<Shape>>,
 }
 
@@ -281,7 +281,7 @@ impl Receive<State> for RunRequest {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        // A newer request stands for this one: its answer says how the surface stands.
+        // A newer request has replaced this one; its result gives the state of the surface.
         if state.runtime.jobs.is_replaced(SEGMENT, delivery.ticket) {
             return;
         }

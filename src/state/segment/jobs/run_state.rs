@@ -59,8 +59,8 @@ impl Run {
         }
     }
 
-    /// Whether the progress of another run begins like this one: from these spheres, with the same speeds as far as both
-    /// have used any.
+    /// Whether another run begins like this one: from these spheres and, as far as both have used any, with the same
+    /// speeds.
     pub fn begins_as(
         &self,
         resume: &RunCheckpoint,
@@ -97,8 +97,8 @@ impl Run {
         self.evolution.all_inputs().get(number).cloned()
     }
 
-    /// The field at the present step if it must be `fresh`, else the one that was fetched last; a surface that has not
-    /// moved keeps it. With the voxels inside if `wants_shape`.
+    /// Returns the field of the present step if `fresh`, otherwise the one fetched last; a surface that has not moved
+    /// reuses its field. Includes the voxels inside if `wants_shape`.
     pub fn measured(
         &mut self,
         fresh: bool,

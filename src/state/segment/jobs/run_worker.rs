@@ -420,7 +420,7 @@ impl RunMemory {
                 partial.send(Box::new(run_update));
             }
         }
-        // That it rests is reported before it is measured, and a large one is drawn before.
+        // The surface is reported to be at rest before it is measured; a large surface is also drawn first.
         let first = |run: &Run| match run.ended {
             Ended::Converged => {
                 let figures = run.figures.as_ref();

@@ -125,7 +125,7 @@ fn counted_spheres(spheres: &[PlacedSphere]) -> Option<String> {
     (!counts.is_empty()).then(|| counts.join(" and "))
 }
 
-/// The surface at rest with its voxels; otherwise a notice says what is missing.
+/// Returns the surface at rest with its voxels; otherwise reports what is missing.
 fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
     let resting = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
     if resting.is_none() {

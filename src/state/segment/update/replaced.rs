@@ -30,7 +30,7 @@ pub(in crate::state) fn initial_surface(start: &Start) -> InitialSurface {
 
 impl RunStart {
     /// The start that a document describes; `None` without an image.
-    pub(in crate::state) fn of(document: &Document) -> Option<Self> {
+    pub(in crate::state) fn from_document(document: &Document) -> Option<Self> {
         let (layer, image) = document.segmented_image()?;
         Some(Self {
             image: image.id(),
@@ -42,7 +42,7 @@ impl RunStart {
 
     /// Whether a document describes this start.
     fn is_of(&self, document: &Document) -> bool {
-        Self::of(document).is_some_and(|other| {
+        Self::from_document(document).is_some_and(|other| {
             (self.image, self.frame) == (other.image, other.frame) && self.surface == other.surface
         })
     }
@@ -67,8 +67,8 @@ impl State {
         self.runtime.segment.resume().filter(|_| !is_other)
     }
 
-    /// The run of the surface of the document, also while it is still to be restored; `None` before its first step. A run
-    /// that went back and has reached the same step by other changes differs from the earlier one.
+    /// The run of the surface of the document, also while it is still to be restored; `None` before its first step. A
+    /// run that went back and has reached the same step by other changes differs from the earlier one.
     pub(in crate::state) fn surface_script(&self) -> Option<&RunHistory> {
         let runtime = &self.runtime.segment;
         let live = runtime.live.as_ref();
@@ -119,8 +119,9 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Called after every action in another task: what a history step brings back is due when Segment is shown again, also if
-/// further steps follow. Another image is no reason to leave the surface before that: its layer may come back.
+/// Called after every action in another task. A surface that a history step brings back is restored when Segment is
+/// shown again, even if further steps follow. A change of image does not discard it earlier, because the layer may come
+/// back.
 pub(in crate::state) fn follow_elsewhere(state: &mut State) {
     let moved = keep_in_history(state);
     let Some(start) = state.runtime.segment.start.clone() else {
@@ -135,8 +136,8 @@ pub(in crate::state) fn follow_elsewhere(state: &mut State) {
     }
 }
 
-/// Stores the progress of the surface in the document that a step has left if the step changes the motion; returns whether
-/// it does.
+/// Stores the progress of the surface in the document that a step has left if the step changes the motion; returns
+/// whether it does.
 fn keep_in_history(state: &mut State) -> bool {
     // Asked after every action: only a step is worth a copy of the progress.
     if !state.history.has_left() {
@@ -157,8 +158,8 @@ fn keep_in_history(state: &mut State) -> bool {
     true
 }
 
-/// The progress of the surface, also if it is still due. `None` if the surface was going back before this action: it shows
-/// steps that the document had left.
+/// The progress of the surface, also if it is still to be restored. `None` if the surface was going back before this
+/// action: it then shows steps that the document had left.
 fn progress(state: &State) -> Option<Arc<RunCheckpoint>> {
     let runtime = &state.runtime.segment;
     let requested = runtime.requested.as_deref();
@@ -169,7 +170,7 @@ fn progress(state: &State) -> Option<Arc<RunCheckpoint>> {
     if runtime.live.as_deref().is_some_and(goes_back) {
         return None;
     }
-    // A copy of its own: that of the document is forgotten wherever it is once it has arrived.
+    // A separate copy, because every copy in the history is dropped once the surface has arrived.
     let due = || runtime.due().map(|due| Arc::new((**due).clone()));
     runtime.resume().or_else(due)
 }
@@ -192,8 +193,8 @@ pub(in crate::state) fn arrived(state: &mut State) {
     }
 }
 
-/// The image was replaced without a step, for example by another fit that a step asked for: the newest document with the
-/// former image keeps the surface.
+/// Keeps the surface in the newest document with the former image, after the image was replaced without a history step,
+/// for example by a fit that a step requested.
 fn keep_with_former_image(state: &mut State, start: &RunStart) {
     let progress = progress(state);
     let documents = state.history.past_mut();
@@ -227,7 +228,7 @@ fn carry_over(state: &mut State, moved: bool) {
 
 /// Begins another run.
 pub(in crate::state) fn replace(state: &mut State) {
-    let start = RunStart::of(&state.document);
+    let start = RunStart::from_document(&state.document);
     let runtime = &mut state.runtime.segment;
     runtime.run += 1;
     runtime.start = start;

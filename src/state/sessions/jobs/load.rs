@@ -317,21 +317,21 @@ fn load(
                     .map_err(NotRestored::from),
             },
             LayerToRestore::Density {
-                layer: of,
+                layer: input,
                 streamlines,
                 transform,
                 grid,
                 params,
             } => {
-                let of = restored.iter().find(|(layer, _)| *layer == of);
-                let of = of.and_then(|(_, result)| result.as_ref().ok());
-                let copy = of.and_then(|result| result.transformed(transform).ok().flatten());
-                let streamlines = streamlines.as_ref().or_else(|| of?.curves());
-                let of = copy.or_else(|| match transform == DAffine3::IDENTITY {
+                let input = restored.iter().find(|(layer, _)| *layer == input);
+                let input = input.and_then(|(_, result)| result.as_ref().ok());
+                let copy = input.and_then(|result| result.transformed(transform).ok().flatten());
+                let streamlines = streamlines.as_ref().or_else(|| input?.curves());
+                let moved = copy.or_else(|| match transform == DAffine3::IDENTITY {
                     true => streamlines.cloned(),
                     false => streamlines.map(|t| t.moved(transform)),
                 });
-                density(of.as_ref(), &grid, &params, backend, control)
+                density(moved.as_ref(), &grid, &params, backend, control)
             }
             LayerToRestore::Stored { path, sha256 } => session::restore(&path, &sha256, control)
                 .map(|tractogram| {
@@ -351,15 +351,22 @@ fn load(
 }
 
 fn density(
-    of: Option<&Tractogram>,
+    streamlines: Option<&Tractogram>,
     on: &DensityGrid,
     params: &Params,
     backend: &Backend,
     control: &Control,
 ) -> Result<RestoredLayer, NotRestored> {
-    let of = of.ok_or(NotRestored::NoStreamlines)?;
-    let grid = on.grid(of.bounds())?;
-    let computed = density::density(of, &grid, params, memory_for_curves(), backend, control);
+    let streamlines = streamlines.ok_or(NotRestored::NoStreamlines)?;
+    let grid = on.grid(streamlines.bounds())?;
+    let computed = density::density(
+        streamlines,
+        &grid,
+        params,
+        memory_for_curves(),
+        backend,
+        control,
+    );
     let picture = computed?.picture();
     picture.precompute_windows();
     Ok(RestoredLayer::Density(picture))

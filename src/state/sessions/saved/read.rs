@@ -481,7 +481,7 @@ pub(in crate::state) fn restore(
         notes: notes.clone(),
         ..Layer::new(id, saved.name.clone(), content, display, origin)
     };
-    // The session says how such an image is read, and opening it changes nothing.
+    // The session states how such an image is read, and opening it changes nothing.
     notes.retain(|note| !note.is_about_distributions());
     Ok((layer, notes))
 }
@@ -511,7 +511,7 @@ fn turned(
 pub fn surface_cameras(saved: Option<[Camera; 2]>) -> Option<(Camera, Camera)> {
     let [before, near] = saved?;
     let are_valid = before.is_valid() && near.is_valid();
-    // In the same limits as the camera of the view, which is one of the two.
+    // Cameras are limited in the same way as that of the view, which is one of the two.
     are_valid.then(|| (before.zoomed(1.0), near.zoomed(1.0)))
 }
 

@@ -141,11 +141,11 @@ impl ReferencedItems<'_> {
                 }
                 SessionPart::Pathway(pathway) => {
                     let pathway = (**pathway).clone();
-                    let of = pathway.regions.iter();
-                    let of: Option<Vec<_>> =
-                        of.map(|r| self.renumbered(&left.session, r)).collect();
+                    let regions = pathway.regions.iter();
+                    let regions: Option<Vec<_>> =
+                        regions.map(|r| self.renumbered(&left.session, r)).collect();
                     let fit = self.renumbered_origin(&left.session, pathway.fit);
-                    if let (Some(regions), Some(fit)) = (of, fit) {
+                    if let (Some(regions), Some(fit)) = (regions, fit) {
                         pathways.push(SavedPathway {
                             regions,
                             fit,

@@ -61,20 +61,21 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
         if let (DocumentContent::Image(map), true) =
             (&layer.content, document.density_map(layer.id).is_some())
         {
-            let of = result_name(layer.id.0);
-            results.push(ResultToSum::Values(of, map.id(), map.values.clone()));
+            let name = result_name(layer.id.0);
+            results.push(ResultToSum::Values(name, map.id(), map.values.clone()));
         }
     }
     let resting = state.resting_surface();
     if let Some(phi) = resting.and_then(|(live, _)| live.phi.as_ref()) {
-        let of = SURFACE.to_owned();
-        results.push(ResultToSum::Values(of, phi.id(), phi.values.clone()));
+        let name = SURFACE.to_owned();
+        results.push(ResultToSum::Values(name, phi.id(), phi.values.clone()));
     }
     let costs = |of: String, result: &PathwayResult| {
         ResultToSum::Values(of, result.excess.id(), result.pathway.total.clone())
     };
     let live = state.final_pathway();
-    let live = live.filter(|_| state.view.task == Task::Pathways && !state.pathway_heeds_surface());
+    let live =
+        live.filter(|_| state.view.task == Task::Pathways && !state.pathway_depends_on_surface());
     results.extend(live.map(|result| costs(PATHWAY.to_owned(), result)));
     for kept in &document.kept_pathways {
         let result = kept.result.as_ref();

@@ -67,14 +67,14 @@ fn same(
 
 /// The number under which a layer of one of the documents is read: its own, or that of an earlier document.
 fn source(content: &Content, number: usize, requested: &SavedLayer) -> u64 {
-    let of = documents(content).find(|(n, _)| *n == number);
-    let Some((_, of)) = of else {
+    let owner = documents(content).find(|(n, _)| *n == number);
+    let Some((_, owner)) = owner else {
         return key(number, requested.id);
     };
     let table = Table::of_content(content);
     let known = documents(content).take(number).find(|(_, document)| {
         let other = layer(document, requested.id);
-        other.is_some_and(|l| same(table, (of, requested), (document, l)))
+        other.is_some_and(|l| same(table, (owner, requested), (document, l)))
     });
     key(known.map_or(number, |(n, _)| n), requested.id)
 }
@@ -90,16 +90,16 @@ pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, 
             let name = snapshot_result(number, layer.id);
             match read::item(table, layer, &name, read) {
                 Ok(Some(LayerToRestore::Density {
-                    layer: of,
+                    layer: input,
                     streamlines,
                     transform,
                     grid,
                     params,
                 })) => {
-                    let from = document.layers.iter().find(|l| l.id == of);
-                    let of = from.map_or(key(number, of), |l| source(content, number, l));
+                    let from = document.layers.iter().find(|l| l.id == input);
+                    let input = from.map_or(key(number, input), |l| source(content, number, l));
                     let item = LayerToRestore::Density {
-                        layer: of,
+                        layer: input,
                         streamlines,
                         transform,
                         grid,
@@ -164,8 +164,8 @@ pub fn restore(
             missing.extend(why.map(|(_, why)| (layer.id, why.clone())));
         }
         let built = read::build(origins, saved, read, mine, missing);
-        let of = &content.snapshots[number - 1];
-        let (document, name) = (built.document, of.name.clone());
+        let snapshot = &content.snapshots[number - 1];
+        let (document, name) = (built.document, snapshot.name.clone());
         notes.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
         // An item that depends on another comes after it.
         let parts = document.missing_parts().map(|m| m.part.label());
@@ -181,7 +181,7 @@ pub fn restore(
             name,
             document,
             live: None,
-            was_live: of.live.map(LayerId),
+            was_live: snapshot.live.map(LayerId),
         }));
     }
     RestoredSnapshots {

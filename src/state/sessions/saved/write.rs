@@ -188,7 +188,7 @@ impl ReferencedItems<'_> {
         for missing in d.missing_layers() {
             layers.extend(self.renumbered_layer(&missing.session, &missing.layer));
         }
-        // Appended at the end, so that the indices of loaded ones do not change.
+        // Missing items are appended, so that the indices of loaded items do not change.
         let (missing_regions, missing_pathways) = self.missing_parts(d);
         let here = d.regions.iter();
         let mut regions: Vec<SavedRegion> = here.map(|r| self.region(d, r)).collect();

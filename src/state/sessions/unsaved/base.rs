@@ -291,7 +291,7 @@ impl Base {
     }
 
     /// A layer that the file lists only as a recipe was recomputed, with the same result as when the file was written.
-    /// `revision`: of the document before and now.
+    /// `revision`: the document's revisions before and after.
     pub fn is_back(&mut self, document: &Document, layer: LayerId, revision: (u64, u64)) {
         let Some(here) = document.layer(layer) else {
             return;

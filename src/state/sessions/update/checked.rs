@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// another file any, since the user was asked when choosing it.
 pub(in crate::state) fn expected_sha256(state: &State, path: Option<&Path>) -> Option<String> {
     let own = path.is_none();
-    // If the checksum of the own file is unknown, the user is asked as well.
+    // The user is also asked if the checksum of the session file is unknown.
     own.then(|| state.runtime.sessions.seen.clone().unwrap_or_default())
 }
 

@@ -9,9 +9,9 @@ use crate::state::{Effect, State};
 use std::sync::Arc;
 
 /// Values of streamlines.
-pub const VALUES: Slot = Slot::latest_wins("columns");
+pub const VALUES: Slot = Slot::latest_wins("values");
 /// Sorting the rows.
-pub const SORT: Slot = Slot::latest_wins("order");
+pub const SORT: Slot = Slot::latest_wins("sort");
 
 /// A value for each streamline.
 #[derive(Clone, Debug)]

@@ -48,8 +48,8 @@ pub fn rules_before(state: &State, action: &Action) -> Vec<RulesBefore> {
         .collect()
 }
 
-/// Regions that took no part, or were not there, take none now either, whatever their role; unless the user is
-/// about the filter's layer. A target is for tracking in any case.
+/// Regions that took no part before, or did not exist, still take none, whatever their role, unless the user is working
+/// on the filter's layer. Targets always belong to tracking.
 pub fn exclude_new_regions(state: &mut State, before: Vec<RulesBefore>) {
     for before in before {
         exclude_new_from(state, before);

@@ -9,7 +9,7 @@ use crate::state::track::rays;
 use crate::state::{Effect, State};
 
 /// Applying the cut.
-pub const CUT: Slot = Slot::latest_wins("rank");
+pub const CUT: Slot = Slot::latest_wins("cut");
 
 #[derive(Clone, Debug)]
 pub struct CutRays {

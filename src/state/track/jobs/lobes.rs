@@ -12,7 +12,7 @@ use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
 
-const LOBES: Slot = Slot::latest_wins("lobe rays");
+const LOBES: Slot = Slot::latest_wins("lobes");
 
 /// Traces rays along lobes.
 #[derive(Clone, Debug)]

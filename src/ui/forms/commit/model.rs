@@ -126,7 +126,7 @@ fn surround(
     let help = "Hindered water around the fibres, along the peaks";
     let has = usize::from(!params.model.extra.is_empty());
     let text = ["None", "Zeppelin"];
-    if let Some(i) = segment_row(ui, "Around them", help, &text, has) {
+    if let Some(i) = segment_row(ui, "Extra-axonal", help, &text, has) {
         let mut params = params.clone();
         params.model.extra = match i {
             0 => Vec::new(),
@@ -160,7 +160,7 @@ fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChange)
         return;
     }
     let Some(what) = state.document.undetermined_model() else {
-        return rows::line_in(ui, "One shell does not determine Ball", Note::LOW_ROW);
+        return rows::line_in(ui, "Ball needs two or more shells", Note::LOW_ROW);
     };
     let p = theme::palette(ui.style());
     let (text, short_text) = match params.force_model {

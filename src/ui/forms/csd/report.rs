@@ -147,7 +147,10 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
         ),
         (counts.without_signal, "without signal: no distribution"),
         (counts.negative_voxels, "with negative samples, taken as 0"),
-        (counts.unfinished, "with an approximate distribution"),
+        (
+            counts.unfinished,
+            "not converged: the distribution is approximate",
+        ),
     ];
     for (count, what) in problems.into_iter().filter(|(count, _)| *count > 0) {
         lines.push(format!("{} {what}", counted(count, "voxel")));

@@ -125,7 +125,7 @@ fn check(ui: &mut Ui, name: &str, on: bool, set: impl FnOnce(bool)) {
 /// Lines of equal cost.
 fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut OnChange) {
     const EVERY: f64 = 5.0;
-    let of = match settings.shown {
+    let shown = match settings.shown {
         ShownCost::Second => ShownCost::Second,
         _ => ShownCost::First,
     };
@@ -133,7 +133,7 @@ fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut OnChange) {
         .decimals(1)
         .default(EVERY)
         .limits(0.01..=1e6)
-        .unit(of.name())
+        .unit(shown.name())
         .switch(settings.contours.is_some(), "off")
         .help(
             "Spacing of lines of equal cost from the seed (u₁), or from the target if u₂ is shown; 1 is the \

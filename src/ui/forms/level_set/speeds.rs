@@ -15,7 +15,7 @@ use crate::ui::{Memory, icons};
 use egui::Ui;
 
 const SPEEDS: &str = "Further speeds";
-const DISPLAY: &str = "Display, steps";
+const DISPLAY: &str = "Display and stepping";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let (open, clicked) = section::fold(ui, SPEEDS, memory.is_open(SPEEDS, false));
@@ -206,7 +206,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ));
     }
     let help = "Distance from the cut of the image at which the surface fades out";
-    if let Some((fade_mm, phase)) = fade_row(ui, "Surface fades", help, settings.fade_mm) {
+    if let Some((fade_mm, phase)) = fade_row(ui, "Fade near the cut", help, settings.fade_mm) {
         chosen = Some((
             SegmentSettings {
                 fade_mm,

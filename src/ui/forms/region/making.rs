@@ -487,7 +487,7 @@ fn label_list(
     let (Some(layer), Some(volume)) = (layer, volume) else {
         return;
     };
-    let of: DataId = volume.id();
+    let image: DataId = volume.id();
     let voxel_ml = volume.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
     let p = theme::palette(ui.style());
     let table = |label_count: &LabelCount| {
@@ -518,7 +518,7 @@ fn label_list(
     use egui::scroll_area::ScrollBarVisibility::{AlwaysHidden, AlwaysVisible};
     let more = visible_rows < shown.len();
     let list = egui::ScrollArea::vertical()
-        .id_salt(("labels", of))
+        .id_salt(("labels", image))
         .scroll_bar_visibility(if more { AlwaysVisible } else { AlwaysHidden })
         .max_height(height);
     list.show_rows(ui, space::ROW, shown.len(), |ui, range| {

@@ -160,8 +160,8 @@ fn text(rank: usize, candidate: &Candidate) -> String {
 
 impl Pictures {
     fn update(&mut self, ui: &Ui, output: &Output) {
-        let of = output.ranked.first().map(|c| c.streamlines.id());
-        if of == self.image {
+        let image = output.ranked.first().map(|c| c.streamlines.id());
+        if image == self.image {
             return;
         }
         let (low, high) = extent(output.ranked.iter().map(|c| &c.streamlines));
@@ -173,7 +173,7 @@ impl Pictures {
                 ui.ctx().load_texture("axes", image, TextureOptions::LINEAR)
             })
             .collect();
-        self.image = of;
+        self.image = image;
     }
 }
 

@@ -40,8 +40,8 @@ impl Pictures {
         name: &str,
         all: impl Iterator<Item = (&'a Slice, &'a Tractogram)> + Clone,
     ) {
-        let of = all.clone().next().map(|(_, streamlines)| streamlines.id());
-        if of == self.image {
+        let image = all.clone().next().map(|(_, streamlines)| streamlines.id());
+        if image == self.image {
             return;
         }
         let (low, high) = axes::extent(all.clone().map(|(_, streamlines)| streamlines));
@@ -53,7 +53,7 @@ impl Pictures {
             ]
         };
         self.textures = all.map(both).collect();
-        self.image = of;
+        self.image = image;
     }
 }
 

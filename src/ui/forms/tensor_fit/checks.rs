@@ -336,19 +336,19 @@ fn verdict_with(verdict: Verdict, is_note: bool) -> Verdict {
     }
 }
 
-/// `tracks: 450 streamlines, which name the grid of 91 × 109 × 91 voxels`.
+/// `tracks: 450 streamlines; the file names a grid of 91 × 109 × 91 of 2 mm`.
 fn streamlines(name: &str, tractogram: &Tractogram, first: &Grid) -> String {
     let count = counted(tractogram.len(), "streamline");
     let grid = match tractogram.grid.as_deref() {
-        None => "in world mm, without a grid".to_owned(),
-        Some(own) if first.matches(own) => "on the first grid".to_owned(),
+        None => ", in world mm, without a grid".to_owned(),
+        Some(own) if first.matches(own) => ", on the first grid".to_owned(),
         Some(own) => format!(
-            "naming a grid of {} of {}",
+            "; the file names a grid of {} of {}",
             format::shape(own.shape, 1),
             format::spacing(own.spacing())
         ),
     };
-    format!("{name}: {count}, {grid}")
+    format!("{name}: {count}{grid}")
 }
 
 fn handedness(grid: &Grid) -> &'static str {
@@ -400,8 +400,8 @@ impl SpaceReport {
             Content::Mask(mask) => mask.id(),
             Content::Tractogram(tractogram) => tractogram.id(),
         };
-        let of: Vec<(String, DataId)> = opened().map(|l| (l.name.clone(), id(l))).collect();
-        if of != self.data_sets {
+        let data_sets: Vec<(String, DataId)> = opened().map(|l| (l.name.clone(), id(l))).collect();
+        if data_sets != self.data_sets {
             let items: Vec<NamedData> = opened()
                 .map(|l| NamedData {
                     name: &l.name,
@@ -410,13 +410,13 @@ impl SpaceReport {
                 .collect();
             self.disagreements = compared(&items);
             let inside = shares_inside(&items).into_iter();
-            let inside = inside.map(|(tracks, of, share)| {
+            let inside = inside.map(|(tracks, other, share)| {
                 let percent = format::with_unit(&format::fixed(100.0 * share, 1), "%");
-                format!("{tracks}: {percent} inside {of}")
+                format!("{tracks}: {percent} inside {other}")
             });
             self.inside = inside.collect();
             self.pictures.clear();
-            self.data_sets = of;
+            self.data_sets = data_sets;
         }
         &self.disagreements
     }
@@ -539,8 +539,8 @@ fn turned(state: &State) -> Option<AxisChange> {
 fn axes_known(state: &State) -> bool {
     state.document.scan().is_some_and(|layer| {
         let compared = state.runtime.tensors.axes.as_ref().map(|(of, _)| *of);
-        let of = layer.content.volume().map(|v| v.id());
-        state.document.origin(layer).is_phantom() || compared.is_some() && compared == of
+        let image = layer.content.volume().map(|v| v.id());
+        state.document.origin(layer).is_phantom() || compared.is_some() && compared == image
     })
 }
 

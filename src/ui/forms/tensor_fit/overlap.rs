@@ -232,16 +232,16 @@ impl Picture {
 
     /// `None` where there is no grid to draw.
     pub fn new(ui: &Ui, reference: &Layer, other: &Layer) -> Option<Self> {
-        let of = grid(reference)?;
-        let theirs = grid(other).filter(|g| !of.matches(g));
-        let mut bounds = of.bounds();
+        let own = grid(reference)?;
+        let theirs = grid(other).filter(|g| !own.matches(g));
+        let mut bounds = own.bounds();
         for (low, high) in [theirs.map(Grid::bounds), other.content.bounds()]
             .into_iter()
             .flatten()
         {
             bounds = (bounds.0.min(low), bounds.1.max(high));
         }
-        let (plane, enlarged) = plane(of, theirs, bounds);
+        let (plane, enlarged) = plane(own, theirs, bounds);
         let mut image = pixels(&plane, reference, other);
         if let Content::Tractogram(tractogram) = &other.content {
             let every = tractogram.points.len().div_ceil(POINTS).max(1);
@@ -265,11 +265,11 @@ impl Picture {
                 .ctx()
                 .load_texture("overlap", image, TextureOptions::LINEAR),
             outlines: [
-                outline(of, &plane),
+                outline(own, &plane),
                 theirs.map_or(Vec::new(), |g| outline(g, &plane)),
             ],
-            lattices: [lines(of), theirs.map_or(Vec::new(), lines)],
-            firsts: [Some(first(of)), theirs.map(first)],
+            lattices: [lines(own), theirs.map_or(Vec::new(), lines)],
+            firsts: [Some(first(own)), theirs.map(first)],
             names: [reference.name.clone(), other.name.clone()],
             letters: match plane.normal {
                 0 => ["A", "P", "S", "I"],

@@ -40,7 +40,7 @@ impl Empty<'_> {
         let outside = |r: &Arc<Region>| !r.shape.touches(&tensors.mask);
         let mut seeds = state.document.regions.iter();
         if !self.starts && seeds.all(|r| r.role != Role::Seed || outside(r)) {
-            // A remark about the regions already says it.
+            // A remark about the regions already reports this.
             return false;
         }
         let targets = targets(state, live);

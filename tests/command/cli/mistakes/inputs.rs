@@ -159,8 +159,8 @@ fn own_grid() {
     for (by, warned) in [(0.0, false), (90.0, true)] {
         let points: Vec<[f32; 3]> = (0..10).map(|x| [x as f32 + by, 5.0, 5.0]).collect();
         let grid = Grid::axis_aligned([20; 3], DVec3::ONE, DVec3::ZERO).expect("a grid");
-        let made = Tractogram::new(points, vec![0, 10]).with_grid(Arc::new(grid));
-        streamlines::save(&here.join("g.trx"), &made, "test", &Control::new()).expect("written");
+        let created = Tractogram::new(points, vec![0, 10]).with_grid(Arc::new(grid));
+        streamlines::save(&here.join("g.trx"), &created, "test", &Control::new()).expect("written");
         let (_, error) = errors(&["info", "g.trx"], here);
         let found = error.contains("10 of 10 points lie outside the grid that the file names");
         assert_eq!(found, warned, "{error}");

@@ -49,7 +49,7 @@ pub fn repetitions(here: &Path) {
     let without = value["without_path"].as_u64().unwrap() as usize;
     assert_eq!(paths.len(), 20 - without);
     // The repetitions depend on the seed and not on the number of threads.
-    let again = line(&[
+    let repeated = line(&[
         "--repetitions",
         "20",
         "--out",
@@ -59,7 +59,7 @@ pub fn repetitions(here: &Path) {
         "1",
     ]);
     assert_eq!(
-        json(&again, here)["least_of_repetitions"],
+        json(&repeated, here)["least_of_repetitions"],
         value["least_of_repetitions"]
     );
     let other = line(&[

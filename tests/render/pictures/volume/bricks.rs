@@ -172,8 +172,8 @@ fn passed_over() {
         skips: false,
         ..March::default()
     });
-    let again = with(vec![surface(&field)], list.eye);
-    let slow = offscreen.scene(&again).expect("a picture");
+    let repeated = with(vec![surface(&field)], list.eye);
+    let slow = offscreen.scene(&repeated).expect("a picture");
     offscreen.renderer.set_march(March::default());
     let differ = pixels().filter(|(x, y)| off(&fast, &slow, *x, *y) > 1);
     assert_eq!(differ.count(), 0);

@@ -506,9 +506,9 @@ fn settings_read() {
     let by_weight = [2, 3, 4].map(|layer| read.by_weight_of(LayerId(layer)).cloned());
     assert_eq!(by_weight, [Some(off), Some(on), None]);
     let text = serde_json::to_string(&read).expect("JSON");
-    let again: Filtering = serde_json::from_str(&text).expect("settings");
-    assert_eq!(again, read);
-    let mut without = again.clone();
+    let repeated: Filtering = serde_json::from_str(&text).expect("settings");
+    assert_eq!(repeated, read);
+    let mut without = repeated.clone();
     without.set_cut(LayerId(4), 0.25);
     assert_ne!(without, read);
     without.set_cut(LayerId(4), 0.0);

@@ -9,12 +9,12 @@ use glam::DVec3;
 use rayon::prelude::*;
 use std::cell::Cell;
 
-/// Number of times that a part of the surface is halved before the lower bound on its distance decides: its slab is then
-/// a few thousandths of a voxel thick.
+/// Number of times that a part of the surface is halved before the lower bound on its distance decides: its slab is
+/// then a few thousandths of a voxel thick.
 const HALVINGS: u32 = 4;
 
-/// The number of voxels of an image with at most this value whose centres lie within φ > 0 or nearer to the surface than
-/// `margin_mm`. Where they lie on the margin itself, they count. Needs the backend's threads installed.
+/// The number of voxels of an image with at most this value whose centres lie within φ > 0 or nearer to the surface
+/// than `margin_mm`. Voxels on the margin itself count. Needs the backend's threads installed.
 pub fn within(
     field: &Field,
     surface: &Isosurface,

@@ -117,8 +117,8 @@ pub fn fill_enclosed(
     let rows = || {
         (low[2]..=high[2]).flat_map(move |z| {
             (low[1]..=high[1]).map(move |y| {
-                let of = grid.index([low[0], y, z]);
-                (of, [1, y - low[1] + 1, z - low[2] + 1])
+                let first = grid.index([low[0], y, z]);
+                (first, [1, y - low[1] + 1, z - low[2] + 1])
             })
         })
     };

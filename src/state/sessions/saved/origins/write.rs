@@ -145,9 +145,9 @@ impl ReferencedItems<'_> {
                 }))
             }
             Recipe::Density(map) => {
-                let of = self.input(document, map.input);
+                let input = self.input(document, map.input);
                 let template = map.template.as_ref().map(|p| self.file(p, false));
-                SavedOrigin::Density(Box::new(density::saved(map, of, template)))
+                SavedOrigin::Density(Box::new(density::saved(map, input, template)))
             }
             Recipe::Sensitivity(recipe) => {
                 let regions = recipe.regions.iter();

@@ -93,7 +93,7 @@ impl ReadFods {
         if share > MAX_IMPLAUSIBLE_SHARE {
             return Err(JobError::Sentence(
                 format!(
-                    "Found coefficients in {:.0} % of the voxels that belong to no distribution of fibres, expected \
+                    "Found coefficients that no fibre orientation distribution has in {:.0} % of the voxels, expected \
                      at most {:.0} %; choose another basis, or an image of distributions: {path}",
                     100.0 * share,
                     100.0 * MAX_IMPLAUSIBLE_SHARE

@@ -178,7 +178,8 @@ impl EstimateFods {
         if voxels.count() == 0 {
             return Err(JobError::Sentence(
                 format!(
-                    "Found no voxel of the scan in the region of {}, expected some; choose or draw another region",
+                    "Found no voxel of the scan in the region of {}, expected at least one; choose or draw another \
+                     region",
                     tissue.name()
                 )
                 .into(),
@@ -263,8 +264,8 @@ fn read_file(path: &Path) -> Result<Response, JobError> {
     read.map_err(|e| JobError::Sentence(e.to_string().into()))
 }
 
-/// The row of the shell with the highest b: without a tissue for the signal of fluid, the shell in which fluid has least
-/// is used alone.
+/// The row of the shell with the highest b-value: without a fluid compartment, only the shell with the least signal of
+/// fluid is used.
 fn outer_shell(response: &Response) -> Response {
     let last = response.rows.last().cloned().unwrap_or_default();
     let b = response.b_s_per_mm2.as_ref().and_then(|b| b.last());

@@ -10,14 +10,14 @@ pub fn same() {
     assert!(!window.state.can_continue_fit(), "it has converged");
     for action in [FilterAction::Run, FilterAction::Continue] {
         act(&mut window, action);
-        let again = fitted_weights(&window);
-        let own = 1 + again.figures.iterations;
-        assert_eq!(again.curve.len(), own as usize, "no earlier run counts");
-        let ratio = again.curve[0] / first.curve[0];
+        let repeated = fitted_weights(&window);
+        let own = 1 + repeated.figures.iterations;
+        assert_eq!(repeated.curve.len(), own as usize, "no earlier run counts");
+        let ratio = repeated.curve[0] / first.curve[0];
         assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
-        let ratio = again.figures.objective / first.figures.objective;
+        let ratio = repeated.figures.objective / first.figures.objective;
         assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
-        assert_eq!(again.sorted.len(), first.sorted.len());
+        assert_eq!(repeated.sorted.len(), first.sorted.len());
     }
     assert_eq!(
         weight_maps(&window.state.document).len(),
