@@ -407,7 +407,9 @@ fn none_started(output: &Output) {
 /// A distribution without peaks gives no axis for a cone, but a ray in a given direction.
 fn without_peaks() {
     let grid = grid([24, 12, 12], DVec3::ONE);
-    let metric = metric(&distributions(&grid, 4, |_, _| 0.1), SPEED);
+    let mut coefficients = vec![0.0; count(4) * grid.voxel_count()];
+    coefficients[..grid.voxel_count()].fill(0.3);
+    let metric = metric(&OdfField::new(grid, 4, coefficients), SPEED);
     let seed = [sphere(Role::Seed, DVec3::new(8.0, 6.0, 6.0), 1e-3)];
     for directions in [
         Directions::Principal,

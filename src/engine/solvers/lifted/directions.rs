@@ -1,6 +1,6 @@
 //! Sets of directions: closed under reversal, in pairs of a direction and its opposite.
 
-use crate::data::{Grid, HalfSphere, keyed};
+use crate::data::{Grid, keyed};
 use glam::DVec3;
 
 /// Directions in which a path may run.
@@ -26,14 +26,14 @@ const SAME: f64 = 1e-9;
 impl DirectionSet {
     /// Unit vectors in world axes; number 2i + 1 is the opposite of number 2i. Steps are those of the grid.
     pub fn directions(self, grid: &Grid) -> Vec<DVec3> {
-        match self {
-            Self::Icosphere42 => in_pairs(HalfSphere::subdivided(1).vertices.iter().copied()),
-            Self::Icosphere162 => in_pairs(HalfSphere::subdivided(2).vertices.iter().copied()),
-            Self::Lattice98 => in_pairs(
-                primitive_steps(2)
-                    .map(|step| (grid.world_from_voxel.matrix3 * as_vector(step)).normalize()),
-            ),
-        }
+        let all = match self {
+            Self::Icosphere42 => icosphere(2),
+            Self::Icosphere162 => icosphere(4),
+            Self::Lattice98 => primitive_steps(2)
+                .map(|step| (grid.world_from_voxel.matrix3 * as_vector(step)).normalize())
+                .collect(),
+        };
+        in_pairs(&all)
     }
 }
 
@@ -62,13 +62,54 @@ fn greatest_divisor(a: i32, b: i32) -> i32 {
 }
 
 /// Each direction that is not the opposite of an earlier one, followed by its opposite.
-fn in_pairs(all: impl Iterator<Item = DVec3>) -> Vec<DVec3> {
-    let mut pairs: Vec<DVec3> = Vec::new();
+fn in_pairs(all: &[DVec3]) -> Vec<DVec3> {
+    let mut pairs: Vec<DVec3> = Vec::with_capacity(all.len());
     for direction in all {
-        let known = |d: &DVec3| d.distance_squared(direction) < SAME;
+        let known = |d: &DVec3| d.distance_squared(*direction) < SAME;
         if !pairs.iter().any(known) {
-            pairs.extend([direction, -direction]);
+            pairs.extend([*direction, -*direction]);
         }
     }
     pairs
+}
+
+/// The corners of an icosahedron whose edges are divided into this many parts. Divided at once, the angles between
+/// neighbours vary less than on a [`HalfSphere`](crate::data::HalfSphere), which is halved again and again.
+fn icosphere(parts: u32) -> Vec<DVec3> {
+    let golden = 0.5 * (1.0 + 5f64.sqrt());
+    let mut corners = Vec::with_capacity(12);
+    for (a, b) in [
+        (1.0, golden),
+        (1.0, -golden),
+        (-1.0, golden),
+        (-1.0, -golden),
+    ] {
+        corners.extend([
+            DVec3::new(a, b, 0.0),
+            DVec3::new(0.0, a, b),
+            DVec3::new(b, 0.0, a),
+        ]);
+    }
+    // Edges have length 2.
+    let joined = |a: &DVec3, b: &DVec3| a.distance_squared(*b) < 5.0;
+    let mut points: Vec<DVec3> = Vec::new();
+    for (i, a) in corners.iter().enumerate() {
+        for (j, b) in corners[..i].iter().enumerate() {
+            for c in &corners[..j] {
+                if !(joined(a, b) && joined(b, c) && joined(a, c)) {
+                    continue;
+                }
+                for p in 0..=parts {
+                    for q in 0..=parts - p {
+                        let [p, q, r] = [p, q, parts - p - q].map(f64::from);
+                        let point = (*a * p + *b * q + *c * r).normalize();
+                        if !points.iter().any(|k| k.distance_squared(point) < SAME) {
+                            points.push(point);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    points
 }
