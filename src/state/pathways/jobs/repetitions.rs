@@ -14,6 +14,8 @@ use std::time::Instant;
 /// Repetitions of a pathway.
 pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
 
+const ONLY_TENSORS: &str = "Only a pathway through tensors has repetitions";
+
 /// A pathway to be repeated.
 #[derive(Clone, Debug)]
 pub struct RepeatPathway {
@@ -57,25 +59,25 @@ impl Job for RepeatPathway {
         let started = Instant::now();
         let backend = worker.backend();
         let pathway = &*self.pathway;
+        let costs = pathway.pathway.tensors();
+        let Some((costs, params)) = costs.zip(pathway.key.params.tensors()) else {
+            return Err(JobError::Sentence(ONLY_TENSORS.into()));
+        };
         let scan = Scan {
             dwi: &self.dwi,
             gradients: &self.gradients,
             fit: &self.fit,
         };
         let repetitions = Repetitions::solve(
-            &pathway.pathway,
+            costs,
             scan,
-            (
-                &pathway.params.metric,
-                pathway.params.tolerance,
-                self.epsilon,
-            ),
+            (&params.metric, params.tolerance, self.epsilon),
             &self.params,
             &backend,
             control,
             |_| (),
         )?;
-        let ends = pathway.regions.iter();
+        let ends = pathway.key.regions.iter();
         let ends = ends.filter(|r| matches!(r.role, Role::Seed | Role::Target));
         let ends: Vec<_> = ends.collect();
         let near = repetitions.near(&pathway.path, |at| {
