@@ -5,9 +5,11 @@ use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, FileComparison};
 use crate::jobs::{Outcome, Receive};
+use crate::state::pathways::PathwayResult;
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
 use crate::state::sessions::{FileStatus, Missing};
 use crate::state::tensors::jobs::CompareTensors;
+use crate::state::update::FindKept;
 use crate::state::{
     Action, Effect, FilesAction, SessionAction, Severity, State, UnsavedAction, update,
 };
@@ -131,6 +133,14 @@ impl<'a> Headless<'a> {
     /// The output of a job that does not change the state here.
     pub fn run<J: Receive<State>>(&mut self, request: J) -> Result<J::Output, Failure> {
         self.runner.run(request).map(|(output, _)| output)
+    }
+
+    /// The kept pathway that a job finds.
+    pub fn solve(&mut self, request: FindKept) -> Result<Box<PathwayResult>, Failure> {
+        match request {
+            FindKept::Tensors(job) => self.run(*job),
+            FindKept::Distributions(job) => self.run(job),
+        }
     }
 
     fn carry_out(&mut self, mut effects: Vec<Effect>) -> Result<(), Failure> {

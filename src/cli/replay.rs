@@ -248,7 +248,7 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
         if let Some(solved) = &kept.result {
             return Ok(replayed(solved));
         }
-        let solved = window.run(find_pathway(&document, kept)?);
+        let solved = window.solve(find_pathway(&document, kept)?);
         Ok(replayed(&*solved?))
     };
     let all = document.kept_pathways.iter();

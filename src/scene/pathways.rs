@@ -219,12 +219,16 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     all
 }
 
-/// Two voxels of the tensors, even during a drag with the cost on voxels of twice the size: the cloud keeps its
+/// Two voxels of the tensors or distributions, even during a drag with the cost on voxels of twice the size: the cloud keeps its
 /// density.
 fn reference_mm(state: &State, result: &PathwayResult) -> f32 {
-    let tensors = state.document.tensors.as_ref();
-    let fine = tensors.filter(|t| result.coarse && t.field.id() == result.field);
-    let grid = fine.map_or(&result.excess.grid, |t| &t.field.grid);
+    let document = &state.document;
+    let tensors = document.tensors.iter();
+    let tensors = tensors.map(|t| (t.field.id(), &t.field.grid));
+    let distributions = document.distributions.field().into_iter();
+    let mut fields = tensors.chain(distributions.map(|field| (field.id(), &field.grid)));
+    let fine = fields.find(|(id, _)| result.coarse && *id == result.key.field);
+    let grid = fine.map_or(&result.excess.grid, |(_, grid)| grid);
     let denser = match state.view.light_theme {
         true => DENSER_ON_WHITE,
         false => 1.0,

@@ -90,6 +90,8 @@ pub enum CommandLine {
         params: crate::solvers::pathway::Params,
         epsilon: f64,
     },
+    /// A pathway through distributions.
+    LiftedPathway(Box<pathways::recipe::LiftedPathwayCommand>),
     /// The map of the voxels on which a pathway depends.
     Sensitivity {
         fit: FitArguments,
@@ -371,7 +373,7 @@ impl CommandLine {
         match self.base() {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
-            Self::Pathway { .. } => "pathway",
+            Self::Pathway { .. } | Self::LiftedPathway(_) => "pathway",
             Self::Sensitivity { .. } => "sensitivity.nii.gz",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
@@ -390,6 +392,7 @@ impl CommandLine {
     fn commands_to(&self, out: &Path) -> Vec<ShellCommand> {
         match self {
             Self::OdfStreamlines(command) => command.commands(out),
+            Self::LiftedPathway(command) => command.commands(out),
             Self::Density {
                 streamlines: base,
                 template,
@@ -438,7 +441,9 @@ impl CommandLine {
             Self::NoCommand(_) | Self::Edited { .. } => {
                 format!("# {}", self.no_command().unwrap_or_default())
             }
-            Self::OdfStreamlines(_) | Self::Density { .. } => chain(self.commands_to(out)),
+            Self::OdfStreamlines(_) | Self::LiftedPathway(_) | Self::Density { .. } => {
+                chain(self.commands_to(out))
+            }
             Self::Scan(ScanSource::File { dwi, .. }) => {
                 format!("arcuate info {}", quoted_path(dwi))
             }

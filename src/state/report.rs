@@ -4,6 +4,7 @@ use super::document::Document;
 use crate::data::{Region, Shape};
 use crate::state::core::layer::{Content, Layer};
 use crate::state::core::notices::Severity;
+use crate::state::pathways::PathwayParams;
 use crate::state::update::{filter_command, pathway_command, segment_command};
 use crate::state::{Action, State, Task};
 use serde_json::{Value, json};
@@ -133,7 +134,10 @@ fn pathways(state: &State) -> Value {
     let runtime = &state.runtime.pathways;
     let shown = runtime.live.value().map(|result| {
         json!({
-            "params": result.params,
+            "params": match &result.key.params {
+                PathwayParams::Tensors(params) => json!(params),
+                PathwayParams::Distributions(params) => json!(params),
+            },
             "least": result.pathway.min_cost,
             "coarse": result.coarse,
             "standing": state.pathway_standing().map(|s| s.key()),

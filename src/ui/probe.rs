@@ -1,6 +1,7 @@
 //! The value of every layer at the crosshair.
 
 use super::format;
+use super::views::path_at_pointer;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Mask, Tensor, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
@@ -252,23 +253,20 @@ fn costs(state: &State) -> Vec<Reading> {
         return vec![reading_of(Quantity::Cost, COST, "updating…")];
     }
     let pathway = &result.pathway;
-    let metric = pathway.metric();
-    let Some(voxel) = metric.grid.nearest(state.view.crosshair) else {
+    let places = &pathway.places;
+    let Some(voxel) = places.grid.nearest(state.view.crosshair) else {
         return vec![Reading::outside(Quantity::Cost, COST)];
     };
-    let place = metric.place_of(voxel.map(|i| i as i64));
+    let place = places.place_of(voxel.map(|i| i as i64));
+    let beyond = result.max_epsilon().filter(|_| place.is_some());
     let Some(place) = place.filter(|p| pathway.total[*p].is_finite()) else {
-        return vec![reading_of(Quantity::Cost, COST, "no path")];
+        let text = beyond.map_or_else(|| "no path".to_owned(), path_at_pointer::beyond);
+        return vec![reading_of(Quantity::Cost, COST, text)];
     };
     let value = |v: f32| format::significant(f64::from(v));
-    let name = |side: usize| {
-        format!(
-            "{} from {}",
-            ["u₁", "u₂"][side],
-            pathway.fields[side].source.name
-        )
-    };
-    let side = |i: usize| reading(name(i), value(pathway.fields[i].values[place]));
+    let name = |side: usize| format!("{} from {}", ["u₁", "u₂"][side], pathway.ends[side].name);
+    let at = places.grid.index(voxel);
+    let side = |i: usize| reading(name(i), value(result.sides[i].values[at]));
     let excess = 100.0 * (f64::from(pathway.total[place]) / pathway.min_cost - 1.0);
     let percent = format::with_unit(&format::fixed(excess, 1), "%");
     let total = format!("{} (+{percent})", value(pathway.total[place]));

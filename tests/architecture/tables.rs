@@ -358,7 +358,7 @@ pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
 pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems without a form in the window: each row is removed when the form is added.
-pub const WITHOUT_FORM: &[&str] = &["lifted", "score"];
+pub const WITHOUT_FORM: &[&str] = &["score"];
 
 /// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, if the user meets it
 /// separately.

@@ -16,6 +16,7 @@ use crate::solvers::pathway::Width;
 use crate::state::core::text::duration_text;
 use crate::state::pathways::jobs::FindLifted;
 use crate::state::pathways::recipe::lifted_command;
+use crate::state::tensors::jobs::input::Distributions;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -83,13 +84,19 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         note!("{text}: {}", options.fod.display());
     }
     let (result, _) = runner.run(FindLifted {
-        field: opened.field,
+        distributions: Box::new(Distributions::Here {
+            field: opened.field,
+            resample: None,
+        }),
         regions,
         params,
         epsilon,
         coarse: false,
+        prepared: None,
+        kept: None,
     })?;
     let pathway = &result.pathway;
+    let lifted = pathway.distributions();
     let joined = joining_mask(pathway, epsilon);
     let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
     let _folder = make_folder(&options.out)?;
@@ -103,10 +110,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     summary.write(&files, &result.sides, &result.curve, &command, runner)?;
     let (mut value, mut text) = summary.value_and_text();
-    let reference = pathway.prepared().amplitudes().map(|a| a.reference);
+    let amplitudes = lifted.and_then(|lifted| lifted.prepared().amplitudes());
+    let reference = amplitudes.map(|a| a.reference);
+    let fields = lifted.iter().flat_map(|lifted| &lifted.fields);
+    let states: usize = fields.map(|field| field.reached()).sum();
     value["joined"] = json!(joined.is_some());
     value["voxels"] = json!(result.voxels);
-    value["states"] = json!(result.reached);
+    value["states"] = json!(states);
     value["reference_amplitude"] = json!(reference);
     value["parameters"] = crate::parameters::json(&params);
     value["prepare_ms"] = json!(result.prepare_ms);
@@ -122,7 +132,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         counted(result.voxels, "voxel"),
         duration_text(result.prepare_ms),
         duration_text(result.solve_ms),
-        counted(result.reached, "state"),
+        counted(states, "state"),
     );
     for file in &files {
         text += &format!("{}\n", shown(file));

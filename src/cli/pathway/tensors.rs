@@ -162,9 +162,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["repeat"] = json!(command);
     text += &format!(
         "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
-        result.mean_fa,
+        result.mean_fa.unwrap_or_default(),
         counted(result.voxels, "voxel"),
-        domain_text(result.params.min_fa),
+        domain_text(params.min_fa),
         duration_text(result.prepare_ms),
         duration_text(result.solve_ms)
     );

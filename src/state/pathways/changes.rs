@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = controls(&before.pathways).differences(&controls(&after.pathways));
+    all.extend(crossings(&before.pathways).differences(&crossings(&after.pathways)));
     for pathway in &after.kept_pathways {
         let mut earlier = before.kept_pathways.iter();
         let Some(was) = earlier.find(|k| k.id == pathway.id) else {
@@ -27,6 +28,7 @@ fn controls(settings: &PathwaySettings) -> Fields {
     let mut fields = Fields::default();
     let epsilon = settings.epsilon;
     fields.rows(&Width { epsilon }, &[]);
+    fields.name("Directions", PathwaySettings::directions(settings.model));
     fields.rows(&settings.params.metric, &[]);
     fields.rows(&settings.params, &[]);
     fields.name("Surface", settings.surface_use.name());
@@ -49,6 +51,13 @@ fn controls(settings: &PathwaySettings) -> Fields {
     fields.choice("Shown as", &(settings.cloud, settings.surface), &shapes);
     cut(&mut fields, settings.cut);
     crate::state::core::fields::curve(&mut fields, &Transfer::cost_presets(), &settings.transfer);
+    fields
+}
+
+/// Parameters of pathways through distributions.
+fn crossings(settings: &PathwaySettings) -> Fields {
+    let mut fields = Fields::default();
+    fields.rows(&settings.lifted, &[]);
     fields
 }
 

@@ -1,12 +1,13 @@
 //! Questions about the inputs of pathways.
 
 use crate::data::region::RegionId;
-use crate::data::{Region, Role};
+use crate::data::{DataId, OdfField, Region, Role};
 use crate::solvers::pathway::Params;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::LayerId;
 use crate::state::pathways::PathwayKey;
 use crate::state::segment::SurfaceStanding;
+use crate::state::track::types::odf::Model;
 use crate::state::{Document, State, Task};
 
 impl Document {
@@ -19,14 +20,23 @@ impl Document {
         these.map(|r| (**r).clone()).collect()
     }
 
-    /// The key of the pathway between the document's regions; `None` without tensors or one of the ends.
+    /// The tensors or the distributions that costs come from; `None` until the document has them.
+    pub fn pathway_field(&self) -> Option<DataId> {
+        match self.pathways.model {
+            Model::Tensors => self.tensors.as_ref().map(|t| t.field.id()),
+            Model::Distributions => self.distributions.field().map(OdfField::id),
+        }
+    }
+
+    /// The key of the pathway between the document's regions; `None` without tensors or distributions, or one of the
+    /// ends.
     fn pathway_key(&self) -> Option<PathwayKey> {
         let has_role = |role| self.regions.iter().any(|r| r.role == role);
-        let tensors = self.tensors.as_ref()?;
-        (has_role(Role::Seed) && has_role(Role::Target)).then(|| PathwayKey {
-            field: tensors.field.id(),
-            regions: self.pathway_regions(),
-            params: self.pathways.params,
+        let field = self.pathway_field()?;
+        (has_role(Role::Seed) && has_role(Role::Target)).then(|| {
+            let settings = &self.pathways;
+            let regions = self.pathway_regions();
+            PathwayKey::new(field, regions, settings.chosen_params(), settings.epsilon)
         })
     }
 

@@ -9,9 +9,9 @@ mod sensitivity;
 
 pub use compare::{COMPARE, ComparePathway, KnownPairs, PathwayComparison, RANDOM_PAIRS};
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
-pub use lifted::{FindLifted, LiftedResult};
+pub use lifted::{FindLifted, PreparedLifted};
 pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway};
-pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
+pub use sensitivity::{MapSensitivity, MappedSensitivity, ONLY_TENSORS, SENSITIVITY};
 
 use crate::compute::Control;
 use crate::data::Shape;

@@ -3,13 +3,14 @@
 use crate::data::Role;
 use crate::parameters::differing;
 use crate::solvers::eikonal::LocalSolver;
+use crate::solvers::lifted;
 use crate::solvers::metric::Cost;
 use crate::solvers::pathway::Params;
 use crate::state::core::citations::Citations;
 use crate::state::core::settings::listed_settings;
-use crate::state::pathways::{PathwayKey, PathwayResult};
+use crate::state::pathways::{PathwayKey, PathwayParams, PathwayResult};
 use crate::state::regions::methods::names_with_positions;
-use crate::state::{State, Task};
+use crate::state::{Document, State, Task};
 use std::fmt::Write as _;
 
 const COST_FIELDS: &str = "Jeong WK, Fletcher PT, Tao R, Whitaker R (2007). Interactive visualization of volumetric \
@@ -23,6 +24,12 @@ const ADJUGATE: &str = "Fuster A, Dela Haije T, Tristán-Vega A, Plantinga B, We
     54:1–14.";
 const SELLING: &str = "Fehrenbach J, Mirebeau JM (2014). Sparse non-negative stencils for anisotropic diffusion. \
     Journal of Mathematical Imaging and Vision 49:123–147.";
+
+const POSITIONS_AND_DIRECTIONS: &str = "Duits R, Meesters SPL, Mirebeau JM, Portegies JM (2018). Optimal paths for \
+    variants of the 2D and 3D Reeds–Shepp car with applications in image analysis. Journal of Mathematical Imaging \
+    and Vision 60:816–848.";
+const SELLING_IN_DIRECTIONS: &str = "Mirebeau JM (2018). Fast-marching methods for curvature penalized shortest \
+    paths. Journal of Mathematical Imaging and Vision 60:784–815.";
 
 /// Describes kept pathways, and the live one if it is shown; equal ones once.
 pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> String {
@@ -48,7 +55,7 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
         if !names.is_empty() {
             let _ = write!(text, " {}:", names.join(", "));
         }
-        text += &pathway_text(pathway, epsilon, citations);
+        text += &pathway_text(&state.document, pathway, epsilon, citations);
     }
     for layer in &state.document.layers {
         if state.document.sensitivity_recipe(layer.id).is_some() {
@@ -63,8 +70,90 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     text
 }
 
-fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
-    let params = &result.params;
+fn pathway_text(
+    document: &Document,
+    result: &PathwayResult,
+    epsilon: f64,
+    citations: &mut Citations,
+) -> String {
+    let (costs, others) = match &result.key.params {
+        PathwayParams::Tensors(params) => (tensor_costs(result, params, citations), {
+            let defaults = Params::defaults();
+            let mut others = differing(params, &defaults, STATED);
+            let metric = differing(&params.metric, &defaults.metric, STATED_OF_METRIC);
+            others.extend(metric);
+            others
+        }),
+        PathwayParams::Distributions(params) => (
+            lifted_costs(document, result, params, citations),
+            differing(params, &lifted::Params::defaults(), STATED_OF_LIFTED),
+        ),
+    };
+    let mut text = costs;
+    for (role, relation) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
+        if let Some(names) = names_with_positions(&result.key.regions, role) {
+            let _ = write!(text, ", {relation} {names}");
+        }
+    }
+    if let Some(names) = names_with_positions(&result.key.regions, Role::Costly) {
+        let factor = match &result.key.params {
+            PathwayParams::Tensors(params) => params.costly_factor,
+            PathwayParams::Distributions(params) => params.costly_factor,
+        };
+        let _ = write!(text, ", at {factor} times the cost inside {names}");
+    }
+    let along = match result.mean_fa {
+        Some(mean_fa) => format!("with a mean FA of {mean_fa:.3}"),
+        None => format!("and costs {:.1}", result.path.total_cost()),
+    };
+    let _ = write!(
+        text,
+        ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
+         the cheapest path is {:.1} mm long {along}.",
+        result.pathway.min_cost,
+        epsilon * 100.0,
+        match epsilon < result.pathway.joining_epsilon {
+            true => ", which do not join the regions at this width",
+            false => " and that join the regions",
+        },
+        result.volume_ml(epsilon),
+        result.path.total_mm(),
+    );
+    text + &listed_settings(&others)
+}
+
+/// How costs were solved through distributions, and where.
+fn lifted_costs(
+    document: &Document,
+    result: &PathwayResult,
+    params: &lifted::Params,
+    citations: &mut Citations,
+) -> String {
+    let field = document.distributions.field();
+    let others = match field.is_some_and(|field| field.id() == result.key.field) {
+        true => "the fibre orientation distributions",
+        false => "other fibre orientation distributions",
+    };
+    let between = |role| names_with_positions(&result.key.regions, role).unwrap_or_default();
+    format!(
+        " Costs of paths between {} and {} were solved in positions and {} directions from a Hamilton–Jacobi equation \
+         {}, by a scheme on Selling's decomposition {} with Hopf–Lax updates: a path costs 1 per mm along the fibres \
+         of {others}, up to {:.0} where none runs along it, and a turn by one radian as much as {} mm along a fibre. \
+         The cost of the cheapest path was summed along its smoothed course. Paths ran where the largest amplitude \
+         was at least {}",
+        between(Role::Seed),
+        between(Role::Target),
+        params.directions.key(),
+        citations.cite(POSITIONS_AND_DIRECTIONS),
+        citations.cite(SELLING_IN_DIRECTIONS),
+        1.0 / params.background_speed,
+        params.curvature_price_mm,
+        params.min_amplitude,
+    )
+}
+
+/// How costs were solved in the metric of tensors, and where.
+fn tensor_costs(result: &PathwayResult, params: &Params, citations: &mut Citations) -> String {
     let equation = citations.cite(COST_FIELDS);
     let metric = match params.metric.cost {
         Cost::Inverse => format!("the inverse tensor {}", citations.cite(INVERSE)),
@@ -89,48 +178,25 @@ fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations)
             citations.cite(SELLING)
         ),
     };
-    let between = |role| names_with_positions(&result.regions, role).unwrap_or_default();
-    let mut text = format!(
+    let between = |role| names_with_positions(&result.key.regions, role).unwrap_or_default();
+    format!(
         " Costs of paths between {} and {} were solved from the anisotropic Hamilton–Jacobi equation {equation} \
          with {metric}, by {local}, where the FA was at least {}",
         between(Role::Seed),
         between(Role::Target),
         params.min_fa
-    );
-    for (role, relation) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
-        if let Some(names) = names_with_positions(&result.regions, role) {
-            let _ = write!(text, ", {relation} {names}");
-        }
-    }
-    if let Some(names) = names_with_positions(&result.regions, Role::Costly) {
-        let factor = params.costly_factor;
-        let _ = write!(text, ", at {factor} times the cost inside {names}");
-    }
-    let _ = write!(
-        text,
-        ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
-         the cheapest path is {:.1} mm long with a mean FA of {:.3}.",
-        result.pathway.min_cost,
-        epsilon * 100.0,
-        match epsilon < result.pathway.joining_epsilon {
-            true => ", which do not join the regions at this width",
-            false => " and that join the regions",
-        },
-        result.volume_ml(epsilon),
-        result.path.total_mm(),
-        result.mean_fa
-    );
-    let defaults = Params::defaults();
-    let mut others = differing(params, &defaults, STATED);
-    others.extend(differing(
-        &params.metric,
-        &defaults.metric,
-        STATED_OF_METRIC,
-    ));
-    text + &listed_settings(&others)
+    )
 }
 
 /// Keys of the rows that the sentences about pathways state.
 const STATED: &[&str] = &["min-fa", "local-solver", "costly-factor"];
 /// Keys of the rows of the metric that the sentences about pathways state.
 const STATED_OF_METRIC: &[&str] = &["metric", "alpha"];
+/// Keys of the rows that the sentences about pathways through distributions state.
+const STATED_OF_LIFTED: &[&str] = &[
+    "curvature-price",
+    "directions",
+    "background-speed",
+    "min-amplitude",
+    "costly-factor",
+];

@@ -2,14 +2,16 @@
 
 pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
+pub mod costs;
 mod document;
 pub mod jobs;
 pub(in crate::state) mod methods;
 pub mod recipe;
 pub mod result;
-mod standing;
+pub mod standing;
 mod types;
 pub(in crate::state) mod update;
 
+pub use costs::{KnownCosts, PathwayCosts};
 pub use result::{CostliestStretch, PathAtVoxel, PathQuery, PathwayResult};
 pub use types::*;

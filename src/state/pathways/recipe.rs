@@ -1,6 +1,6 @@
 //! The command of a pathway, and the recipe of a map of it.
 
-use crate::data::{Region, Role};
+use crate::data::{Region, Role, ShellCommand};
 use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::lifted;
@@ -9,6 +9,7 @@ use crate::state::core::layer::OriginId;
 use crate::state::core::text::quoted_path;
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::tensors::recipe::FitArguments;
+use crate::state::tensors::recipe::fod::{FODS_FOLDER, FodArguments, WHITE_MATTER_FILE};
 use std::path::Path;
 
 /// The recipe of a map of the voxels on which a pathway depends.
@@ -70,6 +71,25 @@ pub fn lifted_command(
     text += &arguments(params);
     text += &arguments(&Width { epsilon });
     text + &format!(" --out {}", quoted_path(out))
+}
+
+/// A pathway through distributions, which a command before it estimates or reads.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LiftedPathwayCommand {
+    pub fods: FodArguments,
+    pub regions: Vec<RegionSpec>,
+    pub params: lifted::Params,
+    pub epsilon: f64,
+}
+
+impl LiftedPathwayCommand {
+    /// The estimation of the distributions and the pathway through them.
+    pub fn commands(&self, out: &Path) -> Vec<ShellCommand> {
+        let folder = Path::new(FODS_FOLDER);
+        let odf = format!("--fod {}", quoted_path(&folder.join(WHITE_MATTER_FILE)));
+        let text = lifted_command(&odf, &self.regions, &self.params, self.epsilon, out);
+        vec![self.fods.command(folder), text.into()]
+    }
 }
 
 fn region_options(regions: &[RegionSpec]) -> String {

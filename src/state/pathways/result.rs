@@ -2,9 +2,9 @@
 
 use crate::data::{DataId, Mask, Region, Role, Tractogram, Volume};
 use crate::solvers::metric::Places;
-use crate::solvers::pathway::{Params, Path, Pathway, STRETCH_MM};
+use crate::solvers::pathway::{Path, STRETCH_MM};
 use crate::state::core::live::Detail;
-use crate::state::pathways::jobs::PreparedCosts;
+use crate::state::pathways::{KnownCosts, PathwayCosts, PathwayKey};
 use glam::DVec3;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A pathway with the values to display.
 #[derive(Clone, Debug)]
 pub struct PathwayResult {
-    pub pathway: Pathway,
+    pub pathway: PathwayCosts,
     /// (u₁ + u₂) / E* − 1, at most [`Self::MAXIMUM_EXCESS`], which also marks voxels without a path.
     pub excess: Volume,
     /// u₁ and u₂: NaN where there is no path.
@@ -26,19 +26,17 @@ pub struct PathwayResult {
     pub curve: Tractogram,
     /// The costliest stretch per mm; `None` for a path that hardly leaves the regions.
     pub weakest: Option<CostliestStretch>,
-    /// Mean FA along the path.
-    pub mean_fa: f64,
+    /// Mean FA along the path; `None` through distributions.
+    pub mean_fa: Option<f64>,
     pub voxels: usize,
     /// Voxels whose cost was too anisotropic, and was limited.
     pub limited: u64,
-    pub field: DataId,
-    pub regions: Vec<Region>,
-    pub params: Params,
+    pub key: PathwayKey,
     pub coarse: bool,
     pub kept: Option<u64>,
     /// Prepared costs for the next pathway; `None` for a kept one.
-    pub prepared: Option<Arc<PreparedCosts>>,
-    /// Whether the metric was computed for it, rather than taken from `prepared`.
+    pub prepared: Option<KnownCosts>,
+    /// Whether the metric, or the costs in all directions, were computed for it, rather than taken from `prepared`.
     pub metric_was_computed: bool,
     pub prepare_ms: f64,
     pub solve_ms: f64,
@@ -132,15 +130,15 @@ impl PathQuery {
     /// `None` if there is no path.
     pub fn path(&self) -> Option<PathAtVoxel> {
         let Self { pathway, voxel } = self;
-        let metric = pathway.pathway.metric();
-        let place = metric.place_of(voxel.map(|v| v as i64))?;
+        let places = &pathway.pathway.places;
+        let place = places.place_of(voxel.map(|v| v as i64))?;
         let path = pathway.pathway.path_through(place)?;
         Some(PathAtVoxel {
             pathway: pathway.excess.id(),
             voxel: *voxel,
-            curve: PathwayResult::line_of(&path, metric),
+            curve: PathwayResult::line_of(&path, places),
             excess: f64::from(pathway.pathway.total[place]) / pathway.pathway.min_cost - 1.0,
-            weakest: CostliestStretch::find(&path, metric, &pathway.regions),
+            weakest: CostliestStretch::find(&path, places, &pathway.key.regions),
             path,
         })
     }
@@ -155,6 +153,27 @@ impl PathwayResult {
             true => Detail::Coarse,
             false => Detail::Full,
         }
+    }
+
+    /// Its share of the memory while it is kept: neither the data for the next pathway nor those for other paths.
+    pub fn to_keep(&self) -> Self {
+        Self {
+            pathway: self.pathway.to_keep(),
+            prepared: None,
+            ..self.clone()
+        }
+    }
+
+    /// The largest width at which all voxels of the pathway are known; `None`: at every width.
+    pub fn max_epsilon(&self) -> Option<f64> {
+        let needed = self.key.max_excess?;
+        // Where a narrower one did not join the ends, costs were computed further.
+        let joining = self.pathway.joining_epsilon;
+        Some(if joining.is_finite() {
+            needed.max(joining)
+        } else {
+            needed
+        })
     }
 
     /// Voxels of the ε-pathway.
@@ -185,7 +204,7 @@ impl PathwayResult {
             true => self.joining.partition_point(|&j| f64::from(j) <= epsilon),
             false => self.count(epsilon),
         };
-        let voxel = self.pathway.metric().grid.world_from_voxel.matrix3;
+        let voxel = self.pathway.places.grid.world_from_voxel.matrix3;
         count as f64 * voxel.determinant().abs() * 1e-3
     }
 }

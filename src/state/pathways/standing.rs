@@ -6,7 +6,12 @@ use crate::state::core::live::{LAG, Relation, Standing};
 use crate::state::pathways::PathwayKey;
 use crate::state::pathways::jobs::{PATHWAY, PathwayComparison};
 use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
+use crate::state::track::types::odf::Model;
 use std::sync::Arc;
+
+/// Why there are no costs through crossings, and what to do about it.
+pub const NO_DISTRIBUTIONS: &str = "There are no fibre orientation distributions: estimate them in Track, or open an \
+                                    image of them";
 
 impl State {
     /// Standing of the live pathway; `None` if there is none.
@@ -21,6 +26,15 @@ impl State {
             None if self.pathway_awaits_surface() => {
                 "Pathways heed the surface of Segment, which is not there yet: show Segment, or ignore it here"
             }
+            None if self.document.pathway_field().is_none() && self.is_pathway_field_computed() => {
+                "There is no pathway yet: its directions are being computed"
+            }
+            None if self.document.pathway_field().is_none() => match self.document.pathways.model {
+                Model::Tensors => {
+                    "There is no pathway yet: open a diffusion scan with its gradients"
+                }
+                Model::Distributions => NO_DISTRIBUTIONS,
+            },
             None => "There is no pathway yet: place a seed and a target first",
             Some(key) if live.has_failed_for(&key) => {
                 live.failure().unwrap_or("The pathway could not be solved")
@@ -44,7 +58,7 @@ impl State {
     fn pathway_relation(&self) -> Option<Relation> {
         let requested = self.pathway_key();
         let known = self.runtime.pathways.live.relation(requested.as_ref())?;
-        let is_fitting = self.runtime.tensors.is_fitting();
+        let is_fitting = self.is_pathway_field_computed();
         Some(Relation {
             is_current: known.is_current && !is_fitting,
             is_updating: known.is_updating || is_fitting,
@@ -53,6 +67,15 @@ impl State {
             exceeds_lag: !known.is_current && self.runtime.jobs.is_older(PATHWAY, LAG),
             ..known
         })
+    }
+
+    /// Whether the tensors or the distributions that costs come from are being computed.
+    pub(in crate::state) fn is_pathway_field_computed(&self) -> bool {
+        let tensors = &self.runtime.tensors;
+        match self.document.pathways.model {
+            Model::Tensors => tensors.is_fitting(),
+            Model::Distributions => tensors.fods.running().is_some(),
+        }
     }
 
     /// The comparison of the live pathway with random pairs; `None` until it is up to date.

@@ -1,17 +1,25 @@
 //! Pathways: the controls of the live one, and those that were kept.
 
+mod key;
+
+pub use key::{HoverKey, LEAST_EXCESS, PathwayKey, PathwayParams};
+
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
+use crate::solvers::lifted;
 use crate::solvers::pathway::{DEFAULT_EPSILON, Params};
 use crate::state::Phase;
 use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::core::live::Live;
 pub use crate::state::core::live::Standing;
-use crate::state::core::live::{Live, LiveKey};
 use crate::state::core::text::{counted, fixed, with_unit};
 use crate::state::core::volume_look::VolumeCut;
 use crate::state::files::types::RecentExports;
-use crate::state::pathways::jobs::{KnownPairs, PathwayComparison, PreparedCosts};
+use crate::state::pathways::costs::KnownCosts;
+use crate::state::pathways::jobs::{KnownPairs, PathwayComparison};
 use crate::state::pathways::result::{PathAtVoxel, PathwayResult};
+use crate::state::tensors::types::fods::FodSource;
+use crate::state::track::types::odf::Model;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -85,7 +93,17 @@ impl SurfaceUse {
 /// Controls of the task Pathways.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PathwaySettings {
+    /// The source of the costs.
+    #[serde(default, skip_serializing_if = "is_default_model")]
+    pub model: Model,
+    /// Parameters of pathways through tensors.
     pub params: Params,
+    /// Parameters of pathways through distributions.
+    #[serde(
+        default = "lifted::Params::defaults",
+        skip_serializing_if = "are_default_params"
+    )]
+    pub lifted: lifted::Params,
     /// The pathway consists of the voxels whose cost exceeds the least by at most this fraction.
     pub epsilon: f64,
     pub shown: ShownCost,
@@ -121,7 +139,9 @@ pub struct PathwaySettings {
 impl PathwaySettings {
     pub fn defaults() -> Self {
         Self {
+            model: Model::default(),
             params: Params::defaults(),
+            lifted: lifted::Params::defaults(),
             epsilon: DEFAULT_EPSILON,
             shown: ShownCost::Total,
             opacity: 0.75,
@@ -149,11 +169,28 @@ impl PathwaySettings {
         true
     }
 
+    /// The choice of a model, by the directions that a voxel has.
+    pub fn directions(model: Model) -> &'static str {
+        match model {
+            Model::Tensors => "One tensor",
+            Model::Distributions => "Crossings",
+        }
+    }
+
+    /// The parameters of the chosen model.
+    pub fn chosen_params(&self) -> PathwayParams {
+        match self.model {
+            Model::Tensors => PathwayParams::Tensors(self.params),
+            Model::Distributions => PathwayParams::Distributions(self.lifted),
+        }
+    }
+
     /// Replaces invalid numbers, whatever a file contains.
     pub fn sanitized(self) -> Self {
         let default_value = PathwaySettings::defaults();
         Self {
             params: self.params.sanitized(),
+            lifted: self.lifted.sanitized(),
             epsilon: match Self::EPSILON.contains(&self.epsilon) {
                 true => self.epsilon,
                 false => default_value.epsilon,
@@ -173,6 +210,15 @@ impl PathwaySettings {
             ..self
         }
     }
+}
+
+/// Sessions name the model only if it is not the default one, which earlier ones had.
+fn is_default_model(model: &Model) -> bool {
+    *model == Model::default()
+}
+
+fn are_default_params(params: &lifted::Params) -> bool {
+    *params == lifted::Params::defaults()
 }
 
 /// Files of a pathway that can be written.
@@ -233,9 +279,10 @@ pub struct KeptPathway {
     pub colour: [u8; 3],
     pub visible: bool,
     pub epsilon: f64,
+    /// The fit of the tensors, or the distributions.
     pub fit: OriginId,
     pub regions: Vec<Region>,
-    pub params: Params,
+    pub params: PathwayParams,
     /// `None` until it is recomputed.
     pub result: Option<Arc<PathwayResult>>,
     /// `None`: it was not compared.
@@ -355,49 +402,6 @@ pub enum PathwayAction {
     CompareAgain,
 }
 
-/// Everything a pathway depends on.
-#[derive(Clone, Debug)]
-pub struct PathwayKey {
-    pub field: DataId,
-    pub regions: Vec<Region>,
-    pub params: Params,
-}
-
-impl LiveKey for PathwayKey {
-    fn stands_in_for(&self, requested: &Self) -> bool {
-        self.field == requested.field
-    }
-}
-
-/// A voxel at the pointer, with the image that contains it.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct HoverKey {
-    pub pathway: DataId,
-    pub voxel: [usize; 3],
-}
-
-impl LiveKey for HoverKey {}
-
-impl PartialEq for PathwayKey {
-    fn eq(&self, other: &Self) -> bool {
-        let same = |(a, b): (&Region, &Region)| a.role == b.role && Arc::ptr_eq(&a.shape, &b.shape);
-        self.field == other.field
-            && self.params == other.params
-            && self.regions.len() == other.regions.len()
-            && self.regions.iter().zip(&other.regions).all(same)
-    }
-}
-
-impl PathwayKey {
-    pub fn from_result(result: &PathwayResult) -> Self {
-        Self {
-            field: result.field,
-            regions: result.regions.clone(),
-            params: result.params,
-        }
-    }
-}
-
 /// Runtime state of pathways.
 #[derive(Clone, Debug, Default)]
 pub struct PathwayRuntime {
@@ -410,7 +414,7 @@ pub struct PathwayRuntime {
     /// Random pairs for the next comparison.
     pub pairs: Option<Arc<KnownPairs>>,
     /// Prepared costs for the next pathways: fine and coarse.
-    pub prepared: [Option<Arc<PreparedCosts>>; 2],
+    pub prepared: [Option<KnownCosts>; 2],
     /// Duration of the last full results: with an existing metric, and with a new one.
     pub full_ms: [Option<f64>; 2],
     /// The best path through the voxel at the pointer; `None`: no path passes it.
@@ -420,8 +424,11 @@ pub struct PathwayRuntime {
     /// The kept pathway being recomputed, and those that failed.
     pub solving: Option<LayerId>,
     pub unsolved: Vec<LayerId>,
-    /// The inputs available at that time: the tensors, and the layers, with whether each is a scan with gradients.
-    pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
+    /// The inputs available at that time: the tensors, the distributions, and the layers, with whether each is a scan
+    /// with gradients.
+    pub unsolved_with: ([Option<DataId>; 2], Vec<(LayerId, bool)>),
+    /// The source of distributions for which Track last chose them as the only model.
+    pub model_chosen_for: Option<FodSource>,
     /// Running jobs of a closed document: their events come first.
     pub closed_jobs: usize,
 }

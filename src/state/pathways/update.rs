@@ -6,32 +6,34 @@ mod restored_pathways;
 mod sensitivity;
 
 use crate::data::region::RegionId;
-use crate::data::{DataId, Mask, Role, Shape};
+use crate::data::{DataId, Mask, OdfField, Role, Shape};
 use crate::jobs::ValueNames;
 use crate::parameters;
 use crate::state::command_line::NoCommand;
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
-use crate::state::core::layer::LayerId;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::{Detail, Live, Order, Pace};
 use crate::state::core::notices::{Severity, StatusSubject};
 use crate::state::core::text::{duration_text, fixed, with_unit};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::origin::commands::{self, fit_arguments};
 use crate::state::pathways::jobs::SavePathway;
+use crate::state::pathways::recipe::LiftedPathwayCommand;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
 use crate::state::pathways::update::follow::is_looked_at;
-pub use crate::state::pathways::update::restored_pathways::{find, kept_failed};
+pub use crate::state::pathways::update::restored_pathways::{FindKept, find, kept_failed};
 pub(in crate::state) use crate::state::pathways::update::sensitivity::map as map_sensitivity;
 pub use crate::state::pathways::update::sensitivity::sensitivity_mapped;
 use crate::state::pathways::{
-    HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult, PathwayRuntime,
-    PathwaySettings, RandomPairRank, Standing, percent_joined,
+    HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayParams, PathwayResult,
+    PathwayRuntime, PathwaySettings, RandomPairRank, Standing, percent_joined,
 };
 use crate::state::regions::document::automatic_names;
 use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::runtime::TourStep;
-use crate::state::tensors::recipe::FitArguments;
+use crate::state::tensors::recipe::fod::FodMap;
+use crate::state::track::types::odf::Model;
 use crate::state::{CommandLine, Document, Effect, Phase, State, Task};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -50,7 +52,9 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
     let label = match was {
         w if w.epsilon != settings.epsilon => "Pathway width",
         w if w.surface_use != settings.surface_use => "Surface in pathways",
+        w if w.model != settings.model => "Directions of pathways",
         w if w.params != settings.params => "Pathway metric",
+        w if w.lifted != settings.lifted => "Costs through crossings",
         w if w.transfer != settings.transfer => "Transfer function",
         w if w.shown != settings.shown => "Shown cost",
         _ => "Look of pathways",
@@ -95,11 +99,8 @@ pub fn done(state: &mut State, result: PathwayResult, wall_ms: f64) {
         state.runtime.pathways.solving = None;
         let put = |document: &mut Document| {
             for kept in &mut document.kept_pathways {
-                let key = PathwayKey {
-                    field: result.field,
-                    regions: kept.regions.clone(),
-                    params: kept.params,
-                };
+                let regions = kept.regions.clone();
+                let key = PathwayKey::new(result.key.field, regions, kept.params, kept.epsilon);
                 if kept.id == id && kept.result.is_none() && key == PathwayKey::from_result(&result)
                 {
                     Arc::make_mut(kept).result = Some(result.clone());
@@ -129,10 +130,16 @@ pub fn done(state: &mut State, result: PathwayResult, wall_ms: f64) {
     let joined = percent_joined(result.pathway.joining_epsilon);
     let message = match result.coarse {
         // With voxels of twice the size the pathway joins at another ε than at full resolution.
-        true => format!(
-            "Solved in {} on voxels of twice the size",
-            duration_text(wall_ms)
-        ),
+        true => {
+            let few = match result.key.params.model() {
+                Model::Tensors => "",
+                Model::Distributions => " in 42 directions: a preview",
+            };
+            format!(
+                "Solved in {} on voxels of twice the size{few}",
+                duration_text(wall_ms)
+            )
+        }
         false => format!(
             "Solved in {}; joined from ε = {}",
             duration_text(wall_ms),
@@ -145,9 +152,11 @@ pub fn done(state: &mut State, result: PathwayResult, wall_ms: f64) {
     (runtime.wall_ms, runtime.hover) = (wall_ms, Live::default());
 }
 
-fn field(document: &Document) -> crate::data::DataId {
-    let tensors = document.tensors.as_ref();
-    tensors.map_or_else(crate::data::DataId::fresh, |t| t.field.id())
+/// Whether the document has the tensors or the distributions of a pathway.
+fn has_field(document: &Document, field: DataId) -> bool {
+    let tensors = document.tensors.as_ref().map(|t| t.field.id());
+    let distributions = document.distributions.field().map(OdfField::id);
+    [tensors, distributions].contains(&Some(field))
 }
 
 /// A pathway was not found, and why.
@@ -183,43 +192,54 @@ pub(in crate::state) fn solve_again(state: &mut State) {
     state.runtime.pathways.unsolved.clear();
 }
 
-fn recipe_of(
+/// The command of a pathway in the tensors or the distributions of this origin.
+fn command_of(
     document: &Document,
-    fit: FitArguments,
+    origin: OriginId,
     result: &PathwayResult,
     epsilon: f64,
-) -> CommandLine {
-    match document.specs(&result.regions) {
-        Err(MaskWithoutFile(region)) => CommandLine::NoCommand(NoCommand::MaskWithoutFile(region)),
-        Ok(regions) => CommandLine::Pathway {
-            fit,
+) -> Option<CommandLine> {
+    let without_file =
+        |MaskWithoutFile(region)| CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
+    let regions = match document.specs(&result.key.regions) {
+        Err(error) => return Some(without_file(error)),
+        Ok(regions) => regions,
+    };
+    Some(match result.key.params {
+        PathwayParams::Tensors(params) => CommandLine::Pathway {
+            fit: fit_arguments(document, origin)?,
             regions,
-            params: result.params,
+            params,
             epsilon,
         },
-    }
-}
-
-fn live_command_line(document: &Document, result: &PathwayResult) -> Option<CommandLine> {
-    let fit = fit_arguments(document, commands::fit_of(document, result.field)?)?;
-    let epsilon = document.pathways.epsilon;
-    Some(recipe_of(document, fit, result, epsilon))
+        PathwayParams::Distributions(params) => {
+            let fods = document.origins.fods(origin)?;
+            match fods.arguments(document, vec![FodMap::Peaks]) {
+                Err(error) => without_file(error),
+                Ok(fods) => CommandLine::LiftedPathway(Box::new(LiftedPathwayCommand {
+                    fods,
+                    regions,
+                    params,
+                    epsilon,
+                })),
+            }
+        }
+    })
 }
 
 /// The command of a kept pathway, or of the live one with its present width.
 pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine> {
     let document = &state.document;
     match kept {
-        None => live_command_line(document, state.final_pathway()?),
+        None => {
+            let result = state.final_pathway()?;
+            let origin = commands::field_origin(document, result.key.field)?;
+            command_of(document, origin, result, document.pathways.epsilon)
+        }
         Some(id) => {
             let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
             let result = kept.result.as_ref()?;
-            Some(recipe_of(
-                document,
-                fit_arguments(document, kept.fit)?,
-                result,
-                kept.epsilon,
-            ))
+            command_of(document, kept.fit, result, kept.epsilon)
         }
     }
 }
@@ -235,11 +255,11 @@ pub(in crate::state) fn keep(state: &mut State) {
         .to_owned();
         return state.runtime.notify(Severity::Information, sentence);
     };
-    let Some(fit) = commands::fit_of(&state.document, result.field) else {
+    let Some(fit) = commands::field_origin(&state.document, result.key.field) else {
         return;
     };
     let name = |role| {
-        let region = result.regions.iter().find(|r| r.role == role);
+        let region = result.key.regions.iter().find(|r| r.role == role);
         region.map_or_else(String::new, |r| r.name.clone())
     };
     let base = format!("{} – {}", name(Role::Seed), name(Role::Target));
@@ -253,12 +273,9 @@ pub(in crate::state) fn keep(state: &mut State) {
             visible: true,
             epsilon: document.pathways.epsilon,
             fit,
-            regions: result.regions.clone(),
-            params: result.params,
-            result: Some(Arc::new(PathwayResult {
-                prepared: None,
-                ..(*result).clone()
-            })),
+            regions: result.key.regions.clone(),
+            params: result.key.params,
+            result: Some(Arc::new(result.to_keep())),
             compared,
         };
         document.kept_pathways.push(Arc::new(kept));
@@ -345,7 +362,7 @@ pub(in crate::state) fn swap(state: &mut State) {
 /// Requests the best path through the voxel at a point.
 pub(in crate::state) fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     let runtime = &mut state.runtime.pathways;
-    let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
+    let voxel = |live: &PathwayResult| live.pathway.places.grid.nearest(at?);
     let live = runtime.live.value();
     let requested = live.and_then(|l| Some((l.clone(), voxel(l)?)));
     let key = requested.as_ref().map(|(pathway, voxel)| HoverKey {
@@ -446,7 +463,7 @@ pub fn region_computed(
 ) {
     // The region arrives even if its document was closed.
     let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.result);
-    if field(&state.document) != pathway && !kept.any(|f| f.field == pathway) {
+    if !has_field(&state.document, pathway) && !kept.any(|f| f.key.field == pathway) {
         return;
     }
     let (shape, mut id) = (Arc::new(Shape::Mask(mask)), RegionId(0));

@@ -7,7 +7,7 @@ use crate::solvers::odf_tracking;
 use crate::state::core::layer::{Input, OriginId};
 use crate::state::core::text::quoted_path;
 use crate::state::regions::recipe::{RegionSpec, region_arguments};
-use crate::state::tensors::recipe::fod::FodArguments;
+use crate::state::tensors::recipe::fod::{FODS_FOLDER, FodArguments, WHITE_MATTER_FILE};
 use crate::state::track::types::CurveParams;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,9 +23,6 @@ pub struct CurveRecipe {
     pub tissues: Option<Input>,
     pub cut: Cut,
 }
-
-/// The folder of the distributions that a command estimates first.
-const FODS: &str = "fod";
 
 /// Streamlines along distributions, which a command before it estimates from the scan.
 #[derive(Clone, PartialEq, Debug)]
@@ -53,8 +50,8 @@ impl OdfTrackingCommand {
         if let Some(sentence) = self.no_command() {
             return vec![format!("# {sentence}").into()];
         }
-        let folder = Path::new(FODS);
-        let image = folder.join("wm_fod.nii.gz");
+        let folder = Path::new(FODS_FOLDER);
+        let image = folder.join(WHITE_MATTER_FILE);
         let mut text = "arcuate track".to_owned();
         if self.params.repetitions.is_some() {
             // The command before writes the response functions beside the image, where tracking finds them.

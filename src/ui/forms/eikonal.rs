@@ -9,7 +9,7 @@ mod sensitivity;
 pub mod surface;
 
 use super::parameters::{self, Rows, Shown};
-use super::{curve_parameters, tracking};
+use super::{curve_parameters, lifted, tracking};
 use crate::data::Role;
 use crate::parameters::Parameters as _;
 use crate::solvers::pathway::{self, Width};
@@ -17,6 +17,7 @@ use crate::state::pathways::{
     PathwayAction, PathwayFile, PathwaySettings, Standing, percent_joined,
 };
 use crate::state::runtime::TourStep;
+use crate::state::track::types::odf::Model;
 use crate::state::{Action, Phase, Severity, State};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::streamline_summary::Remark;
@@ -33,12 +34,13 @@ const WIDTH: &str = "Pathway width ε";
 const METRIC: &[&str] = &["alpha"];
 const SOLVER: &[&str] = &["min-fa"];
 
-type OnChange<'a> = dyn FnMut(PathwaySettings, Phase) + 'a;
+pub(super) type OnChange<'a> = dyn FnMut(PathwaySettings, Phase) + 'a;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), section::HEAD));
     tracking::inputs(ui, state, memory, true, actions);
     swap(ui, head, state, actions);
+    lifted::model(ui, state, memory, actions);
     section::end(ui);
     controls(ui, state, memory, actions);
     section::end(ui);
@@ -71,7 +73,8 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     let live = joining(state);
     let width_from = ui.cursor().top();
-    if let Some((epsilon, phase)) = width_of(ui, WIDTH, settings.epsilon, live) {
+    let max_epsilon = *PathwaySettings::EPSILON.end();
+    if let Some((epsilon, phase)) = width_of(ui, WIDTH, settings.epsilon, live, max_epsilon) {
         let settings = settings.clone();
         set(
             PathwaySettings {
@@ -82,21 +85,31 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
     }
     joined(ui, state, &mut set);
-    rows(
-        ui,
-        settings,
-        (Rows::Only(METRIC), Rows::Only(&[])),
-        &mut set,
-    );
+    match settings.model {
+        Model::Tensors => rows(
+            ui,
+            settings,
+            (Rows::Only(METRIC), Rows::Only(&[])),
+            &mut set,
+        ),
+        Model::Distributions => {
+            lifted::parameter_rows(ui, settings, Rows::Only(lifted::FIRST), &mut set)
+        }
+    }
     if state.runtime.tour == Some(TourStep::Width) {
         anchor::scroll_to(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
-    rows(
-        ui,
-        settings,
-        (Rows::Only(&[]), Rows::Only(SOLVER)),
-        &mut set,
-    );
+    match settings.model {
+        Model::Tensors => rows(
+            ui,
+            settings,
+            (Rows::Only(&[]), Rows::Only(SOLVER)),
+            &mut set,
+        ),
+        Model::Distributions => {
+            lifted::parameter_rows(ui, settings, Rows::Only(lifted::DOMAIN), &mut set)
+        }
+    }
     if surface::is_shown(state) {
         surface::row(ui, state, "Surface", &mut set);
     }
@@ -111,17 +124,26 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     look::cost(ui, settings, &mut set);
     look::on_slices(ui, settings, memory, &mut set);
     look::in_scene(ui, state, memory, &mut set);
-    let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
+    let more = match settings.model {
+        Model::Tensors => MORE,
+        Model::Distributions => lifted::MORE,
+    };
+    let (open, clicked) = section::fold(ui, more, memory.is_open(more, false));
     if clicked {
-        memory.toggle(MORE);
+        memory.toggle(more);
     }
     if open {
-        rows(
-            ui,
-            settings,
-            (Rows::AllBut(METRIC), Rows::AllBut(SOLVER)),
-            &mut set,
-        );
+        match settings.model {
+            Model::Tensors => rows(
+                ui,
+                settings,
+                (Rows::AllBut(METRIC), Rows::AllBut(SOLVER)),
+                &mut set,
+            ),
+            Model::Distributions => {
+                lifted::parameter_rows(ui, settings, Rows::AllBut(lifted::PLACED), &mut set);
+            }
+        }
     }
     super::glyphs::show(ui, state, memory, actions);
 }
@@ -133,15 +155,21 @@ fn joining(state: &State) -> Option<f64> {
 }
 
 /// A width in percent, on a logarithmic slider with a tick where the pathway begins to join its ends.
-fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<(f64, Phase)> {
+fn width_of(
+    ui: &mut Ui,
+    name: &str,
+    epsilon: f64,
+    from: Option<f64>,
+    max_epsilon: f64,
+) -> Option<(f64, Phase)> {
     let from = from.map(percent_joined);
     let percent = |from: f64| format::with_unit(&format::fixed(from, 1), "%");
     let text = from.map_or_else(String::new, |from| format!("joined from {}", percent(from)));
     let mut chosen = None;
     let shown = Shown {
         name: Some(name),
-        // The result does not distinguish costs above `EPSILON`.
-        limits: Some(0.0..=100.0 * PathwaySettings::EPSILON.end()),
+        // The result does not distinguish costs above it.
+        limits: Some(0.0..=100.0 * max_epsilon),
         mark: from.map(|from| (from, &*text)),
         ..Shown::default()
     };
@@ -173,8 +201,12 @@ fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
         let max_percent = format::with_unit(&format::fixed(max_percent, 0), "%");
         let text = format!("Not joined at any width up to {max_percent}");
         section::label(ui, row, &text, false, p.warning);
+        let remedy = match settings.model {
+            Model::Tensors => "Lower α or the FA of the domain",
+            Model::Distributions => "Lower the price of a turn or the amplitude of the domain",
+        };
         let way_out = format!(
-            "The ends meet from ε = {}. Lower α or the FA of the domain, or enlarge an end",
+            "The ends meet from ε = {}. {remedy}, or enlarge an end",
             percent(value)
         );
         response.on_hover_text(way_out);

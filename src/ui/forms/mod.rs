@@ -11,6 +11,7 @@ pub mod eikonal;
 pub mod geodesic;
 pub mod glyphs;
 pub mod level_set;
+mod lifted;
 pub mod measure;
 pub mod mosaic;
 pub mod odf_tracking;

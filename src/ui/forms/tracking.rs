@@ -155,9 +155,10 @@ pub(super) fn inputs(
         }
         (None, None) => no_field(ui, state, memory),
     }
-    if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
+    let has_field = state.document.tensors.is_some() || followed_fods(state).is_some();
+    if has_field && !regions.iter().any(|r| r.role == Role::Seed) {
         missing_region(ui, state, Role::Seed, actions);
-    } else if state.document.tensors.is_some()
+    } else if has_field
         && target
         && state.runtime.tour.is_none()
         && !regions.iter().any(|r| r.role == Role::Target)
@@ -260,13 +261,16 @@ fn source_name(source: &ScanSource) -> String {
     }
 }
 
-/// The distributions that the streamlines of Track follow; `None` for tensors.
+/// The distributions that the streamlines of Track follow, or that costs of pathways come from; `None` for tensors.
 fn followed_fods(state: &State) -> Option<&OdfField> {
     let track = &state.document.track;
-    let is_followed = state.view.task == Task::Track
-        && track.method == Method::Streamlines
-        && track.model == Model::Distributions;
-    state.document.distributions.field().filter(|_| is_followed)
+    let model = match state.view.task {
+        Task::Pathways => state.document.pathways.model,
+        Task::Track if track.method == Method::Streamlines => track.model,
+        _ => Model::Tensors,
+    };
+    let field = state.document.distributions.field();
+    field.filter(|_| model == Model::Distributions)
 }
 
 fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {

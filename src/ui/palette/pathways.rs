@@ -3,8 +3,10 @@
 use super::{Entry, EntryAction};
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwaySettings, ShownCost, percent_joined};
+use crate::state::track::types::odf::Model;
 use crate::state::{Action, KeptPathway, Phase, State, Task, ViewAction};
 use crate::ui::format;
+use crate::ui::forms::can_have_tensors;
 use crate::ui::forms::eikonal::look::SHAPES;
 use crate::ui::forms::glyphs;
 use std::sync::Arc;
@@ -82,6 +84,21 @@ fn of_live(state: &State) -> Vec<Entry> {
 fn looks(state: &State) -> Vec<Entry> {
     let settings = &state.document.pathways;
     let mut all = Vec::new();
+    let has_fods = state.document.distributions.field().is_some();
+    let is_available = |model: &Model| match model {
+        Model::Tensors => can_have_tensors(state),
+        Model::Distributions => has_fods,
+    };
+    let others = Model::ALL.into_iter().filter(|m| *m != settings.model);
+    for model in others.filter(is_available) {
+        let name = PathwaySettings::directions(model).to_lowercase();
+        let changed = PathwaySettings {
+            model,
+            ..settings.clone()
+        };
+        let name = format!("Directions of pathways: {name}");
+        all.push(entry(name, "fod, lifted, model", set(changed)));
+    }
     for (shown, also) in ShownCost::ALL
         .into_iter()
         .zip(["u1 + u2", "u1", "u2", "cost off"])

@@ -6,6 +6,7 @@ use crate::state::core::text::counted;
 use crate::state::pathways::Standing as Path;
 use crate::state::segment::{SizeDoubt, SurfaceStanding as Surface};
 use crate::state::track::types::CurveKind;
+use crate::state::track::types::odf::Model;
 use crate::state::{Method, Standing, State, Task};
 use crate::ui::format::{count, duration_text};
 use crate::ui::forms::level_set;
@@ -68,7 +69,13 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
     let ms = duration_text(runtime.wall_ms);
     Some(match state.pathway_standing()? {
         Path::Final => (format!("Final · {ms}"), Standing::Final),
-        Path::Coarse => (format!("Coarse · double voxels · {ms}"), Standing::Coarse),
+        Path::Coarse => {
+            let text = match state.document.pathways.model {
+                Model::Tensors => format!("Coarse · double voxels · {ms}"),
+                Model::Distributions => format!("Preview · 42 directions · {ms}"),
+            };
+            (text, Standing::Coarse)
+        }
         Path::Updating => ("Updating…".to_owned(), Standing::Updating),
         Path::OutOfDate => (OUT_OF_DATE.to_owned(), Standing::OutOfDate),
     })

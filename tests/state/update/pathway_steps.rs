@@ -1,7 +1,7 @@
 //! Data that pathways leave unchanged or take over, and the names of their steps.
 
 use super::Window;
-use super::pathways::{A, drag, live, looking};
+use super::pathways::{A, drag, in_tensors, live, looking};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::eikonal::LocalSolver;
@@ -59,7 +59,7 @@ fn tracks() {
 /// A drag's coarse results, and the full one after it, solve only the moved side.
 fn one_side() {
     let mut window = looking();
-    let fields = |window: &Window| live(window).pathway.fields.clone().map(|f| f.id());
+    let fields = |window: &Window| in_tensors(window).fields.clone().map(|f| f.id());
     let before = fields(&window);
     let slow = |window: &mut Window| window.state.runtime.pathways.full_ms = [Some(1e4); 2];
     slow(&mut window);
@@ -68,7 +68,7 @@ fn one_side() {
         let at = A + DVec3::X * f64::from(x);
         drag(&mut window, Role::Seed, at, Phase::Live);
         assert!(live(&window).coarse);
-        let local = live(&window).pathway.fields[0].prepared.local;
+        let local = in_tensors(&window).fields[0].prepared.local;
         assert_eq!(local, LocalSolver::HopfLax26, "no time for Selling's");
         coarse.push(fields(&window));
     }
@@ -79,7 +79,7 @@ fn one_side() {
     drag(&mut window, Role::Seed, A + DVec3::X * 3.0, Phase::Done);
     assert!(!live(&window).coarse);
     assert_eq!(
-        live(&window).pathway.fields[0].prepared.local,
+        in_tensors(&window).fields[0].prepared.local,
         LocalSolver::Hybrid
     );
     let after = fields(&window);

@@ -151,7 +151,7 @@ fn followed() {
     let larger = live(&window).pathway.min_cost;
     assert!(larger > cost, "{larger}, {cost}");
     let shape = surface(&window).measured.shape.clone().expect("at rest");
-    let regions = &live(&window).regions;
+    let regions = &live(&window).key.regions;
     let is_its = |s: &std::sync::Arc<Shape>| std::sync::Arc::ptr_eq(s, &shape);
     assert!(regions.iter().any(|r| is_its(&r.shape)));
     window.act(Action::Undo);

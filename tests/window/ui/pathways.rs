@@ -216,7 +216,10 @@ fn table() {
             format::with_unit(&format::fixed(length_mm, 1), "mm")
         ),
         format!("Cost per mm {}", format::significant(cost / length_mm)),
-        format!("Mean FA along it {}", format::fixed(found.mean_fa, 2)),
+        format!(
+            "Mean FA along it {}",
+            format::fixed(found.mean_fa.expect("of tensors"), 2)
+        ),
     ] {
         window.get_by_label(&reported);
     }

@@ -43,6 +43,18 @@ impl Params {
     pub fn check(&self) -> Result<(), ParamError> {
         parameters::check(self)
     }
+
+    /// The parameters with defaults in place of invalid values, whatever a file contains.
+    pub fn sanitized(&self) -> Self {
+        let tolerance = match (0.0..0.1).contains(&self.tolerance) {
+            true => self.tolerance,
+            false => Self::defaults().tolerance,
+        };
+        Self {
+            tolerance,
+            ..parameters::sanitized(self)
+        }
+    }
 }
 
 impl Parameters for Params {
@@ -72,7 +84,7 @@ impl Parameters for Params {
         Param {
             key: "directions",
             value_name: "DIRECTIONS",
-            label: "Directions",
+            label: "Number of directions",
             help: "Directions in which a path may run",
             reason: "with this set, paths stayed in their bundle in every tested crossing at 60 and 90 degrees",
             hint: "",

@@ -5,11 +5,13 @@ use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField,
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::metric::halved;
-use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card, region_names};
+use crate::solvers::pathway::{Domain, JointCosts, Params, Pathway, excess_on_card, region_names};
 use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
-use crate::state::pathways::{self, CostliestStretch, PathwayResult};
+use crate::state::pathways::{
+    self, CostliestStretch, KnownCosts, PathwayCosts, PathwayKey, PathwayParams, PathwayResult,
+};
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -96,13 +98,16 @@ fn upload_shared(result: &mut PathwayResult, exporter: &ImageExporter, backend: 
     if device.uuid() != Ok(exporter.card) {
         return;
     }
-    let shape = result.pathway.metric().grid.shape.map(|n| n as u32);
+    let Some(pathway) = result.pathway.tensors() else {
+        return;
+    };
+    let shape = pathway.places.grid.shape.map(|n| n as u32);
     let Some(image) = exporter.image(shape) else {
         return;
     };
     // A volume that cannot be shared is uploaded instead, which costs only milliseconds.
     let max_excess = PathwayResult::MAXIMUM_EXCESS;
-    if let Ok(copy) = excess_on_card(&result.pathway, max_excess, image, device) {
+    if let Ok(copy) = excess_on_card(pathway, max_excess, image, device) {
         result.excess = result.excess.clone().with_device_copy(copy);
     }
 }
@@ -164,14 +169,11 @@ impl Job for FindPathway {
     type Output = Box<PathwayResult>;
 
     fn slot(&self) -> Slot {
-        match self.kept {
-            None => PATHWAY,
-            Some(_) => KEPT_PATHWAY,
-        }
+        slot(self.kept)
     }
 
     fn label(&self) -> String {
-        "Solving costs".to_owned()
+        LABEL.to_owned()
     }
 
     fn run(
@@ -196,33 +198,62 @@ impl Receive<State> for FindPathway {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        if self.kept.is_some() && pathways::update::belongs_to_closed_document(state) {
-            remove_job(state, delivery.ticket);
-            return;
-        }
-        ended(state, self, delivery, effects, |state, result, ms, _| {
-            pathways::update::done(state, *result, ms);
-        });
+        receive(self, self.kept, delivery, state, effects);
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
-        if self.kept.is_some() {
-            let name = pathways::update::kept_failed(state);
-            let Unfinished::Failed(why) = end else {
-                return false;
-            };
-            let name = name.unwrap_or_else(|| "A kept pathway".to_owned());
-            let sentence = format!("{name} could not be recomputed: {why}");
-            state.runtime.notify(Severity::Warning, sentence);
-            return true;
-        }
-        let Some(why) = end.sentence() else {
-            // A newer one replaced it, unless the user stopped it.
-            return !state.runtime.pathways.live.has_failed();
-        };
-        pathways::update::failed(state, why);
-        !matches!(end, Unfinished::DeviceFailed(_))
+        unfinished(self.kept, end, state)
     }
+}
+
+/// Shown to the user while a pathway is solved.
+pub(super) const LABEL: &str = "Solving costs";
+
+/// The slot of a kept pathway, or of that of the current regions.
+pub(super) fn slot(kept: Option<u64>) -> Slot {
+    match kept {
+        None => PATHWAY,
+        Some(_) => KEPT_PATHWAY,
+    }
+}
+
+/// Receives a pathway, whatever its costs come from.
+pub(super) fn receive<J>(
+    job: &J,
+    kept: Option<u64>,
+    delivery: Delivery<Box<PathwayResult>>,
+    state: &mut State,
+    effects: &mut Vec<Effect>,
+) where
+    J: Receive<State> + Job<Output = Box<PathwayResult>>,
+{
+    if kept.is_some() && pathways::update::belongs_to_closed_document(state) {
+        remove_job(state, delivery.ticket);
+        return;
+    }
+    ended(state, job, delivery, effects, |state, result, ms, _| {
+        pathways::update::done(state, *result, ms);
+    });
+}
+
+/// Receives the end of a job without a pathway; returns whether it was reported.
+pub(super) fn unfinished(kept: Option<u64>, end: &Unfinished, state: &mut State) -> bool {
+    if kept.is_some() {
+        let name = pathways::update::kept_failed(state);
+        let Unfinished::Failed(why) = end else {
+            return false;
+        };
+        let name = name.unwrap_or_else(|| "A kept pathway".to_owned());
+        let sentence = format!("{name} could not be recomputed: {why}");
+        state.runtime.notify(Severity::Warning, sentence);
+        return true;
+    }
+    let Some(why) = end.sentence() else {
+        // A newer one replaced it, unless the user stopped it.
+        return !state.runtime.pathways.live.has_failed();
+    };
+    pathways::update::failed(state, why);
+    !matches!(end, Unfinished::DeviceFailed(_))
 }
 
 impl FindPathway {
@@ -335,19 +366,22 @@ impl FindPathway {
             curve: line.with_per_point("fa", along),
             weakest: CostliestStretch::find(&path, metric, &regions),
             path,
-            mean_fa,
+            mean_fa: Some(mean_fa),
             voxels: metric.len(),
             limited: metric.limited,
-            field: field.id(),
-            regions,
-            params: self.params,
+            key: PathwayKey {
+                field: field.id(),
+                regions,
+                params: PathwayParams::Tensors(self.params),
+                max_excess: None,
+            },
             coarse: self.coarse,
             kept: self.kept,
-            prepared: known.map(Arc::new),
+            prepared: known.map(|known| KnownCosts::Tensors(Arc::new(known))),
             metric_was_computed,
             prepare_ms,
             solve_ms,
-            pathway,
+            pathway: PathwayCosts::Tensors(pathway),
         })
     }
 }
@@ -376,7 +410,7 @@ fn mean_of_finite(values: &[f32]) -> f64 {
 }
 
 /// For each voxel with a path, its cost above the minimum as a fraction of it, in ascending order.
-fn shares_above_minimum(pathway: &Pathway) -> Vec<f32> {
+pub(super) fn shares_above_minimum(pathway: &JointCosts) -> Vec<f32> {
     let share = |total: &f32| (f64::from(*total) / pathway.min_cost - 1.0).max(0.0) as f32;
     let mut shares: Vec<f32> = pathway.total.iter().map(share).collect();
     shares.retain(|s| s.is_finite());

@@ -1,26 +1,28 @@
 //! Pathways through fibre orientation distributions, which resolve crossings.
 
 use crate::compute::{Backend, Control};
-use crate::data::{Mask, OdfField, Region, Role, Tractogram, Volume};
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::data::{DataId, Mask, OdfField, Region, Role, Volume};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::Error;
 use crate::solvers::lifted::{
-    LiftedPathway, Params, Prepared, Source, UNREACHED, halved_distributions, largest_amplitudes,
-    solve_both,
+    DirectionSet, LiftedPathway, Params, Prepared, Source, UNREACHED, halved_distributions,
+    largest_amplitudes, solve_both,
 };
-use crate::solvers::pathway::{Domain, Path};
-use crate::state::job_end::ended;
-use crate::state::pathways::jobs::find::separated;
-use crate::state::pathways::{CostliestStretch, PathwayResult};
+use crate::solvers::pathway::Domain;
+use crate::state::pathways::jobs::find::{
+    LABEL, Wall, receive, same_walls, separated, shares_above_minimum, slot, unfinished, walls,
+};
+use crate::state::pathways::{
+    CostliestStretch, KnownCosts, LEAST_EXCESS, PathwayCosts, PathwayKey, PathwayParams,
+    PathwayResult,
+};
+use crate::state::tensors::jobs::input::Distributions;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Finding a pathway through distributions.
-pub const LIFTED: Slot = Slot::latest_wins("lifted");
-
-/// Costs are known up to this share above the least one, or as far as the pathway is wide.
-const LEAST_EXCESS: f64 = 0.3;
+/// Directions of a coarse pathway: 32 degrees apart, enough for a preview.
+pub const COARSE_DIRECTIONS: DirectionSet = DirectionSet::Icosphere42;
 /// Where the voxels of a pathway join its ends only from a greater excess on, costs are computed this much further.
 const FARTHER: f64 = 3.0;
 /// Beyond this excess no pathway is sought.
@@ -29,42 +31,55 @@ const GREATEST_EXCESS: f64 = 10.0;
 /// Finds a pathway through distributions.
 #[derive(Clone, Debug)]
 pub struct FindLifted {
-    pub field: OdfField,
+    pub distributions: Box<Distributions>,
     /// The participating regions.
     pub regions: Vec<Region>,
     pub params: Params,
     /// The width up to which costs are needed.
     pub epsilon: f64,
-    /// On voxels of twice the size.
+    /// On voxels of twice the size and in few directions: a drag is in progress.
     pub coarse: bool,
+    /// Results of the last pathway.
+    pub prepared: Option<Arc<PreparedLifted>>,
+    /// A kept pathway; `None`: that of the current regions.
+    pub kept: Option<u64>,
 }
 
-/// A pathway through distributions.
+/// Results that the next pathway through the same distributions need not recompute.
 #[derive(Clone, Debug)]
-pub struct LiftedResult {
-    pub pathway: LiftedPathway,
-    /// u₁ and u₂, least over all directions: NaN where there is no path.
-    pub sides: [Volume; 2],
-    pub path: Path,
-    pub curve: Tractogram,
-    /// The costliest stretch per mm; `None` for a path that hardly leaves the regions.
-    pub weakest: Option<CostliestStretch>,
-    pub voxels: usize,
-    /// States that a path reaches, from both ends.
-    pub reached: usize,
-    pub prepare_ms: f64,
-    pub solve_ms: f64,
+pub struct PreparedLifted {
+    field: DataId,
+    params: Params,
+    walls: Vec<Wall>,
+    coarse: bool,
+    /// The largest amplitude of each voxel, on the grid of the distributions.
+    amplitude: Volume,
+    /// The distributions and the domain on the grid that was solved.
+    domain: (OdfField, Mask),
+    prepared: Prepared,
+}
+
+impl PreparedLifted {
+    /// Whether the costs of such a pathway need not be recomputed.
+    pub fn serves(&self, field: DataId, params: &Params) -> bool {
+        self.field == field && self.params == *params
+    }
+
+    /// The largest amplitude in each voxel, which decides where paths may run.
+    pub fn amplitude(&self) -> &Volume {
+        &self.amplitude
+    }
 }
 
 impl Job for FindLifted {
-    type Output = Box<LiftedResult>;
+    type Output = Box<PathwayResult>;
 
     fn slot(&self) -> Slot {
-        LIFTED
+        slot(self.kept)
     }
 
     fn label(&self) -> String {
-        "Solving costs".to_owned()
+        LABEL.to_owned()
     }
 
     fn run(
@@ -84,26 +99,23 @@ impl Receive<State> for FindLifted {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
+        receive(self, self.kept, delivery, state, effects);
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        unfinished(self.kept, end, state)
     }
 }
 
 impl FindLifted {
-    fn solve(&self, backend: &Backend, control: &Control) -> Result<LiftedResult, Error> {
-        self.params.check()?;
+    fn solve(self, backend: &Backend, control: &Control) -> Result<PathwayResult, JobError> {
+        self.params.check().map_err(Error::from)?;
+        let distributions = (*self.distributions).clone();
+        let (field, _) = distributions.estimated(backend, control)?;
         let started = Instant::now();
-        let amplitude = largest_amplitudes(&self.field, backend, control)?;
-        let min_amplitude = self.params.min_amplitude;
-        let domain = Domain::of_distributions(&amplitude, min_amplitude, &self.regions);
-        let mask = backend.install(|| domain.mask())?;
-        let (field, mask) = self.on_grid(mask, backend);
-        let mut prepared = Prepared::new(&field, &mask, &self.params, backend, control)?;
-        let factor = self.params.costly_factor;
-        let costly = backend.install(|| domain.costly(&prepared.places));
-        if let Some(is_costly) = costly.filter(|_| factor != 1.0) {
-            prepared = prepared.costlier(|place| is_costly[place], factor);
-        }
+        let (known, costs_were_computed) = self.known(&field, backend, control)?;
+        let prepared = &known.prepared;
+        let domain = self.domain(&known.amplitude);
         let source = |role| {
             let (name, zero) = backend.install(|| domain.places(&prepared.places, role))?;
             let direction = None;
@@ -116,10 +128,112 @@ impl FindLifted {
         let sources = [source(Role::Seed)?, source(Role::Target)?];
         let prepare_ms = started.elapsed().as_secs_f64() * 1e3;
         let started = Instant::now();
+        let pathway = self.joined(prepared, &sources, backend, control)?;
+        let solve_ms = started.elapsed().as_secs_f64() * 1e3;
+        control.check()?;
+        let nowhere = || Error::Input("No path leads through the voxel of least cost".into());
+        let path = pathway.minimal_path().ok_or_else(nowhere)?;
+        let sides = [0, 1].map(|i: usize| backend.install(|| pathway.fields[i].image()));
+        control.check()?;
+        let places = &prepared.places;
+        let shares = shares_above_minimum(&pathway);
+        let joining = pathway.joining_epsilons(PathwayResult::MAXIMUM_EXCESS);
+        let excess = pathway.excess(PathwayResult::MAXIMUM_EXCESS);
+        let curve = PathwayResult::line_of(&path, places);
+        // Computed here to keep it off the interface thread.
+        sides.iter().for_each(Volume::precompute_windows);
+        curve.bounds();
+        let costs = PathwayCosts::Distributions(pathway);
+        let params = PathwayParams::Distributions(self.params);
+        Ok(PathwayResult {
+            excess,
+            sides,
+            shares: shares.into(),
+            joining: joining.into(),
+            curve,
+            weakest: CostliestStretch::find(&path, places, &self.regions),
+            path,
+            mean_fa: None,
+            voxels: places.len(),
+            limited: 0,
+            key: PathwayKey::new(field.id(), self.regions, params, self.epsilon),
+            coarse: self.coarse,
+            kept: self.kept,
+            metric_was_computed: costs_were_computed,
+            prepare_ms,
+            solve_ms,
+            pathway: match self.kept {
+                None => costs,
+                Some(_) => costs.to_keep(),
+            },
+            prepared: (self.kept.is_none()).then(|| KnownCosts::Distributions(Arc::new(known))),
+        })
+    }
+
+    fn domain<'a>(&'a self, amplitude: &'a Volume) -> Domain<'a> {
+        Domain::of_distributions(amplitude, self.params.min_amplitude, &self.regions)
+    }
+
+    /// The costs in all directions, as far as possible from the last pathway; whether they were computed.
+    fn known(
+        &self,
+        field: &OdfField,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(PreparedLifted, bool), Error> {
+        let walls = walls(&self.regions);
+        let of_field = self.prepared.as_ref();
+        let of_field = of_field.filter(|k| k.field == field.id());
+        let adjacent = of_field.filter(|k| {
+            k.coarse == self.coarse
+                && k.params.min_amplitude == self.params.min_amplitude
+                && same_walls(&k.walls, &walls)
+        });
+        if let Some(known) = adjacent.filter(|k| k.params == self.params) {
+            return Ok(((**known).clone(), false));
+        }
+        let amplitude = match of_field {
+            Some(known) => known.amplitude.clone(),
+            None => largest_amplitudes(field, backend, control)?,
+        };
+        let domain = self.domain(&amplitude);
+        let on = match adjacent {
+            Some(adjacent) => adjacent.domain.clone(),
+            None => {
+                let mask = backend.install(|| domain.mask())?;
+                self.on_grid(field, mask, backend)
+            }
+        };
+        let mut prepared = Prepared::new(&on.0, &on.1, &self.solved_params(), backend, control)?;
+        let factor = self.params.costly_factor;
+        let costly = backend.install(|| domain.costly(&prepared.places));
+        if let Some(is_costly) = costly.filter(|_| factor != 1.0) {
+            prepared = prepared.costlier(|place| is_costly[place], factor);
+        }
+        let known = PreparedLifted {
+            field: field.id(),
+            params: self.params,
+            walls,
+            coarse: self.coarse,
+            amplitude,
+            domain: on,
+            prepared,
+        };
+        Ok((known, true))
+    }
+
+    /// Costs far enough for a pathway that joins its ends, if that is possible.
+    fn joined(
+        &self,
+        prepared: &Prepared,
+        sources: &[Arc<Source>; 2],
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<LiftedPathway, Error> {
         let mut max_excess = self.epsilon.max(LEAST_EXCESS);
-        let pathway = loop {
+        loop {
             let limit = max_excess as f32;
-            let [a, b] = solve_both(&prepared, &sources, limit, UNREACHED, backend, control)?;
+            let [a, b] = solve_both(prepared, sources, limit, UNREACHED, backend, control)?;
             let names = [0, 1].map(|i: usize| sources[i].name.as_str());
             let reaches = |place: &u32| a.least(*place as usize).is_finite();
             let is_reached = sources[1].zero.iter().any(reaches);
@@ -129,33 +243,28 @@ impl FindLifted {
             let pathway = backend.install(|| LiftedPathway::new(a, b));
             let pathway = pathway.map_err(|error| separated.unwrap_or(error))?;
             if pathway.joining_epsilon.is_finite() || max_excess >= GREATEST_EXCESS {
-                break pathway;
+                return Ok(pathway);
             }
             max_excess *= FARTHER;
+        }
+    }
+
+    /// The parameters of the solver. Few directions and large voxels go together: most of the error is theirs.
+    fn solved_params(&self) -> Params {
+        let directions = match self.coarse {
+            true => COARSE_DIRECTIONS,
+            false => self.params.directions,
         };
-        let solve_ms = started.elapsed().as_secs_f64() * 1e3;
-        control.check()?;
-        let nowhere = || Error::Input("No path leads through the voxel of least cost".into());
-        let path = pathway.minimal_path().ok_or_else(nowhere)?;
-        let sides = [0, 1].map(|i: usize| backend.install(|| pathway.fields[i].image()));
-        let places = &prepared.places;
-        Ok(LiftedResult {
-            sides,
-            curve: PathwayResult::line_of(&path, places),
-            weakest: CostliestStretch::find(&path, places, &self.regions),
-            path,
-            voxels: places.len(),
-            reached: pathway.fields.iter().map(|f| f.reached()).sum(),
-            prepare_ms,
-            solve_ms,
-            pathway,
-        })
+        Params {
+            directions,
+            ..self.params
+        }
     }
 
     /// The distributions and the domain on the grid that is solved: unchanged if so few voxels would make no grid.
-    fn on_grid(&self, mask: Mask, backend: &Backend) -> (OdfField, Mask) {
-        let halved = || halved_distributions(&self.field, &mask);
+    fn on_grid(&self, field: &OdfField, mask: Mask, backend: &Backend) -> (OdfField, Mask) {
+        let halved = || halved_distributions(field, &mask);
         let halved = self.coarse.then(|| backend.install(halved)).flatten();
-        halved.unwrap_or_else(|| (self.field.clone(), mask))
+        halved.unwrap_or_else(|| (field.clone(), mask))
     }
 }

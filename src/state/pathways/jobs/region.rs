@@ -42,7 +42,7 @@ impl Receive<State> for MakePathwayRegion {
     fn receive(&self, delivery: Delivery<Mask>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, mask, _, _| {
             let region = (self.name.clone(), self.role, mask);
-            update::region_computed(state, self.pathway.field, region);
+            update::region_computed(state, self.pathway.key.field, region);
         });
     }
 }

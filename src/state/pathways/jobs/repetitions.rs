@@ -19,6 +19,7 @@ pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
 
 /// Shares of the repetitions for which [`RepeatedPathway`] has a level.
 const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
+const ONLY_TENSORS: &str = "Only a pathway through tensors has repetitions";
 
 /// A pathway to be repeated.
 #[derive(Clone, Debug)]
@@ -93,24 +94,24 @@ impl Job for RepeatPathway {
         let started = Instant::now();
         let backend = worker.backend();
         let pathway = &*self.pathway;
+        let costs = pathway.pathway.tensors();
+        let Some((costs, params)) = costs.zip(pathway.key.params.tensors()) else {
+            return Err(JobError::Sentence(ONLY_TENSORS.into()));
+        };
         let scan = Scan {
             dwi: &self.dwi,
             gradients: &self.gradients,
             fit: &self.fit,
         };
         let repetitions = Repetitions::solve(
-            &pathway.pathway,
+            costs,
             scan,
-            (
-                &pathway.params.metric,
-                pathway.params.tolerance,
-                self.epsilon,
-            ),
+            (&params.metric, params.tolerance, self.epsilon),
             &self.params,
             &backend,
             control,
         )?;
-        let ends = pathway.regions.iter();
+        let ends = pathway.key.regions.iter();
         let ends = ends.filter(|r| matches!(r.role, Role::Seed | Role::Target));
         let ends: Vec<_> = ends.collect();
         let in_end = |at| ends.iter().any(|r| r.shape.contains(at));

@@ -11,6 +11,10 @@ use std::time::Instant;
 
 pub const SENSITIVITY: Slot = Slot::queue("sensitivity");
 
+/// Why a pathway through distributions has no such map.
+pub const ONLY_TENSORS: &str =
+    "Only a pathway through tensors has a map of the voxels that it depends on";
+
 /// How the least cost of a pathway depends on the cost of each voxel.
 #[derive(Clone, Debug)]
 pub struct MapSensitivity {
@@ -47,7 +51,9 @@ impl Job for MapSensitivity {
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
         let started = Instant::now();
-        let pathway = &self.pathway.pathway;
+        let Some(pathway) = self.pathway.pathway.tensors() else {
+            return Err(JobError::Sentence(ONLY_TENSORS.into()));
+        };
         let sensitivity = pathway.sensitivity(&worker.backend(), control)?;
         let wall_ms = started.elapsed().as_secs_f64() * 1e3;
         let volume = sensitivity.percent(pathway.metric());

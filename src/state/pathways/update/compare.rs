@@ -6,7 +6,7 @@ use crate::state::pathways::jobs::{
     COMPARE, ComparePathway, PathwayComparison, RANDOM_PAIRS, TRACE,
 };
 use crate::state::pathways::update::follow::is_looked_at;
-use crate::state::pathways::{PathwayKey, RandomPairRank};
+use crate::state::pathways::{PathwayKey, PathwayParams, RandomPairRank};
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::{Effect, State, Task};
 use std::sync::Arc;
@@ -28,7 +28,8 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(key) = runtime.compared.ask(Some(key)) else {
         return;
     };
-    let Some(tensors) = &state.document.tensors else {
+    let tensors = state.document.tensors.as_ref();
+    let Some((tensors, params)) = tensors.zip(key.params.tensors()) else {
         return runtime.compared.fail();
     };
     runtime.not_compared = None;
@@ -39,18 +40,19 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
             resample: None,
         },
         regions: key.regions,
-        params: key.params,
+        params: *params,
         pairs: RANDOM_PAIRS,
         known_pairs: runtime.pairs.clone(),
     }));
 }
 
-/// The key to compare: of the final pathway, while nothing is dragged.
+/// The key to compare: of the final pathway, while nothing is dragged. Random pairs have costs through tensors only.
 fn key(state: &State) -> Option<PathwayKey> {
     let strict = state.runtime.sessions.strict;
     let is_shown = state.view.task == Task::Pathways && is_looked_at(state);
     let rests = is_shown && !strict && !state.history.is_open();
     let live = state.final_pathway().filter(|_| rests);
+    let live = live.filter(|live| live.pathway.tensors().is_some());
     live.map(|live| PathwayKey::from_result(live))
 }
 
@@ -66,7 +68,8 @@ pub fn compared(state: &mut State, compared: PathwayComparison) {
     let requested = PathwayKey {
         field: compared.field,
         regions: compared.regions.clone(),
-        params: compared.params,
+        params: PathwayParams::Tensors(compared.params),
+        max_excess: None,
     };
     if runtime.compared.running() != Some(&requested) {
         return;

@@ -1,31 +1,52 @@
 //! Recomputes, one at a time, pathways that a session restored without their costs.
 
-use crate::data::DataId;
+use crate::data::{DataId, OdfField};
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::Severity;
-use crate::state::pathways::KeptPathway;
-use crate::state::pathways::jobs::FindPathway;
+use crate::state::pathways::jobs::{FindLifted, FindPathway};
+use crate::state::pathways::{KeptPathway, PathwayParams};
 use crate::state::tensors::inputs::MissingInput;
 use crate::state::tensors::{inputs, mask_text};
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 
 /// The job that finds a kept pathway.
-pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, MissingInput> {
-    Ok(FindPathway {
-        tensors: inputs::tensors(document, &kept.name, kept.fit)?,
-        regions: kept.regions.clone(),
-        params: kept.params,
-        coarse: false,
-        prepared: None,
-        kept: Some(kept.id.0),
-        mask_name: mask_text::name_of_fit(document, kept.fit),
+#[derive(Clone, Debug)]
+pub enum FindKept {
+    Tensors(Box<FindPathway>),
+    Distributions(FindLifted),
+}
+
+/// The job that finds a kept pathway.
+pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindKept, MissingInput> {
+    let (name, regions) = (&kept.name, kept.regions.clone());
+    Ok(match kept.params {
+        PathwayParams::Tensors(params) => FindKept::Tensors(Box::new(FindPathway {
+            tensors: inputs::tensors(document, name, kept.fit)?,
+            regions,
+            params,
+            coarse: false,
+            prepared: None,
+            kept: Some(kept.id.0),
+            mask_name: mask_text::name_of_fit(document, kept.fit),
+        })),
+        PathwayParams::Distributions(params) => FindKept::Distributions(FindLifted {
+            distributions: Box::new(inputs::distributions(document, name, kept.fit)?),
+            regions,
+            params,
+            epsilon: kept.epsilon,
+            coarse: false,
+            prepared: None,
+            kept: Some(kept.id.0),
+        }),
     })
 }
 
 /// Recomputes, one at a time, the kept pathways that a session restored.
 pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.runtime.tensors.is_fitting() || state.document.kept_pathways.is_empty() {
+    let tensors = &state.runtime.tensors;
+    let is_computed = tensors.is_fitting() || tensors.fods.running().is_some();
+    if is_computed || state.document.kept_pathways.is_empty() {
         return;
     }
     let with = available_inputs(&state.document);
@@ -44,7 +65,10 @@ pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>)
     match find(&state.document, &kept) {
         Ok(request) => {
             state.runtime.pathways.solving = Some(kept.id);
-            effects.push(Effect::submit(request));
+            effects.push(match request {
+                FindKept::Tensors(job) => Effect::submit(*job),
+                FindKept::Distributions(job) => Effect::submit(job),
+            });
         }
         Err(missing) => {
             state.runtime.pathways.unsolved.push(kept.id);
@@ -55,11 +79,12 @@ pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>)
 }
 
 /// The inputs available to kept pathways.
-fn available_inputs(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)>) {
+fn available_inputs(document: &Document) -> ([Option<DataId>; 2], Vec<(LayerId, bool)>) {
     let known = |content: &Content| matches!(content, Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some());
     let layers = document.layers.iter().map(|l| (l.id, known(&l.content)));
     let tensors = document.tensors.as_ref().map(|t| t.field.id());
-    (tensors, layers.collect())
+    let distributions = document.distributions.field().map(OdfField::id);
+    ([tensors, distributions], layers.collect())
 }
 
 /// A kept pathway could not be recomputed; returns its name.

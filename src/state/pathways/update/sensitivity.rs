@@ -9,7 +9,7 @@ use crate::state::core::text::{fixed, with_unit};
 use crate::state::edit::edit;
 use crate::state::origin::commands;
 use crate::state::pathways::PathwayResult;
-use crate::state::pathways::jobs::{MapSensitivity, MappedSensitivity, SENSITIVITY};
+use crate::state::pathways::jobs::{MapSensitivity, MappedSensitivity, ONLY_TENSORS, SENSITIVITY};
 use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::pathways::update::chosen_pathway;
 use crate::state::{Document, Effect, State};
@@ -29,6 +29,9 @@ pub(in crate::state) fn map(state: &mut State, layer: Option<LayerId>, effects: 
         let sentence = "No full pathway yet: wait until it is solved";
         return state.runtime.notify(Severity::Information, sentence);
     };
+    if pathway.pathway.tensors().is_none() {
+        return state.runtime.notify(Severity::Information, ONLY_TENSORS);
+    }
     effects.push(Effect::submit(MapSensitivity { pathway }));
 }
 
@@ -42,19 +45,20 @@ fn fit_of(
         result.is_some_and(|r| r.excess.id() == pathway.excess.id())
     };
     let kept = document.kept_pathways.iter().find(same).map(|k| k.fit);
-    kept.or_else(|| commands::fit_of(document, pathway.field))
+    kept.or_else(|| commands::fit_of(document, pathway.key.field))
 }
 
 /// Adds the map as a layer, or replaces the values of the one with the same recipe.
 pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: MappedSensitivity) {
     // The document of the pathway may have been closed.
-    let Some(fit) = fit_of(&state.document, pathway) else {
+    let fit = fit_of(&state.document, pathway);
+    let Some((fit, params)) = fit.zip(pathway.key.params.tensors()) else {
         return;
     };
     let recipe = SensitivityRecipe {
         fit,
-        regions: pathway.regions.clone(),
-        params: pathway.params,
+        regions: pathway.key.regions.clone(),
+        params: *params,
     };
     let mut id = LayerId(0);
     edit(

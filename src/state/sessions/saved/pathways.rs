@@ -15,7 +15,7 @@ impl ReferencedItems<'_> {
         document: &Document,
         kept: &KeptPathway,
     ) -> Option<SavedPathway> {
-        document.origins.fit(kept.fit)?;
+        document.origins.has_field(kept.fit).then_some(())?;
         let regions = kept.regions.iter();
         Some(SavedPathway {
             id: kept.id.0,

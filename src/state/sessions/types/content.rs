@@ -10,12 +10,12 @@ use crate::data::Role;
 use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::level_set::{Measures, RunHistory, Sphere};
-use crate::solvers::{curves, pathway, tensor_fit};
+use crate::solvers::{curves, tensor_fit};
 use crate::state::View;
 use crate::state::core::camera::Camera;
 use crate::state::core::display::Display;
 use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
-use crate::state::pathways::{PathwaySettings, RandomPairRank};
+use crate::state::pathways::{PathwayParams, PathwaySettings, RandomPairRank};
 use crate::state::segment::{LeakNotice, SegmentSettings};
 use crate::state::sessions::types::file::{ReadSession, ResultStorage};
 use crate::state::sessions::types::fods::SavedFodSettings;
@@ -212,10 +212,12 @@ pub struct SavedPathway {
     pub colour: [u8; 3],
     pub visible: bool,
     pub epsilon: f64,
-    /// The tensor fit, by its number in the table of origins.
+    /// The tensor fit or the distributions, by their number in the table of origins.
     pub fit: usize,
     pub regions: Vec<SavedRegion>,
-    pub params: pathway::Params,
+    /// The member `params` for tensors, `lifted` for distributions.
+    #[serde(flatten)]
+    pub params: PathwayParams,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<RandomPairRank>,
 }

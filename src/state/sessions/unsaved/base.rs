@@ -4,7 +4,7 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Shape};
 use crate::solvers::geodesic::{self, Cut, RayMetricParams};
 use crate::solvers::level_set::{self, RunHistory};
-use crate::solvers::{commit, curves, pathway, tensor_fit};
+use crate::solvers::{commit, curves, lifted, pathway, tensor_fit};
 use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::document::Document;
@@ -36,6 +36,7 @@ pub(in crate::state) struct Parameters {
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct PathwayParameters {
     params: pathway::Params,
+    lifted: lifted::Params,
     /// Width of the pathway, as a fraction of the least cost.
     epsilon: f64,
 }
@@ -105,6 +106,7 @@ impl Parameters {
             rays: (rays.metric, rays.params.clone(), rays.cut),
             pathways: PathwayParameters {
                 params: document.pathways.params,
+                lifted: document.pathways.lifted,
                 epsilon: document.pathways.epsilon,
             },
         }

@@ -14,6 +14,10 @@ use crate::state::tensors::recipe::ScanSource;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+/// The folder of the distributions that a command estimates first, and their file in it.
+pub const FODS_FOLDER: &str = "fod";
+pub const WHITE_MATTER_FILE: &str = "wm_fod.nii.gz";
+
 /// How response functions are estimated from a whole scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResponseAlgorithm {

@@ -8,7 +8,7 @@ use crate::state::core::layer::{Input, LayerId};
 use crate::state::tensors::types::fods::FodBootstrapInput;
 use std::sync::{Arc, OnceLock};
 
-/// The model of diffusion that streamlines follow.
+/// The model of diffusion that streamlines follow and that costs of pathways come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Model {
     /// One direction in each voxel.

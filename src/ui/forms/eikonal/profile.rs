@@ -25,8 +25,8 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
             format!("E* + {}", percent(pointed.excess)),
         ),
         None => ("Cheapest path", {
-            let fa = format::fixed(live.mean_fa, 2);
-            format!("mean FA {fa}")
+            let fa = live.mean_fa.map(|fa| format::fixed(fa, 2));
+            fa.map_or_else(String::new, |fa| format!("mean FA {fa}"))
         }),
     };
     panels::caption(ui, name, &fact);

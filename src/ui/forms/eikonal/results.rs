@@ -4,11 +4,12 @@ use super::{compared, profile, row_menu, sensitivity};
 use crate::state::core::display::STALE_OPACITY;
 use crate::state::files::jobs::LOAD;
 use crate::state::pathways::jobs::PATHWAY;
-use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, Standing};
+use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, PathwaySettings, Standing};
 use crate::state::tensors::jobs::fit::FIT;
+use crate::state::track::types::odf::Model;
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, State};
 use crate::ui::dialogs::rename::{self, RenameTarget, Renamed};
-use crate::ui::forms::tracking;
+use crate::ui::forms::{lifted, tracking};
 use crate::ui::streamline_summary::Remark;
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{IconButton, eye};
@@ -51,7 +52,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         // Until something is solved, no error names these regions.
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
-        let text = if state.pathway_awaits_surface() {
+        let document = &state.document;
+        let lacks_distributions =
+            document.pathways.model == Model::Distributions && document.pathway_field().is_none();
+        let text = if state.pathway_awaits_surface() || lacks_distributions {
             state.why_no_pathway()
         } else if state.runtime.jobs.is_running(&[PATHWAY, FIT, LOAD]) {
             "Solving…"
@@ -79,11 +83,15 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(live) = runtime.live.value() {
         ui.scope(|ui| {
             dim(ui, state);
-            compared::show(ui, state);
+            // Random pairs have costs through tensors only.
+            if live.pathway.tensors().is_some() {
+                compared::show(ui, state);
+            }
             profile::show(ui, state, live, actions);
         });
         compared::meaning(ui, state, actions);
-        sensitivity::button(ui, state, actions);
+        lifted::preview(ui, live);
+        sensitivity::button(ui, state, live, actions);
     }
 }
 
@@ -129,8 +137,9 @@ fn columns(inner: Rect) -> [Rect; 3] {
     })
 }
 
-/// The figures of a pathway, one line each: least cost, cost of the path, length, cost per mm, volume, mean FA.
-fn statistics(result: &PathwayResult, epsilon: f64) -> [(&'static str, String); 6] {
+/// The figures of a pathway, one line each: least cost, cost of the path, length, cost per mm, volume, and mean FA
+/// through tensors.
+fn statistics(result: &PathwayResult, epsilon: f64) -> Vec<(&'static str, String)> {
     let (length_mm, cost) = (result.path.total_mm(), result.path.total_cost());
     // A pathway in pieces has no component that joins the ends.
     let volume = match epsilon < result.pathway.joining_epsilon {
@@ -138,7 +147,7 @@ fn statistics(result: &PathwayResult, epsilon: f64) -> [(&'static str, String); 
         false => "Volume that joins the ends",
     };
     let unit = format::with_unit;
-    [
+    let mut all = vec![
         ("Cost E*", format::significant(result.pathway.min_cost)),
         ("Cost of the path", format::significant(cost)),
         ("Length", unit(&format::fixed(length_mm, 1), "mm")),
@@ -147,8 +156,10 @@ fn statistics(result: &PathwayResult, epsilon: f64) -> [(&'static str, String); 
             format::significant(cost / length_mm.max(f64::MIN_POSITIVE)),
         ),
         (volume, format::ml(result.volume_ml(epsilon), 2)),
-        ("Mean FA along it", format::fixed(result.mean_fa, 2)),
-    ]
+    ];
+    let mean_fa = result.mean_fa.map(|fa| format::fixed(fa, 2));
+    all.extend(mean_fa.map(|fa| ("Mean FA along it", fa)));
+    all
 }
 
 /// One pathway; `None`: the live one.
@@ -253,7 +264,7 @@ fn row(
         .side(EYE)
         .disabled((result.is_none() && kept.is_none()).then_some("No pathway has been found yet"))
         .show_at(ui, square(0.5 * EYE));
-    let solved = result.is_some();
+    let solved = result.map(|(result, _)| &**result);
     row_menu::show((&more, &response), state, kept, solved, memory, actions);
     match result {
         Some((result, epsilon)) => response.on_hover_ui(|ui| {
@@ -303,7 +314,9 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         rows::hint(ui, &among.text());
     }
     let joined_from = kept.result.as_ref().map(|f| f.pathway.joining_epsilon);
-    let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from);
+    let max_epsilon = kept.result.as_ref().and_then(|r| r.max_epsilon());
+    let max_epsilon = max_epsilon.unwrap_or(*PathwaySettings::EPSILON.end());
+    let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from, max_epsilon);
     if let Some((epsilon, phase)) = width {
         let kept = KeptPathway {
             epsilon,

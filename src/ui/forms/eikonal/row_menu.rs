@@ -2,7 +2,7 @@
 
 use super::ask_for_path;
 use crate::data::Role;
-use crate::state::pathways::{PathwayAction, PathwayFile};
+use crate::state::pathways::{PathwayAction, PathwayFile, PathwayResult};
 use crate::state::{Action, KeptPathway, Phase, State};
 use crate::ui::dialogs::rename::{self, RenameTarget};
 use crate::ui::files::DialogPosition;
@@ -29,7 +29,7 @@ pub fn show(
     (button, row): (&Response, &Response),
     state: &State,
     kept: Option<&Arc<KeptPathway>>,
-    solved: bool,
+    solved: Option<&PathwayResult>,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
@@ -61,7 +61,7 @@ pub fn colour(rgb: [u8; 3]) -> Color32 {
 fn entries(
     ui: &mut Ui,
     kept: Option<&KeptPathway>,
-    solved: bool,
+    solved: Option<&PathwayResult>,
     unsolved: bool,
 ) -> Option<PathwayMenuItem> {
     let item = |ui: &mut Ui, item: menu::Item, more: PathwayMenuItem| item.show(ui).then_some(more);
@@ -70,14 +70,16 @@ fn entries(
         chosen = item(ui, menu::Item::new("Solve again"), PathwayMenuItem::Again);
         menu::line(ui);
     }
-    if solved {
+    if let Some(result) = solved {
         menu::caption(ui, "Export");
         chosen = chosen.or(files(ui).map(PathwayMenuItem::File));
         menu::line(ui);
         let region = menu::Item::new("Region of its voxels").icon(icons::REGION);
         chosen = chosen.or(item(ui, region, PathwayMenuItem::Region));
-        let map = menu::Item::new("Which voxels does it depend on?").icon(icons::LAYERS);
-        chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
+        if result.pathway.tensors().is_some() {
+            let map = menu::Item::new("Which voxels does it depend on?").icon(icons::LAYERS);
+            chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
+        }
         let command = menu::Item::new("Copy as command").icon(icons::TERMINAL);
         chosen = chosen.or(item(ui, command, PathwayMenuItem::Command));
     }

@@ -1,7 +1,7 @@
 //! The button that maps the voxels on which the live pathway depends.
 
-use crate::state::pathways::jobs::SENSITIVITY;
-use crate::state::pathways::{PathwayAction, Standing};
+use crate::state::pathways::jobs::{ONLY_TENSORS, SENSITIVITY};
+use crate::state::pathways::{PathwayAction, PathwayResult, Standing};
 use crate::state::{Action, State};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::Button;
@@ -13,8 +13,9 @@ const HINT: &str = "Adds a layer with the percentage of the cost E* that depends
                     a step through it costs a little more. It holds for small changes: without a voxel, the path goes \
                     elsewhere";
 
-pub fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+pub fn button(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<Action>) {
     let why = match state.pathway_standing() {
+        _ if live.pathway.tensors().is_none() => Some(ONLY_TENSORS),
         _ if state.runtime.jobs.is_running(&[SENSITIVITY]) => Some("Computing the map"),
         None => Some(state.why_no_pathway()),
         Some(Standing::Updating | Standing::Coarse) => Some("Waiting for the full result"),
