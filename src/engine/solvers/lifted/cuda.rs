@@ -370,7 +370,7 @@ fn solve_all(
         tiles: tiles as u32,
         directions: directions as u32,
         fields: fields as u32,
-        tolerance: prepared.params.tolerance,
+        tolerance: prepared.tolerance,
         step: LEVEL_STEP * spacing * prepared.least_cost,
         cap: limits
             .iter()

@@ -74,7 +74,7 @@ mod trace;
 
 pub use costs::{Amplitudes, halved_distributions, largest_amplitudes};
 pub use directions::{DirectionSet, opposite};
-pub use parameters::Params;
+pub use parameters::{Params, TOLERANCE};
 pub use solution::LiftedPathway;
 pub use stencil::{SIDEWAYS, Stencil, Step, Turn, Vertex, angle};
 
@@ -113,6 +113,7 @@ pub struct Prepared {
     amplitudes: Option<Amplitudes>,
     /// By place the factor of the costs from amplitudes; `None`: 1.
     factors: Option<Arc<[f32]>>,
+    tolerance: f32,
 }
 
 impl Prepared {
@@ -207,7 +208,17 @@ impl Prepared {
             least_cost,
             amplitudes,
             factors: None,
+            tolerance: TOLERANCE,
         })
+    }
+
+    /// These data with another [`TOLERANCE`]: with 0, costs are exact up to rounding.
+    pub fn with_tolerance(self, tolerance: f32) -> Self {
+        Self {
+            id: DataId::fresh(),
+            tolerance,
+            ..self
+        }
     }
 
     /// The costs of some places multiplied by a factor.

@@ -22,9 +22,10 @@ pub struct Params {
     pub min_amplitude: f64,
     /// Factor of the cost in costly regions, at least 1.
     pub costly_factor: f64,
-    /// Smallest relative decrease of a value that is propagated.
-    pub tolerance: f32,
 }
+
+/// Smallest relative decrease of a value that is propagated.
+pub const TOLERANCE: f32 = 1e-5;
 
 impl Params {
     /// The values with which a path keeps to its bundle through crossings at 60 and 90 degrees.
@@ -35,7 +36,6 @@ impl Params {
             background_speed: 0.03,
             min_amplitude: 0.1,
             costly_factor: pathway::Params::default_costly_factor(),
-            tolerance: 1e-5,
         }
     }
 

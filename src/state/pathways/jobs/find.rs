@@ -5,7 +5,7 @@ use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField,
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::metric::halved;
-use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card, region_names};
+use crate::solvers::pathway::{Domain, Params, Pathway, TOLERANCE, excess_on_card, region_names};
 use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
@@ -286,7 +286,7 @@ impl FindPathway {
         let started = Instant::now();
         if !sources.is_empty() {
             let params = eikonal::Params {
-                tolerance: self.params.tolerance,
+                tolerance: TOLERANCE,
                 schedule: None,
             };
             let all: Vec<_> = sources.iter().map(|(_, s)| s.clone()).collect();
