@@ -2,8 +2,8 @@
 //!
 //! Each repetition refits the tensors to the scan with the signs of its residuals drawn at random (wild bootstrap,
 //! [`tensor_fit::Residuals`]), and solves the costs of both regions again: E*, the voxels of the pathway and the minimal
-//! path of a scan that could equally have been measured. Repetition r depends on the random seed and r alone, and its
-//! tensors are those of the tracking's repetition r.
+//! path of a scan that could equally have been measured. As in a single pathway, only voxels that join both regions count.
+//! Repetition r depends on the random seed and r alone, and its tensors are those of the tracking's repetition r.
 //!
 //! *Domain.* The voxels in which paths may run are those of the pathway itself: it is not chosen again from the noisy FA.
 //!
@@ -12,9 +12,9 @@
 //!
 //! Measurement noise only: errors of the model, distortion, alignment and brain shift add to it.
 
-use super::joint::{limit, minimum};
+use super::joint::{joining_places, limit, minimum};
 use super::trace::{Path, path_through};
-use super::{Pathway, RepetitionParams};
+use super::{Pathway, RepetitionParams, TOLERANCE};
 use crate::compute::{Backend, Control, memory};
 use crate::data::statistics::quantile;
 use crate::data::{Gradients, Mask, Volume};
@@ -78,20 +78,22 @@ pub struct Repetitions {
     pub paths: Vec<Option<(f64, Path)>>,
     /// By place: repetitions whose pathway contains the voxel.
     pub visits: Vec<u32>,
+    /// Repetitions whose pathway is not joined at ε: all its voxels count.
+    pub not_joined: usize,
 }
 
 /// One repetition.
 struct Repetition {
     path: Option<(f64, Path)>,
-    /// Voxels of the ε-pathway, as places among those that a path reaches.
-    pathway: Vec<u32>,
+    /// The part of the ε-pathway that joins the regions, as places among those that a path reaches.
+    pathway: Vec<usize>,
+    is_joined: bool,
 }
 
 /// Everything that all repetitions share.
 struct Problem<'a> {
     pathway: &'a Pathway,
     metric_params: &'a metric::Params,
-    tolerance: f32,
     epsilon: f64,
     /// Metric of the voxels that a path reaches, and their places in that of the pathway.
     part: Metric,
@@ -106,19 +108,13 @@ impl Repetitions {
     pub fn solve(
         pathway: &Pathway,
         scan: Scan<'_>,
-        (metric_params, tolerance, epsilon): (&metric::Params, f32, f64),
+        (metric_params, epsilon): (&metric::Params, f64),
         params: &RepetitionParams,
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
         params.check()?;
-        let problem = Problem::new(
-            pathway,
-            scan,
-            (metric_params, tolerance, epsilon),
-            backend,
-            control,
-        )?;
+        let problem = Problem::new(pathway, scan, (metric_params, epsilon), backend, control)?;
         // Metric, weights and layout with both fields, for each thread.
         let threads = backend.threads();
         memory::claim_for::<u8>(
@@ -133,6 +129,7 @@ impl Repetitions {
             measured: pathway.min_cost,
             paths: Vec::with_capacity(params.repetitions),
             visits: vec![0; pathway.metric().len()],
+            not_joined: 0,
         };
         // A few at a time, so that their pathways need not be stored.
         let at_once = 4 * threads;
@@ -152,8 +149,9 @@ impl Repetitions {
             })?;
             for repetition in done {
                 all.paths.push(repetition.path);
+                all.not_joined += usize::from(!repetition.is_joined);
                 for place in repetition.pathway {
-                    all.visits[problem.places[place as usize] as usize] += 1;
+                    all.visits[problem.places[place] as usize] += 1;
                 }
             }
         }
@@ -223,7 +221,7 @@ impl<'a> Problem<'a> {
     fn new(
         pathway: &'a Pathway,
         scan: Scan<'_>,
-        (metric_params, tolerance, epsilon): (&'a metric::Params, f32, f64),
+        (metric_params, epsilon): (&'a metric::Params, f64),
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
@@ -249,7 +247,6 @@ impl<'a> Problem<'a> {
         Ok(Self {
             pathway,
             metric_params,
-            tolerance,
             epsilon,
             part,
             places,
@@ -282,7 +279,7 @@ impl<'a> Problem<'a> {
             Arc::new(CostSource::places(metric, name, self.zero[field].clone()))
         };
         let params = eikonal::Params {
-            tolerance: self.tolerance,
+            tolerance: TOLERANCE,
             schedule: None,
         };
         let fields = solve_alone(&prepared, &[source(0), source(1)], &params, control)?;
@@ -301,14 +298,21 @@ impl<'a> Problem<'a> {
             .then(|| path_through([a, b], middle))
             .flatten();
         let limit = limit(least, self.epsilon);
-        let within = |place: &u32| f64::from(total(*place as usize)) <= limit;
+        let within = |place: usize| f64::from(total(place)) <= limit;
+        let joined = path.as_ref().and_then(|_| {
+            let ends = [&*self.zero[0], &*self.zero[1]];
+            joining_places(&self.part, ends, within)
+        });
+        let is_joined = joined.is_some() || path.is_none();
+        let all = || (0..a.values.len()).filter(|place| within(*place)).collect();
         let pathway = match path {
-            Some(_) => (0..a.values.len() as u32).filter(within).collect(),
+            Some(_) => joined.unwrap_or_else(all),
             None => Vec::new(),
         };
         Repetition {
             path: path.map(|path| (least, path)),
             pathway,
+            is_joined,
         }
     }
 }
