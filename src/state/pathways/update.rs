@@ -21,7 +21,7 @@ use crate::state::pathways::jobs::SavePathway;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
 use crate::state::pathways::update::follow::is_looked_at;
-pub use crate::state::pathways::update::restored_pathways::{find, kept_failed};
+pub use crate::state::pathways::update::restored_pathways::{find, find_of_map, kept_failed};
 pub(in crate::state) use crate::state::pathways::update::sensitivity::map as map_sensitivity;
 pub use crate::state::pathways::update::sensitivity::sensitivity_mapped;
 use crate::state::pathways::{
@@ -196,6 +196,7 @@ fn recipe_of(
             regions,
             params: result.params,
             epsilon,
+            is_map: false,
         },
     }
 }

@@ -52,6 +52,8 @@ pub struct LiftedResult {
     pub voxels: usize,
     /// States that a path reaches, from both ends.
     pub reached: usize,
+    /// Costs are known up to this share above the least one.
+    pub excess_limit: f64,
     pub prepare_ms: f64,
     pub solve_ms: f64,
 }
@@ -132,7 +134,7 @@ impl FindLifted {
             if pathway.joining_epsilon.is_finite() || max_excess >= GREATEST_EXCESS {
                 break pathway;
             }
-            max_excess *= FARTHER;
+            max_excess = (max_excess * FARTHER).min(GREATEST_EXCESS);
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
         control.check()?;
@@ -147,6 +149,7 @@ impl FindLifted {
             path,
             voxels: places.len(),
             reached: pathway.fields.iter().map(|f| f.reached()).sum(),
+            excess_limit: max_excess,
             prepare_ms,
             solve_ms,
             pathway,
