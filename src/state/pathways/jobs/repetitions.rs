@@ -2,15 +2,14 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Role, Volume};
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::pathway::{
     Distances, MaskDistance, RepetitionParams, Repetitions, Scan, Separation,
 };
 use crate::solvers::tensor_fit;
-use crate::state::job_end::ended;
+use crate::state::job_end::for_command_line;
 use crate::state::pathways::PathwayResult;
-use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -101,11 +100,7 @@ impl Job for RepeatPathway {
         let repetitions = Repetitions::solve(
             &pathway.pathway,
             scan,
-            (
-                &pathway.params.metric,
-                pathway.params.tolerance,
-                self.epsilon,
-            ),
+            (&pathway.params.metric, self.epsilon),
             &self.params,
             &backend,
             control,
@@ -130,14 +125,4 @@ impl Job for RepeatPathway {
     }
 }
 
-impl Receive<State> for RepeatPathway {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        // Only the command line asks for it.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
-    }
-}
+for_command_line!(RepeatPathway);
