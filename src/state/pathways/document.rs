@@ -94,11 +94,6 @@ impl State {
             && self.document.pathways.surface_use.role().is_some()
     }
 
-    /// Whether the live pathway heeds a surface, which no session restores before Segment is shown.
-    pub(in crate::state) fn pathway_heeds_surface(&self) -> bool {
-        self.pathway_surface().is_some()
-    }
-
     /// Whether pathways heed a surface that is not there yet: Segment computes or restores it once it is shown.
     pub fn pathway_awaits_surface(&self) -> bool {
         let is_heeded = self.document.pathways.surface_use.role().is_some();

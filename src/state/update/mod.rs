@@ -17,7 +17,9 @@ use crate::state::device::jobs::DEVICE;
 use crate::state::files::jobs::SAVE;
 use crate::state::files::opening::export_failed;
 pub use crate::state::filter::update::{command_line as filter_command, request as weight_request};
-pub use crate::state::pathways::update::{command_line as pathway_command, find as find_pathway};
+pub use crate::state::pathways::update::{
+    command_line as pathway_command, find as find_pathway, find_of_map as find_pathway_of_map,
+};
 use crate::state::runtime::TourStep;
 pub use crate::state::segment::update::command_line as segment_command;
 pub use crate::state::sessions::update::arriving::several_sessions;

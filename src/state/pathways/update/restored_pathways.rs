@@ -5,6 +5,7 @@ use crate::state::core::layer::LayerId;
 use crate::state::core::notices::Severity;
 use crate::state::pathways::KeptPathway;
 use crate::state::pathways::jobs::FindPathway;
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::tensors::inputs::MissingInput;
 use crate::state::tensors::{inputs, mask_text};
 use crate::state::{Content, Document, Effect, State};
@@ -12,14 +13,31 @@ use std::sync::Arc;
 
 /// The job that finds a kept pathway.
 pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, MissingInput> {
-    Ok(FindPathway {
-        tensors: inputs::tensors(document, &kept.name, kept.fit)?,
+    let recipe = SensitivityRecipe {
+        fit: kept.fit,
         regions: kept.regions.clone(),
         params: kept.params,
+    };
+    Ok(FindPathway {
+        kept: Some(kept.id.0),
+        ..find_of_map(document, &kept.name, &recipe)?
+    })
+}
+
+/// The job that finds the pathway of a map of this name.
+pub fn find_of_map(
+    document: &Document,
+    name: &str,
+    recipe: &SensitivityRecipe,
+) -> Result<FindPathway, MissingInput> {
+    Ok(FindPathway {
+        tensors: inputs::tensors(document, name, recipe.fit)?,
+        regions: recipe.regions.clone(),
+        params: recipe.params,
         coarse: false,
         prepared: None,
-        kept: Some(kept.id.0),
-        mask_name: mask_text::name_of_fit(document, kept.fit),
+        kept: None,
+        mask_name: mask_text::name_of_fit(document, recipe.fit),
     })
 }
 
