@@ -11,8 +11,8 @@ Examples:
   arcuate methods tracts.arcuate
   arcuate methods tracts.arcuate --look-in /data/sub-01 >methods.txt
 
-Prints a paragraph about the scan, the tensor fit, regions, streamlines and rays of a session, with their numbers, and
-the works to cite. In the window, it is in the File menu.";
+Prints a paragraph that describes how every result of a session was computed, with its numbers and the works to cite. In
+the window, it is in the File menu.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -31,6 +31,7 @@ mod bench_geodesic;
 mod bench_glyphs;
 mod bench_io;
 mod bench_levelset;
+mod bench_lifted;
 mod bench_odf_tracking;
 mod bench_regions;
 mod bench_render;
@@ -176,7 +177,7 @@ pub enum Command {
     Geodesic(geodesic::Options),
     /// Compute the cost of paths between two regions in every voxel, and the pathway
     Pathway(pathway::Options),
-    /// Find how far measurement noise alone moves a pathway, and its distance from a mask
+    /// Estimate how far measurement noise alone moves a pathway, and how close it comes to a mask
     Uncertainty(uncertainty::Options),
     /// Segment an image with an interactive level set
     Segment(segment::Options),
