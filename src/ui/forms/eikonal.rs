@@ -32,6 +32,8 @@ const WIDTH: &str = "Pathway width ε";
 /// Parameters with a row elsewhere; all others are under [`MORE`].
 const METRIC: &[&str] = &["alpha"];
 const SOLVER: &[&str] = &["min-fa"];
+/// Has a row elsewhere where there is a costly region.
+const COSTLY: &[&str] = &["costly-factor"];
 
 type OnChange<'a> = dyn FnMut(PathwaySettings, Phase) + 'a;
 
@@ -100,6 +102,17 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if surface::is_shown(state) {
         surface::row(ui, state, "Surface", &mut set);
     }
+    let elsewhere = if surface::has_costly(state) {
+        rows(
+            ui,
+            settings,
+            (Rows::Only(&[]), Rows::Only(COSTLY)),
+            &mut set,
+        );
+        [SOLVER, COSTLY].concat()
+    } else {
+        SOLVER.to_vec()
+    };
     // In the first steps of the tour the results get the space.
     if state
         .runtime
@@ -119,7 +132,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         rows(
             ui,
             settings,
-            (Rows::AllBut(METRIC), Rows::AllBut(SOLVER)),
+            (Rows::AllBut(METRIC), Rows::AllBut(&elsewhere)),
             &mut set,
         );
     }
