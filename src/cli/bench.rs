@@ -4,7 +4,7 @@ use super::output;
 use super::runner::{Failure, Runner};
 use super::{
     bench_commit, bench_eikonal, bench_fit, bench_fod, bench_geodesic, bench_io, bench_levelset,
-    bench_odf_tracking, bench_render, bench_select, bench_tracking,
+    bench_lifted, bench_odf_tracking, bench_render, bench_select, bench_tracking,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -38,13 +38,14 @@ impl Choice<'_> {
 /// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 11] = [
+const WORKLOADS: [(&str, Workload); 12] = [
     ("fit", bench_fit::run),
     ("fod", bench_fod::run),
     ("tracking", bench_tracking::run),
     ("odf-tracking", bench_odf_tracking::run),
     ("geodesic", bench_geodesic::run),
     ("eikonal", bench_eikonal::run),
+    ("lifted", bench_lifted::run),
     ("levelset", bench_levelset::run),
     ("commit", bench_commit::run),
     ("io", bench_io::run),

@@ -10,12 +10,13 @@ use super::bench_tracking::{brain, seed};
 use crate::compute::{Backend, Control};
 use crate::data::spherical_harmonics::{at_pole, count, degrees, evaluate, index, quadrature};
 use crate::data::statistics::quantile;
-use crate::data::{OdfField, Region, Shape, TensorField, TissueMap, TissueType};
+use crate::data::{Grid, OdfField, Region, Shape, TensorField, TissueMap, TissueType};
 use crate::solvers::curves::Seeding;
 use crate::solvers::odf_tracking::{Fibres, Method, Params, track};
 use crate::solvers::tracking::principal_direction;
 use glam::{DVec3, Vec3};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Instant;
 
 const ORDER: usize = 8;
@@ -186,8 +187,17 @@ fn measure(name: &str, setting: &Setting, repeats: usize, backend: &Backend) -> 
     })
 }
 
-/// (u · e)^8 along the principal direction e of each tensor.
+/// A lobe along the principal direction of each tensor.
 fn distributions(tensors: &TensorField) -> OdfField {
+    lobes(&tensors.grid, |voxel| {
+        let tensor = &tensors.tensors[voxel];
+        let direction = || Vec3::from(principal_direction(tensor.d, [0.0; 3])).as_dvec3();
+        (tensor.inside > 0.5).then(direction)
+    })
+}
+
+/// (u · e)^8 along the direction e of each voxel that has one.
+pub fn lobes(grid: &Arc<Grid>, direction: impl Fn(usize) -> Option<DVec3>) -> OdfField {
     let mut zonal = [0.0; ORDER + 1];
     for (u, weight) in quadrature(2 * ORDER) {
         let functions = evaluate(ORDER, u);
@@ -195,18 +205,17 @@ fn distributions(tensors: &TensorField) -> OdfField {
             zonal[l] += weight * u.z.powi(8) * functions[index(l, 0)] / at_pole(l);
         }
     }
-    let n = tensors.grid.voxel_count();
+    let n = grid.voxel_count();
     let mut values = vec![0f32; n * count(ORDER)];
-    for (voxel, tensor) in tensors.tensors.iter().enumerate() {
-        if tensor.inside <= 0.5 {
+    for voxel in 0..n {
+        let Some(e) = direction(voxel) else {
             continue;
-        }
-        let e = Vec3::from(principal_direction(tensor.d, [0.0; 3])).as_dvec3();
+        };
         for ((l, m), y) in degrees(ORDER).zip(evaluate(ORDER, e)) {
             values[index(l, m) * n + voxel] = (zonal[l] * y) as f32;
         }
     }
-    OdfField::new(tensors.grid.clone(), ORDER, values)
+    OdfField::new(grid.clone(), ORDER, values)
 }
 
 /// White matter up to the cortex, CSF outside it and in two ventricles.

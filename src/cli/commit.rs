@@ -2,9 +2,8 @@
 
 use super::inputs::{streamlines, warn_of_points_outside};
 use super::options::{
-    GivenParameters, ImageEnding, OdfInputOptions, ReadingOptions, ScanOptions, ValueError,
-    about_mask, basis_keys, make_folder, not_negative, noted, noted_volume, open_distributions,
-    positive,
+    FodInputOptions, GivenParameters, ImageEnding, ReadingOptions, ScanOptions, ValueError,
+    about_mask, make_folder, not_negative, noted, noted_volume, open_distributions, positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -12,7 +11,7 @@ use super::track::must_be_streamlines;
 use super::typed::typed_command;
 use crate::compute::Control;
 use crate::data::text::{counted, singular_or_plural};
-use crate::data::{Gradients, Grid, Mask, OdfLayout, Tractogram, Volume};
+use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::io::{self, Content, Format, Remark, orientations};
 use crate::solvers::commit::cylinder::{GammaRadii, Timing};
 use crate::solvers::commit::dictionary::Counts;
@@ -54,11 +53,6 @@ should add up in each voxel; for a scan, it uses how much the signal differs bet
     after_help = EXAMPLES,
     // No label map is read.
     mut_arg("colours", |arg| arg.hide(true)),
-    mut_arg("odf_basis", |arg| arg.requires("fod").help(format!(
-        "Basis of the distributions: {} [default: {}]",
-        basis_keys(),
-        OdfLayout::MRTRIX.basis.key()
-    ))),
 )]
 pub struct Options {
     /// Streamline file
@@ -77,7 +71,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with = "peaks")]
     pub fod: Option<PathBuf>,
     #[command(flatten)]
-    pub layout: OdfInputOptions,
+    pub layout: FodInputOptions,
     #[command(flatten)]
     pub params: GivenParameters<Params>,
     #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma, help = gamma_help())]
@@ -236,7 +230,7 @@ impl Options {
             return Ok(None);
         };
         let control = Control::new();
-        let opened = open_distributions(path, &self.layout, &control)?;
+        let opened = open_distributions(path, &self.layout.input, &control)?;
         for warning in opened.warnings {
             warning!("{warning}: {}", path.display());
         }

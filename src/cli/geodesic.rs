@@ -3,6 +3,7 @@
 mod lobes;
 mod tensors;
 
+use super::options::models::{Models, OtherModel, options_of, wrong_usage};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{CountedCurves, key, save};
@@ -11,9 +12,7 @@ use crate::data::{Region, Role};
 use crate::state::command_line;
 use crate::state::core::text::count;
 use crate::state::track::jobs::trace::RayOutput;
-use clap::error::ErrorKind;
-use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -32,9 +31,9 @@ values to FILE.fa.tsf (FA per point), FILE.seed.weights.txt and FILE.target.weig
 the target reached), and FILE.stop_start.weights.txt and FILE.stop_end.weights.txt (why the two ends stopped); other
 formats hold these values themselves. Rays keep the order of the seeds.
 
-With --fod, rays follow the lobes of fibre orientation distributions and stay on theirs where fibres cross. The measure
-is then their mean speed, which is 1 along a lobe with the reference amplitude, or a little more (--speed-floor). Fans are narrow: a cone's directions
-go around each peak of the seed in turn, by default within 5 degrees.";
+With --fod, rays follow the lobes of fibre orientation distributions, and each stays on its lobe where fibres cross. The
+measure is then their mean speed: 1 along a lobe with the reference amplitude, slightly more with --speed-floor. Fans are
+narrow: the directions of a cone are distributed over the peaks of the seed in turn, by default within 5 degrees of each.";
 
 /// Reported if neither a scan nor distributions are named.
 const NO_MODEL: &str = "Found neither a scan nor --fod, expected one of them; name a scan to follow its tensors, or a file \
@@ -57,53 +56,22 @@ impl Options {
     }
 }
 
-fn wrong_usage(sentence: impl std::fmt::Display) -> clap::Error {
-    clap::Error::raw(ErrorKind::ArgumentConflict, sentence)
-}
-
-fn is_given(matches: &ArgMatches, id: &str) -> bool {
-    matches.value_source(id) == Some(ValueSource::CommandLine)
-}
-
-/// The options of tensors, and those of distributions, in the order of the help.
-fn all_options() -> [Vec<Arg>; 2] {
-    let tensors = tensors::Options::augment_args(Command::new("tensors"));
-    let lobes = lobes::Options::augment_args(Command::new("lobes"));
-    [tensors, lobes].map(|command| {
-        let mut options: Vec<Arg> = command.get_arguments().cloned().collect();
-        options.sort_by_key(Arg::get_display_order);
-        options
-    })
-}
-
-/// The first option that was given and that only the other model has.
-fn foreign<'a>(own: &[Arg], other: &'a [Arg], matches: &ArgMatches) -> Option<&'a str> {
-    let is_own = |arg: &Arg| own.iter().any(|option| option.get_id() == arg.get_id());
-    let mut given = other
-        .iter()
-        .filter(|arg| !is_own(arg) && is_given(matches, arg.get_id().as_str()));
-    given.find_map(Arg::get_long)
-}
+/// The models, and what is said of them.
+const MODELS: Models = Models {
+    others: &[OtherModel {
+        option: "fod",
+        name: "distributions",
+    }],
+    activity: "rays in",
+    to: "to follow",
+    heading: "Options for distributions (--fod)",
+    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, whose tensors rays follow; none with --fod",
+};
 
 impl Args for Options {
     fn augment_args(command: Command) -> Command {
-        let [tensors, lobes] = all_options();
-        let has = |options: &[Arg], arg: &Arg| options.iter().any(|o| o.get_id() == arg.get_id());
-        let (choice, lobes): (Vec<Arg>, Vec<Arg>) = lobes
-            .into_iter()
-            .filter(|arg| !has(&tensors, arg))
-            .partition(|arg| arg.get_id() == "fod");
-        let choice = choice.into_iter().map(|arg| arg.required(false));
-        let lobes = lobes.into_iter();
-        let lobes = lobes.map(|arg| arg.help_heading("Options for distributions (--fod)"));
-        let tensors = tensors.into_iter().map(|arg| match arg.is_positional() {
-            true => arg.required(false).help(
-                "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, whose tensors rays follow; none with --fod",
-            ),
-            false => arg,
-        });
-        let options = choice.chain(tensors).chain(lobes);
-        let options = options.enumerate().map(|(i, arg)| arg.display_order(i));
+        let options = options_of::<tensors::Options, lobes::Options>();
+        let options = MODELS.arguments(options, |arg| arg);
         let lobe_defaults = lobes::defaults();
         command.args(options).after_help(format!(
             "{EXAMPLES}\n\nWithout --seed, rays leave the whole mask. Defaults:{}\n\nOther defaults with --fod:{lobe_defaults}",
@@ -118,35 +86,18 @@ impl Args for Options {
 
 impl FromArgMatches for Options {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let [tensors, lobes] = all_options();
-        let scan = matches.get_one::<String>("scan");
-        let (with_fod, own, other) = match (is_given(matches, "fod"), scan) {
-            (false, None) => return Err(wrong_usage(NO_MODEL)),
-            (true, Some(scan)) => {
-                return Err(wrong_usage(format!(
-                    "Found the scan {scan} and --fod, expected one of them; leave out the scan to follow distributions, or \
-                     --fod to follow the tensors of the scan"
-                )));
-            }
-            (true, None) => (true, &lobes, &tensors),
-            (false, Some(_)) => (false, &tensors, &lobes),
-        };
-        match (foreign(own, other, matches), with_fod) {
-            (None, true) => Ok(Self::Lobes(Box::new(FromArgMatches::from_arg_matches(
-                matches,
-            )?))),
-            (None, false) => Ok(Self::Tensors(Box::new(FromArgMatches::from_arg_matches(
-                matches,
-            )?))),
-            (Some(option), true) => Err(wrong_usage(format!(
-                "Found --{option}, expected an option of rays in distributions; leave it out, or name a scan instead of \
-                 --fod to follow its tensors"
-            ))),
-            (Some(option), false) => Err(wrong_usage(format!(
-                "Found --{option}, expected an option of rays in tensors; leave it out, or choose distributions with --fod \
-                 instead of the scan"
-            ))),
+        let chosen = MODELS.chosen(matches);
+        match (matches.get_one::<String>("scan"), chosen) {
+            (None, None) => return Err(wrong_usage(NO_MODEL)),
+            (Some(scan), Some(other)) => return Err(MODELS.both_given(scan, other)),
+            _ => {}
         }
+        let options = options_of::<tensors::Options, lobes::Options>();
+        MODELS.refuse_foreign(chosen, options, matches)?;
+        Ok(match chosen {
+            Some(_) => Self::Lobes(Box::new(FromArgMatches::from_arg_matches(matches)?)),
+            None => Self::Tensors(Box::new(FromArgMatches::from_arg_matches(matches)?)),
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -158,11 +109,22 @@ impl FromArgMatches for Options {
 /// Rays after the cut, and what is reported about them.
 struct Ranked<'a, M> {
     rays: &'a RayOutput<M>,
-    /// Tensors that were not positive definite.
-    repaired: u64,
+    model: Model,
     regions: &'a [Region],
     wall_ms: f64,
-    in_distributions: bool,
+}
+
+/// The model that rays follow, and its part of the report.
+enum Model {
+    Tensors {
+        /// Tensors that were not positive definite.
+        repaired: u64,
+    },
+    Distributions {
+        /// Amplitude that is the unit of the measure.
+        reference: f64,
+        parameters: Value,
+    },
 }
 
 /// Counts as JSON and as text.
@@ -172,7 +134,7 @@ fn summary<M>(ranked: &Ranked<M>) -> (Value, String) {
         output: &ray_output.output,
         regions: ranked.regions,
         wall_ms: ranked.wall_ms,
-        in_distributions: ranked.in_distributions,
+        in_distributions: matches!(ranked.model, Model::Distributions { .. }),
     };
     let (mut value, text) = counted_curves.summary("ray");
     let rays = ray_output.seeds * ray_output.directions;
@@ -199,7 +161,6 @@ fn summary<M>(ranked: &Ranked<M>) -> (Value, String) {
         "least": sorted.first(), "median": median, "most": sorted.last(), "cut": ray_output.min_measure,
     });
     value["kernel_ms"] = json!(ray_output.kernel_s.map(|s| 1e3 * s));
-    value["repaired"] = json!(ranked.repaired);
     let mut message = format!(
         "{} of {} ({}, {}) {what}\n",
         count(passed as u64),
@@ -219,10 +180,23 @@ fn summary<M>(ranked: &Ranked<M>) -> (Value, String) {
             100.0 * kept as f64 / passed as f64
         );
     }
-    if ranked.repaired > 0 {
-        let repaired = ranked.repaired as usize;
-        let was = singular_or_plural(repaired, "was", "were");
-        message += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
+    match &ranked.model {
+        Model::Tensors { repaired } => {
+            value["repaired"] = json!(repaired);
+            let repaired = *repaired as usize;
+            if repaired > 0 {
+                let was = singular_or_plural(repaired, "was", "were");
+                message += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
+            }
+        }
+        Model::Distributions {
+            reference,
+            parameters,
+        } => {
+            value["reference_amplitude"] = json!(reference);
+            value["parameters"] = parameters.clone();
+            message += &format!("Reference amplitude {reference:.4}\n");
+        }
     }
     (value, message + &text)
 }

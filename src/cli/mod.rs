@@ -31,6 +31,7 @@ mod bench_geodesic;
 mod bench_glyphs;
 mod bench_io;
 mod bench_levelset;
+mod bench_lifted;
 mod bench_odf_tracking;
 mod bench_regions;
 mod bench_render;

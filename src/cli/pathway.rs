@@ -6,7 +6,9 @@ mod tensors;
 
 pub use tensors::PathwayInputs;
 
-use super::options::{DomainOptions, ImageEnding, shape};
+use super::options::models::{Models, OtherModel, options_of, wrong_usage};
+use super::options::{DomainOptions, ImageEnding, make_folder, shape};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::text::{counted, number};
@@ -17,9 +19,7 @@ use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::CostliestStretch;
 use crate::state::pathways::recipe::option;
 use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
-use clap::error::ErrorKind;
-use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
@@ -37,18 +37,19 @@ the voxels with u up to 1 + epsilon times the minimum. Files in the folder: u1, 
 pathway as .nii.gz, and the minimal path as path.tck.
 
 With --fod, costs are computed in positions and directions: a path along the fibres of white matter costs 1 per mm, one
-elsewhere up to 33, and a turn by one radian as much as --curvature-price mm along a fibre. A path goes straight through
-a crossing and pays for turning into the other bundle. Costs in the images are 0 to 30 % too high, as those of turns are
-rough; the cost of the path is summed along the smoothed path, and is not. Images hold NaN where u exceeds the minimum
-by more than 30 %, or by more than epsilon.
+across them up to 33 (1 / --background-speed), and a turn of one radian as much as --curvature-price mm along a fibre. A
+path goes straight through a crossing and pays for turning into the other bundle. Costs in the images are up to 30 % too
+high where paths turn; the cost of the path is summed along the smoothed path and is closer. Images hold NaN above the
+excess that was computed: at least 30 % or epsilon, and as much as the voxels need to join the regions, up to 1000 %.
 
 A path exists between almost any two regions: on its own it is no evidence of a connection. --null compares its
 weakest stretch and its cost per mm with those of the cheapest paths between random regions of white matter in the
 same head, as large as the two given, on voxels of twice the size. For a bundle, both are lower than for most random
 pairs.
 
---sensitivity writes the sensitivity of the pathway: the percentage of the least cost that depends on each. In a
-voxel of 1 %, raising the cost by a tenth raises the least cost by a thousandth. The percentages add up to 100.";
+--sensitivity maps the sensitivity of the pathway: the percentage of the least cost that depends on each voxel. Where the
+map shows 1 %, raising the cost of the voxel by a tenth raises the least cost by a thousandth. The percentages add up to
+100.";
 
 /// Reported if neither a scan nor distributions are named.
 const NO_MODEL: &str = "Found neither a scan nor --fod, expected one of them; name a scan for the metric of its tensors, \
@@ -61,83 +62,23 @@ pub enum Options {
     Lifted(Box<lifted::Options>),
 }
 
-fn wrong_usage(sentence: impl std::fmt::Display) -> clap::Error {
-    clap::Error::raw(ErrorKind::ArgumentConflict, sentence)
-}
-
-fn is_given(matches: &ArgMatches, id: &str) -> bool {
-    matches.value_source(id) == Some(ValueSource::CommandLine)
-}
-
-fn has(options: &[Arg], arg: &Arg) -> bool {
-    options.iter().any(|option| option.get_id() == arg.get_id())
-}
-
-/// The options of tensors, and those of distributions, in the order of the help.
-fn all_options() -> [Vec<Arg>; 2] {
-    let tensors = tensors::Options::augment_args(Command::new("tensors"));
-    let lifted = lifted::Options::augment_args(Command::new("lifted"));
-    [tensors, lifted].map(|command| {
-        let mut options: Vec<Arg> = command.get_arguments().cloned().collect();
-        options.sort_by_key(Arg::get_display_order);
-        options
-    })
-}
-
-/// Refuses options that only the other model has.
-fn refuse_foreign(matches: &ArgMatches, is_lifted: bool) -> Result<(), clap::Error> {
-    let [tensors, lifted] = all_options();
-    let (own, foreign, model, remedy) = match is_lifted {
-        true => (
-            lifted,
-            tensors,
-            "distributions",
-            "name a scan instead of --fod for pathways through its tensors",
-        ),
-        false => (
-            tensors,
-            lifted,
-            "tensors",
-            "choose distributions with --fod instead of the scan",
-        ),
-    };
-    let given = foreign
-        .iter()
-        .find(|arg| !has(&own, arg) && is_given(matches, arg.get_id().as_str()));
-    match given.and_then(Arg::get_long) {
-        None => Ok(()),
-        Some(option) => Err(wrong_usage(format!(
-            "Found --{option}, expected an option of pathways through {model}; leave it out, or {remedy}"
-        ))),
-    }
-}
+/// The models, and what is said of them.
+const MODELS: Models = Models {
+    others: &[OtherModel {
+        option: "fod",
+        name: "distributions",
+    }],
+    activity: "pathways through",
+    to: "for pathways through",
+    heading: "Options for distributions (--fod)",
+    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, for pathways through its tensors; none with \
+                --fod",
+};
 
 impl Args for Options {
     fn augment_args(command: Command) -> Command {
-        let [tensors, lifted] = all_options();
-        // The choice of the model comes first, then the scan and what both have.
-        let (choices, lifted): (Vec<Arg>, Vec<Arg>) =
-            lifted.into_iter().partition(|arg| arg.get_id() == "fod");
-        let (shared, tensors): (Vec<Arg>, Vec<Arg>) = tensors
-            .into_iter()
-            .partition(|arg| arg.is_positional() || has(&lifted, arg));
-        let choices = choices.into_iter().map(|arg| arg.required(false));
-        let lifted = lifted.into_iter().filter(|arg| !has(&shared, arg));
-        let lifted: Vec<Arg> = lifted
-            .map(|arg| arg.help_heading("Options for distributions (--fod)"))
-            .collect();
-        let shared = shared.into_iter().map(|arg| match arg.is_positional() {
-            true => arg.required(false).help(
-                "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, for pathways through its tensors; none with \
-                 --fod",
-            ),
-            false => arg,
-        });
-        let tensors = tensors
-            .into_iter()
-            .map(|arg| arg.help_heading("Options for tensors (SCAN)"));
-        let options = choices.chain(shared).chain(tensors).chain(lifted);
-        let options = options.enumerate().map(|(i, arg)| arg.display_order(i));
+        let options = options_of::<tensors::Options, lifted::Options>();
+        let options = MODELS.arguments(options, |arg| arg);
         command.args(options).after_help(EXAMPLES)
     }
 
@@ -148,20 +89,17 @@ impl Args for Options {
 
 impl FromArgMatches for Options {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let is_lifted = is_given(matches, "fod");
-        match (matches.get_one::<String>("scan"), is_lifted) {
-            (None, false) => return Err(wrong_usage(NO_MODEL)),
-            (Some(scan), true) => {
-                return Err(wrong_usage(format!(
-                    "Found the scan {scan} and --fod, expected one of them; leave out the scan for pathways through \
-                     distributions, or --fod for pathways through the tensors of the scan"
-                )));
-            }
-            _ => refuse_foreign(matches, is_lifted)?,
+        let chosen = MODELS.chosen(matches);
+        match (matches.get_one::<String>("scan"), chosen) {
+            (None, None) => return Err(wrong_usage(NO_MODEL)),
+            (Some(scan), Some(other)) => return Err(MODELS.both_given(scan, other)),
+            _ => {}
         }
-        Ok(match is_lifted {
-            true => Self::Lifted(Box::new(FromArgMatches::from_arg_matches(matches)?)),
-            false => Self::Tensors(Box::new(FromArgMatches::from_arg_matches(matches)?)),
+        let options = options_of::<tensors::Options, lifted::Options>();
+        MODELS.refuse_foreign(chosen, options, matches)?;
+        Ok(match chosen {
+            Some(_) => Self::Lifted(Box::new(FromArgMatches::from_arg_matches(matches)?)),
+            None => Self::Tensors(Box::new(FromArgMatches::from_arg_matches(matches)?)),
         })
     }
 
@@ -189,7 +127,7 @@ pub struct PathwayRegions {
     pub to: Vec<ShapeSpec>,
     #[command(flatten)]
     pub domain: DomainOptions,
-    /// Regions where paths cost more: they pass only where the detour costs more still
+    /// Regions where paths cost more; paths enter them only where a detour would cost even more
     #[arg(long, value_name = "REGION")]
     pub costly: Vec<ShapeSpec>,
 }
@@ -244,16 +182,32 @@ fn files(folder: &FilePath, images: &ImageEnding) -> [PathBuf; 5] {
     [image("u1"), image("u2"), image("u"), image("pathway"), path]
 }
 
+/// `joined from ε = 0.1234`, or up to which excess it is not joined; `None`: costs are known everywhere.
+fn joined_text(costs: &JointCosts, excess_limit: Option<f64>) -> String {
+    let joining = costs.joining_epsilon;
+    match (joining.is_finite(), excess_limit) {
+        (true, _) => format!("joined from ε = {joining:.4}"),
+        (false, Some(limit)) => format!("not joined up to ε = {}", number(limit)),
+        (false, None) => "not joined at any ε".to_owned(),
+    }
+}
+
 /// The part of the pathway that joins the regions; a warning if there is none.
-fn joining_mask(costs: &JointCosts, epsilon: f64) -> Option<Mask> {
+pub fn joining_mask(costs: &JointCosts, epsilon: f64, excess_limit: Option<f64>) -> Option<Mask> {
     let joined = costs.joining_mask(epsilon);
-    if joined.is_none() {
-        warning!(
+    match (&joined, costs.joining_epsilon.is_finite()) {
+        (Some(_), _) => {}
+        (None, true) => warning!(
             "The pathway is not joined at this width, found --epsilon {}, expected at least \
              {:.4}; widen it",
             number(epsilon),
             costs.joining_epsilon
-        );
+        ),
+        (None, false) => warning!(
+            "The pathway is {}: its path passes where voxels touch only at an edge or a corner; widen the domain, or \
+             move the regions",
+            joined_text(costs, excess_limit)
+        ),
     }
     joined
 }
@@ -263,20 +217,52 @@ struct Summary<'a> {
     costs: &'a JointCosts,
     path: &'a Path,
     weakest: Option<&'a CostliestStretch>,
-    set: &'a Mask,
     epsilon: f64,
+    /// Costs are known up to this share above the least one; `None`: everywhere.
+    excess_limit: Option<f64>,
+    /// Whether its voxels join the regions.
+    is_joined: bool,
+    /// The part of the voxels that joins the regions; all of them if there is none.
+    set: Mask,
 }
 
-impl Summary<'_> {
-    /// Writes the [`files`].
+/// Values of a pathway as images, and its cheapest path.
+struct Images<'a> {
+    sides: &'a [Volume; 2],
+    curve: &'a Tractogram,
+}
+
+impl<'a> Summary<'a> {
+    /// Warns if the voxels do not join the regions.
+    fn new(
+        costs: &'a JointCosts,
+        (path, weakest): (&'a Path, Option<&'a CostliestStretch>),
+        epsilon: f64,
+        excess_limit: Option<f64>,
+    ) -> Self {
+        let joined = joining_mask(costs, epsilon, excess_limit);
+        Self {
+            costs,
+            path,
+            weakest,
+            epsilon,
+            excess_limit,
+            is_joined: joined.is_some(),
+            set: joined.unwrap_or_else(|| costs.mask(epsilon)),
+        }
+    }
+
+    /// Writes the [`files`] into their folder.
     fn write(
         &self,
+        folder: &FilePath,
         [u1, u2, u, mask, path]: &[PathBuf; 5],
-        [first, second]: &[Volume; 2],
-        curve: &Tractogram,
+        images: &Images<'_>,
         command: &str,
         runner: &mut Runner,
     ) -> Result<(), Failure> {
+        let _folder = make_folder(folder)?;
+        let [first, second] = images.sides;
         let sum = self.costs.image();
         for (volume, path) in [(first, u1), (second, u2), (&sum, u)] {
             runner.run(SaveVolume {
@@ -292,7 +278,7 @@ impl Summary<'_> {
             command: command.to_owned(),
         })?;
         runner.run(SaveTractogram {
-            tractogram: curve.clone(),
+            tractogram: images.curve.clone(),
             path: path.clone(),
             command: command.to_owned(),
             values: ValueNames::default(),
@@ -305,8 +291,9 @@ impl Summary<'_> {
             costs: pathway,
             path,
             weakest,
-            set,
+            ref set,
             epsilon,
+            ..
         } = *self;
         let (cost, length_mm) = (path.total_cost(), path.total_mm());
         let rate = cost / length_mm.max(f64::MIN_POSITIVE);
@@ -315,6 +302,7 @@ impl Summary<'_> {
             "least": pathway.min_cost,
             "ends": pathway.cost_at_ends,
             "epsilon": epsilon,
+            "joined": self.is_joined,
             "joined_from": pathway.joining_epsilon,
             "pathway": { "voxels": set.count(), "volume_ml": set.volume_ml() },
             "path": {
@@ -344,13 +332,29 @@ impl Summary<'_> {
         );
         let text = format!(
             "Least cost {:.3}\nThe path costs {cost:.3} and is {length_mm:.1} mm long: {rate:.3} per mm\n{stretch}\n\
-             Pathway at ε = {}: {}, {:.2} ml; joined from ε = {:.4}\n",
+             Pathway at ε = {}: {}, {:.2} ml; {}\n",
             pathway.min_cost,
             number(epsilon),
             counted(set.count(), "voxel"),
             set.volume_ml(),
-            pathway.joining_epsilon
+            joined_text(pathway, self.excess_limit)
         );
         (value, text)
     }
+}
+
+/// Reports a pathway, its files, and the command that repeats it.
+fn report<'a>(
+    (mut value, mut text): (Value, String),
+    files: &'a [PathBuf; 5],
+    further: impl IntoIterator<Item = &'a PathBuf>,
+    command: String,
+    runner: &mut Runner,
+) {
+    value["files"] = json!(files);
+    value["repeat"] = json!(command);
+    for file in files.iter().chain(further) {
+        text += &format!("{}\n", shown(file));
+    }
+    runner.report(&value, &text);
 }

@@ -1,6 +1,7 @@
 //! `arcuate replay`: recomputes every result of a session without a window, and compares it.
 
 mod names;
+mod pathways;
 
 use super::headless::Headless;
 use super::options::{SessionOptions, make_folder};
@@ -14,17 +15,14 @@ use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::text::count;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::origin::commands;
-use crate::state::pathways::PathwayResult;
 use crate::state::sessions::jobs::RecomputeCurves;
 use crate::state::sessions::saved::{self, MissingItem};
 use crate::state::sessions::{NotRestored, PartError, ReadSession};
 use crate::state::streamlines::streamlines_of;
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
-use crate::state::update::{find_pathway, weight_request};
-use crate::state::{
-    Action, Content, Document, KeptPathway, Layer, LayerId, Method, State, Task, ViewAction,
-};
+use crate::state::update::weight_request;
+use crate::state::{Action, Content, Document, Layer, LayerId, Method, State, Task, ViewAction};
 use names::{DISTRIBUTIONS, PATHWAY, SURFACE, TENSORS, live_name, result_name, weights_key};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -36,15 +34,18 @@ Examples:
   arcuate replay tracts.arcuate --look-in /data/sub-01 --out again
 
 Opens the files of the session (each is read and compared with its checksum), fits the tensors, and recomputes the
-streamlines or rays of its regions and all kept ones (those of snapshots with the parameters of the snapshot), the
-segmented masks, the density maps and the weights of streamlines (whose objective may change by at most a hundred times the
-tolerance of the fit). For each result, it reports whether it has the same bytes as when the session was
-saved, lies within the tolerance between two backends, or differs. Within tolerance means: the same number of
-streamlines within 5 %, and the same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a
-difference below 0.1 % for 95 % of 64 sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or map values.
-The same program gives the same bytes on the same backend with the same vector instructions.
+distributions, the streamlines or rays of its regions and all kept ones (those of snapshots with the parameters of the
+snapshot), the pathway of its regions and all kept ones, maps of their sensitivity, the surface of Segment and segmented
+masks, density maps, and the weights of streamlines (whose objective may change by at most a hundred times the tolerance
+of the fit). For each result, it reports whether it has the same bytes as when the session was saved, lies within the
+tolerance between two backends, or differs. Within tolerance means: the same number of streamlines within 5 %, and the
+same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a difference below 0.1 % for 95 % of 64
+sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or values of density maps; and a map of sensitivity in
+which at most 1 % of the cost has moved to other voxels. The same program gives the same bytes on the same backend with
+the same vector instructions.
 
-Results that need a missing file are not recomputed; all others are. Exit code 0: every result was recomputed, and
+Results that need a missing file are not recomputed. Maps of a fit of tensors, distributions or weights are not compared
+on their own. Exit code 0: every result was recomputed, and
 none differs.";
 
 #[derive(clap::Args, Debug)]
@@ -234,30 +235,6 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         all.extend(kept(window, &document, read, &result_name, &called));
     }
     all
-}
-
-/// Kept pathways.
-fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
-    let document = window.state.document.clone();
-    let mut replay = |kept: &Arc<KeptPathway>, of: &str| {
-        let replayed = |solved: &PathwayResult| {
-            let recomputed = RecomputedResult::Values(&solved.pathway.total);
-            Replayed::new(&kept.name, of, read, &recomputed)
-        };
-        // Opening the session solved it, or failed: then the reason is requested.
-        if let Some(solved) = &kept.result {
-            return Ok(replayed(solved));
-        }
-        let solved = window.solve(find_pathway(&document, kept)?);
-        Ok(replayed(&*solved?))
-    };
-    let all = document.kept_pathways.iter();
-    all.map(|kept| {
-        let stored_name = saved::result_name(kept.id.0);
-        let result = replay(kept, &stored_name);
-        (stored_name, result)
-    })
-    .collect()
 }
 
 /// The segmented surface is run again to its former step once its task is shown.
@@ -528,19 +505,19 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
         let replayed = replayed.with_curves(&live.output.kept, command_line.text());
         add(saved::LIVE, replayed);
     }
-    if let Some(pathway) = window.state.final_pathway() {
-        let recomputed = RecomputedResult::Values(&pathway.pathway.total);
-        add(
-            saved::PATHWAY,
-            Replayed::new(PATHWAY, saved::PATHWAY, read, &recomputed),
-        );
+    if let Some(live) = pathways::live(window, read) {
+        add(saved::PATHWAY, live);
     }
     let document = window.state.document.clone();
     let plainly = |name: &str| name.to_owned();
     results.extend(kept(window, &document, read, &saved::result_name, &plainly));
-    results.extend(pathways(window, read));
+    results.extend(pathways::kept(window, read));
+    results.extend(pathways::sensitivities(window, read));
     results.extend(segments(window));
     results.extend(surface(window, read));
+    if !results.iter().any(|(of, _)| of == saved::PATHWAY) {
+        results.extend(pathways::around_surface(window, read));
+    }
     results.extend(weights(window));
     let opened = edited(&document, read).into_iter();
     let opened = opened.chain(maps(&document, read));

@@ -13,13 +13,12 @@ pub use curves::{CurveOptions, RayRows, out_of_reach};
 pub use files::{check_out, key, must_be_streamlines, save};
 pub use report::CountedCurves;
 
+use super::options::models::{ModelOptions, Models, OtherModel, is_given, options_of, wrong_usage};
 use super::options::shared_option;
 use super::runner::{Failure, Runner};
 use crate::parameters::row;
 use crate::solvers::{curves as curve_parameters, odf_tracking, tensor_fit};
 use crate::state::command_line;
-use clap::error::ErrorKind;
-use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 const EXAMPLES: &str = "\
@@ -63,115 +62,45 @@ pub enum Options {
     Fibres(Box<fibres::Options>),
 }
 
-/// The directions that streamlines follow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Model {
-    Tensors,
-    Distributions,
-    Peaks,
+/// The models, and what is said of them.
+const MODELS: Models = Models {
+    others: &[
+        OtherModel {
+            option: "fod",
+            name: "distributions",
+        },
+        OtherModel {
+            option: "peaks",
+            name: "peaks",
+        },
+    ],
+    activity: "tracking through",
+    to: "to track through",
+    heading: "Options for distributions and peaks (--fod, --peaks)",
+    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, to track through its tensors; with --fod \
+                only for --bootstrap, and none with --peaks",
+};
+
+/// Whether distributions are resampled, which needs their scan.
+fn resamples(chosen: Option<OtherModel>, matches: &ArgMatches) -> bool {
+    chosen.is_some_and(|other| other.option == "fod") && is_given(matches, "bootstrap")
 }
 
-impl Model {
-    /// The model that the options choose.
-    fn chosen(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let model = match ["fod", "peaks"].map(|id| is_given(matches, id)) {
-            [true, _] => Self::Distributions,
-            [_, true] => Self::Peaks,
-            _ => Self::Tensors,
-        };
-        let has_bootstrap = is_given(matches, "bootstrap");
-        let Some(scan) = matches.get_one::<String>("scan") else {
-            return match model {
-                Self::Tensors => Err(wrong_usage(NO_MODEL)),
-                Self::Distributions if has_bootstrap => Err(wrong_usage(NO_SCAN)),
-                model => Ok(model),
-            };
-        };
-        if model == Self::Distributions && has_bootstrap {
-            return Ok(model);
-        }
-        match model.option() {
-            None => Ok(model),
-            Some(option) => Err(wrong_usage(format!(
-                "Found the scan {scan} and --{option}, expected one of them; leave out the scan to track through {}, or \
-                 --{option} to track through the tensors of the scan",
-                model.name()
-            ))),
-        }
+/// The model that the options choose; `None`: tensors.
+fn chosen_model(matches: &ArgMatches) -> Result<Option<OtherModel>, clap::Error> {
+    let chosen = MODELS.chosen(matches);
+    let is_resampled = resamples(chosen, matches);
+    match (matches.get_one::<String>("scan"), chosen) {
+        (None, None) => Err(wrong_usage(NO_MODEL)),
+        (None, Some(_)) if is_resampled => Err(wrong_usage(NO_SCAN)),
+        (Some(scan), Some(other)) if !is_resampled => Err(MODELS.both_given(scan, other)),
+        _ => Ok(chosen),
     }
-
-    /// The option that chooses it; `None` if the scan does.
-    fn option(self) -> Option<&'static str> {
-        match self {
-            Self::Tensors => None,
-            Self::Distributions => Some("fod"),
-            Self::Peaks => Some("peaks"),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Tensors => "tensors",
-            Self::Distributions => "distributions",
-            Self::Peaks => "peaks",
-        }
-    }
-
-    /// Refuses options that only other models have.
-    fn refuse_foreign(self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        let [tensors, mut fibres] = all_options();
-        if !is_given(matches, "bootstrap") || self == Self::Peaks {
-            // Only a bootstrap of distributions reads a scan.
-            fibres.retain(|arg| !fibre_bootstrap::is_of_scan(arg) && arg.get_id() != "bootstrap");
-        }
-        let (own, foreign, remedy) = match self {
-            Self::Tensors => (
-                tensors,
-                fibres,
-                "choose distributions with --fod or peaks with --peaks instead of the scan"
-                    .to_owned(),
-            ),
-            model => {
-                let option = model.option().unwrap_or_default();
-                let remedy =
-                    format!("name a scan instead of --{option} to track through its tensors");
-                (fibres, tensors, remedy)
-            }
-        };
-        let given = foreign
-            .into_iter()
-            .find(|arg| !has(&own, arg) && is_given(matches, arg.get_id().as_str()));
-        match given.as_ref().and_then(Arg::get_long) {
-            None => Ok(()),
-            Some(option) => Err(wrong_usage(format!(
-                "Found --{option}, expected an option of tracking through {}; leave it out, or {remedy}",
-                self.name()
-            ))),
-        }
-    }
-}
-
-fn wrong_usage(sentence: impl std::fmt::Display) -> clap::Error {
-    clap::Error::raw(ErrorKind::ArgumentConflict, sentence)
-}
-
-fn is_given(matches: &ArgMatches, id: &str) -> bool {
-    matches.value_source(id) == Some(ValueSource::CommandLine)
-}
-
-fn has(options: &[Arg], arg: &Arg) -> bool {
-    options.iter().any(|option| option.get_id() == arg.get_id())
 }
 
 /// The options of tensors, and those of distributions and peaks, in the order of the help.
-fn all_options() -> [Vec<Arg>; 2] {
-    let tensors = tensors::Options::augment_args(Command::new("tensors"));
-    let fibres = fibres::Options::augment_args(Command::new("fibres"));
-    let [tensors, mut fibres] = [tensors, fibres].map(|command| {
-        let mut options: Vec<Arg> = command.get_arguments().cloned().collect();
-        options.sort_by_key(Arg::get_display_order);
-        options
-    });
+fn all_options() -> ModelOptions {
+    let [tensors, mut fibres] = options_of::<tensors::Options, fibres::Options>();
     // An image of tensors has no signal to deconvolve.
     let is_layout = |arg: &Arg| ["tensor_order", "tensor_frame"].contains(&arg.get_id().as_str());
     fibres.retain(|arg| !is_layout(arg));
@@ -193,37 +122,8 @@ fn shared_row(key: &str) -> Option<Arg> {
 
 impl Args for Options {
     fn augment_args(command: Command) -> Command {
-        let [tensors, fibres] = all_options();
-        // The choice of the model comes first, then what all models have.
-        let (choices, fibres): (Vec<Arg>, Vec<Arg>) = fibres
-            .into_iter()
-            .partition(|arg| ["fod", "peaks"].contains(&arg.get_id().as_str()));
-        let (shared, tensors): (Vec<Arg>, Vec<Arg>) =
-            tensors.into_iter().partition(|arg| has(&fibres, arg));
-        let fibres = fibres.into_iter().filter(|arg| !has(&shared, arg));
-        let fibres: Vec<Arg> = fibres
-            .map(|arg| arg.help_heading("Options for distributions and peaks (--fod, --peaks)"))
-            .collect();
-        let shared = shared.into_iter().map(|arg| {
-            let row = shared_row(arg.get_id().as_str());
-            match (arg.is_positional(), row) {
-                (true, _) => arg.required(false).help(
-                    "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, to track through its tensors; with \
-                     --fod only for --bootstrap, and none with --peaks",
-                ),
-                (false, Some(row)) => row,
-                (false, None) => arg,
-            }
-        });
-        let tensors = tensors
-            .into_iter()
-            .map(|arg| arg.help_heading("Options for tensors (SCAN)"));
-        let options = choices
-            .into_iter()
-            .chain(shared)
-            .chain(tensors)
-            .chain(fibres);
-        let options = options.enumerate().map(|(i, arg)| arg.display_order(i));
+        let shared = |arg: Arg| shared_row(arg.get_id().as_str()).unwrap_or(arg);
+        let options = MODELS.arguments(all_options(), shared);
         command.args(options).after_help(format!(
             "{EXAMPLES}\n\nDefaults for tensors:{}",
             command_line::track_defaults()
@@ -237,13 +137,16 @@ impl Args for Options {
 
 impl FromArgMatches for Options {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let model = Model::chosen(matches)?;
-        model.refuse_foreign(matches)?;
-        Ok(match model {
-            Model::Tensors => Self::Tensors(Box::new(FromArgMatches::from_arg_matches(matches)?)),
-            Model::Distributions | Model::Peaks => {
-                Self::Fibres(Box::new(FromArgMatches::from_arg_matches(matches)?))
-            }
+        let chosen = chosen_model(matches)?;
+        let [tensors, mut fibres] = all_options();
+        if !resamples(chosen, matches) {
+            // Only a bootstrap of distributions reads a scan.
+            fibres.retain(|arg| !fibre_bootstrap::is_of_scan(arg) && arg.get_id() != "bootstrap");
+        }
+        MODELS.refuse_foreign(chosen, [tensors, fibres], matches)?;
+        Ok(match chosen {
+            Some(_) => Self::Fibres(Box::new(FromArgMatches::from_arg_matches(matches)?)),
+            None => Self::Tensors(Box::new(FromArgMatches::from_arg_matches(matches)?)),
         })
     }
 

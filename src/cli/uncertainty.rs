@@ -2,7 +2,7 @@
 
 use super::options::{FittedScan, GivenParameters, ImageEnding, make_folder, noted};
 use super::output::shown;
-use super::pathway::PathwayInputs;
+use super::pathway::{PathwayInputs, joining_mask};
 use super::runner::{Failure, Runner};
 use crate::data::Tractogram;
 use crate::data::statistics::wilson_interval;
@@ -13,10 +13,8 @@ use crate::parameters::arguments;
 use crate::solvers::pathway::{NEAR_MM, Params, Range90, RepetitionParams};
 use crate::state::core::text::{distance_text, duration_text};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
-use crate::state::pathways::jobs::{FindPathway, RepeatPathway, RepeatedPathway};
+use crate::state::pathways::jobs::{RepeatPathway, RepeatedPathway, SaveDistances};
 use crate::state::pathways::recipe::{command, distance_argument};
-use crate::state::streamlines::jobs::csv::SaveDistances;
-use crate::state::tensors::jobs::input::Tensors;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -27,15 +25,18 @@ Examples:
   arcuate uncertainty dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out noise
   arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise
 
-Each repetition fits the tensors again with the signs of the residuals drawn at random (wild bootstrap), and solves the
-pathway again. Repetition r depends on the random seed and r alone. Files in the folder: share.nii.gz, the share of the
-repetitions whose pathway contains the voxel; paths.tck, the cheapest path of each repetition; with --distance-to also
-distances.csv, the distance of the paths from the mask along the pathway. Distances in the text are rounded down.
+Each repetition refits the tensors with random signs of the residuals (wild bootstrap) and recomputes the pathway.
+Repetition r depends only on the random seed and on r. Files in the folder: share.nii.gz, the share of the repetitions
+whose pathway contains the voxel; paths.tck, the cheapest path of each repetition; with --distance-to also distances.csv,
+the distance of the paths from the mask along the pathway. As in arcuate pathway, only voxels that join both regions
+count. Distances in the text are rounded down.
 
-Measurement noise only: errors of the model, distortion, alignment and brain shift come on top of it.";
+This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift.";
 
-const NOISE_ONLY: &str = "Measurement noise only: errors of the model, distortion, alignment and brain shift come on \
-                          top of it";
+const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
+
+/// With fewer repetitions, percentiles are those of single repetitions.
+const MIN_FOR_RANGES: usize = 20;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
@@ -44,7 +45,7 @@ pub struct Options {
     pub inputs: PathwayInputs,
     #[command(flatten)]
     pub repetitions: GivenParameters<RepetitionParams>,
-    /// Mask whose distance from the paths is reported, such as a tumour
+    /// Report the distance of the paths from this mask, for example a tumour
     #[arg(long, value_name = "FILE")]
     pub distance_to: Option<PathBuf>,
     /// Folder for the results
@@ -70,8 +71,8 @@ impl Options {
         repetitions: &RepetitionParams,
     ) -> String {
         let regions = self.inputs.regions.specs();
-        let text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
-        let mut text = text.replacen("arcuate pathway", "arcuate uncertainty", 1);
+        let fit = &fitted.arguments;
+        let mut text = command("uncertainty", fit, &regions, params, epsilon, &self.out);
         text += &arguments(repetitions);
         if let Some(file) = &self.distance_to {
             text += &distance_argument(file);
@@ -101,19 +102,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "Found tensors, expected a scan: repetitions need the residuals of a fit; name the scan itself",
         ));
     };
-    let (result, _) = runner.run(FindPathway {
-        tensors: Tensors::Here {
-            field: fitted.fit.field.clone(),
-            fa: fitted.maps.fa.clone(),
-            resample: None,
-        },
-        regions: options.inputs.regions.regions()?,
-        params,
-        coarse: false,
-        prepared: None,
-        kept: None,
-        mask_name: fitted.mask_name(),
-    })?;
+    if repetitions.repetitions < MIN_FOR_RANGES {
+        warning!(
+            "Found {}, expected at least {MIN_FOR_RANGES} for percentiles and distances; raise --repetitions",
+            counted(repetitions.repetitions, "repetition")
+        );
+    }
+    let (result, _) = runner.run(options.inputs.job(&fitted, params)?)?;
+    joining_mask(&result.pathway, epsilon, None);
     let (repeated, _) = runner.run(RepeatPathway {
         pathway: Arc::new(*result),
         epsilon,
@@ -175,7 +171,7 @@ fn range(range: Option<Range90>) -> Value {
 
 fn report(repeated: &RepeatedPathway) -> Value {
     let repetitions = &repeated.repetitions;
-    let levels = repeated.levels.iter().map(|level| {
+    let shares = repeated.levels.iter().map(|level| {
         json!({
             "share": level.share,
             "volume_ml": level.volume_ml,
@@ -188,15 +184,17 @@ fn report(repeated: &RepeatedPathway) -> Value {
         "command": "uncertainty",
         "repetitions": repetitions.paths.len(),
         "without_path": repetitions.without_path(),
+        "not_joined": repetitions.not_joined,
+        "epsilon": repetitions.epsilon,
         "least": repetitions.measured,
-        "least_of_repetitions": range(repetitions.costs()),
-        "near": repeated.near,
-        "near_interval": near_interval(repeated),
-        "near_mm": NEAR_MM,
-        "levels": levels.collect::<Vec<_>>(),
+        "least_repeated": range(repetitions.costs()),
+        "paths_near": repeated.near,
+        "paths_near_interval": near_interval(repeated),
+        "near_within_mm": NEAR_MM,
+        "shares": shares.collect::<Vec<_>>(),
         "nearest_mm": distances.map(|d| d.shown),
-        "nearest_of_repetitions_mm": range(distances.and_then(|d| d.nearest)),
-        "along": distances.map(|d| json!({
+        "nearest_repeated_mm": range(distances.and_then(|d| d.nearest)),
+        "along_path": distances.map(|d| json!({
             "mm": d.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
             "low": d.along.iter().map(|(_, r)| r.low).collect::<Vec<_>>(),
             "median": d.along.iter().map(|(_, r)| r.median).collect::<Vec<_>>(),
@@ -219,14 +217,14 @@ fn text(repeated: &RepeatedPathway) -> String {
     if let Some(range) = repetitions.costs() {
         let _ = write!(
             text,
-            "; in the repetitions {:.3}, 5 to 95 %: {:.3} to {:.3}",
+            "; median over the repetitions {:.3} (5 to 95 %: {:.3} to {:.3})",
             range.median, range.low, range.high
         );
     }
     let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
     let _ = writeln!(
         text,
-        "\nThe path stays within {} mm in {} of {} (95 % confidence interval {low:.0} to {high:.0} %), repeated in {}",
+        "\nThe path stays within {} mm in {} of {} (95 % confidence interval: {low:.0} to {high:.0} %); they took {}",
         number(NEAR_MM),
         repeated.near,
         counted(all, "repetition"),
@@ -252,17 +250,21 @@ fn text(repeated: &RepeatedPathway) -> String {
     if let Some(distances) = &repeated.distances {
         let _ = match distances.shown {
             shown if shown <= 0.0 => write!(text, "The path enters the mask"),
-            shown => write!(text, "The path passes the mask at {}", distance_text(shown)),
+            shown => write!(
+                text,
+                "The path comes within {} of the mask",
+                distance_text(shown)
+            ),
         };
         if let Some(range) = distances.nearest {
             let [median, low, high] =
                 [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
-                    true => "0".to_owned(),
+                    true => "0 mm".to_owned(),
                     false => distance_text(mm),
                 });
             let _ = write!(
                 text,
-                "; in the repetitions {median}, 5 to 95 %: {low} to {high}"
+                "; median over the repetitions {median} (5 to 95 %: {low} to {high})"
             );
         }
         text.push('\n');
@@ -270,6 +272,15 @@ fn text(repeated: &RepeatedPathway) -> String {
     let _ = match repetitions.without_path() {
         0 => Ok(()),
         some => writeln!(text, "No path in {some} of {}", counted(all, "repetition")),
+    };
+    let _ = match repetitions.not_joined {
+        0 => Ok(()),
+        some => writeln!(
+            text,
+            "In {some} of {}, the pathway is not joined at ε = {}: all its voxels count",
+            counted(all, "repetition"),
+            number(repetitions.epsilon)
+        ),
     };
     text + NOISE_ONLY + "\n"
 }

@@ -6,13 +6,13 @@ use crate::io::AffineReading;
 use crate::io::{Reading, quoted};
 use crate::parameters::arguments;
 use crate::solvers::geodesic::{self, RayMetricParams, Rays};
-use crate::solvers::pathway::DEFAULT_EPSILON;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::solvers::{curves, density};
 use crate::state::core::chain::chain;
 use crate::state::core::pane::Pane;
 use crate::state::core::text::quoted_path;
+use crate::state::pathways::recipe::sensitivity_argument;
 use crate::state::pictures::Look;
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
@@ -89,15 +89,11 @@ pub enum CommandLine {
         regions: Vec<RegionSpec>,
         params: crate::solvers::pathway::Params,
         epsilon: f64,
+        /// Whether its result is the map of the voxels on which the pathway depends.
+        is_map: bool,
     },
     /// A pathway through distributions.
     LiftedPathway(Box<pathways::recipe::LiftedPathwayCommand>),
-    /// The map of the voxels on which a pathway depends.
-    Sensitivity {
-        fit: FitArguments,
-        regions: Vec<RegionSpec>,
-        params: crate::solvers::pathway::Params,
-    },
     /// A mask by a level set.
     Segment(Box<segment::recipe::SegmentCommand>),
     /// Weights of streamlines, and maps of the fit.
@@ -373,8 +369,8 @@ impl CommandLine {
         match self.base() {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
+            Self::Pathway { is_map: true, .. } => "sensitivity.nii.gz",
             Self::Pathway { .. } | Self::LiftedPathway(_) => "pathway",
-            Self::Sensitivity { .. } => "sensitivity.nii.gz",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
             Self::Fods(_) => "fod",
@@ -490,15 +486,17 @@ impl CommandLine {
                 regions,
                 params,
                 epsilon,
-            } => pathways::recipe::command(fit, regions, params, *epsilon, out),
-            Self::Sensitivity {
-                fit,
-                regions,
-                params,
+                is_map,
             } => {
-                let (epsilon, folder) = (DEFAULT_EPSILON, Path::new("pathway"));
-                let text = pathways::recipe::command(fit, regions, params, epsilon, folder);
-                text + &pathways::recipe::sensitivity_argument(out)
+                let (folder, map) = match is_map {
+                    // A map needs no random pairs.
+                    true => (
+                        Path::new("pathway"),
+                        sensitivity_argument(out) + " --null 0",
+                    ),
+                    false => (out, String::new()),
+                };
+                pathways::recipe::command("pathway", fit, regions, params, *epsilon, folder) + &map
             }
             Self::Track {
                 fit,

@@ -71,6 +71,24 @@ pub fn ended<J: Receive<State>>(
     }
 }
 
+/// Implements [`Receive`] for jobs that only the command line requests: their output changes no state.
+macro_rules! for_command_line {
+    ($($job:ty),+ $(,)?) => {$(
+        impl $crate::jobs::Receive<$crate::state::State> for $job {
+            fn receive(
+                &self,
+                delivery: $crate::jobs::Delivery<Self::Output>,
+                state: &mut $crate::state::State,
+                effects: &mut Vec<$crate::state::Effect>,
+            ) {
+                $crate::state::job_end::ended(state, self, delivery, effects, |_, _, _, _| {});
+            }
+        }
+    )+};
+}
+
+pub(crate) use for_command_line;
+
 /// Removes a job from the list and returns its label.
 pub fn remove_job(state: &mut State, ticket: u64) -> Option<String> {
     let jobs = &mut state.runtime.jobs.running;

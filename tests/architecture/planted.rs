@@ -465,6 +465,21 @@ fn planted_stems() {
             ],
             1,
         ),
+        (
+            vec![
+                "tests/solvers/tracking.rs",
+                "src/engine/solvers/mod.rs",
+                "src/engine/solvers/oracle.rs",
+            ],
+            1,
+        ),
+        (
+            vec![
+                "tests/solvers/tracking.rs",
+                "src/engine/solvers/uncertainty.rs",
+            ],
+            1,
+        ),
     ] {
         let found = stems(&written(&files));
         assert_eq!(found.len(), missing, "{files:?}: {found:?}");

@@ -357,7 +357,8 @@ pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
 /// A desktop's dialog waits on a thread of its own, which also looks for the program to show it. Jobs have workers.
 pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
-/// Stems without a form in the window: each row is removed when the form is added.
+/// Stems without a form in the window: each row is removed when the form is added. Scores have a panel
+/// (`ui/bottom_panel/scores.rs`).
 pub const WITHOUT_FORM: &[&str] = &["score"];
 
 /// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, if the user meets it
@@ -383,6 +384,10 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("peaks", None),
     ("response", None),
     ("score", Some("score")),
+    ("gradient_check", None),
+    ("tensor_check", None),
+    ("odf_check", None),
+    ("uncertainty", None),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.

@@ -1,6 +1,8 @@
 //! `arcuate track` through distributions and peaks: files and report, tissues, the same streamlines on any number of
 //! threads, refusals, options of another model, and weights of streamlines by the peaks of distributions.
 
+mod pathways;
+
 use crate::cli::{arcuate, json, refuses};
 use crate::support::test;
 use arcuate::compute::Control;
@@ -27,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         test("fibres::weights_by_their_peaks", weights),
         test("fibres::bootstrap", bootstrap),
         test("fibres::rays along lobes", rays),
+        test("fibres::pathways", pathways::through_distributions),
     ]
 }
 
@@ -134,6 +137,25 @@ fn rays() {
     assert_eq!(report["kept"], passed.div_ceil(10));
     assert!(report["measure"]["cut"].as_f64() >= report["measure"]["median"].as_f64());
     assert!(here.join("rays.tsf").exists() && !here.join("rays.fa.tsf").exists());
+    // The unit of the measure and the parameters are reported; tensors, which are repaired, are not there.
+    let reference = report["reference_amplitude"].as_f64().expect("a number");
+    assert!(reference > 0.0);
+    assert!(report["repaired"].is_null());
+    assert_eq!(report["parameters"]["directions"], "cone:20,5");
+    assert!(report["parameters"]["speed_floor"].is_number());
+    assert!(report["parameters"]["fa"].is_null() && report["parameters"]["sharpen"].is_null());
+    let printed = arcuate(
+        &format!("{line} --out printed.tck")
+            .split(' ')
+            .collect::<Vec<_>>(),
+        here,
+    );
+    let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+    let stated = format!("Reference amplitude {reference:.4}\n");
+    assert!(
+        printed.contains(&stated) && !printed.contains("repaired"),
+        "{printed}"
+    );
     run(&format!("{line} --threads 1 --out one.tck"), here);
     let points = |name: &str| points_of(&here.join(name));
     assert_eq!(points("rays.tck"), points("one.tck"));
@@ -408,6 +430,10 @@ fn weights() {
             "cannot be used with",
         ),
         (world, "--fod"),
+        (
+            "--peaks fod/peaks.nii.gz --odf-affine matrix:0,1,0,0,-1,0,0,0,0,0,1,0",
+            "--fod",
+        ),
     ] {
         let line = format!("{base} {rest} --out e");
         let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);

@@ -25,6 +25,7 @@ use arcuate::state::track::types::RayCount;
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -93,10 +94,11 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::tables::whole brain", table::<WholeBrain>),
         test("parameters::tables::number of rays", table::<RayCount>),
         test(
-            "parameters::tables::odf tracking",
-            table::<odf_tracking::Params>,
+            "parameters::tables::repetitions",
+            table::<pathway::RepetitionParams>,
         ),
         test("parameters::tables::sample", table::<Sample>),
+        test("parameters::every table is tested", all_tested),
         test("parameters::composite texts", texts::composites),
         test(
             "parameters::defaults in command texts",
@@ -112,6 +114,34 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::unused values are kept", kept),
         test("parameters::sanitized", sanitized),
     ]
+}
+
+/// The list above has a line for each `impl Parameters for …` of the program, and no table twice.
+fn all_tested() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../src")];
+    let mut tables = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let lines = text.lines();
+                let names = lines.filter_map(|line| line.strip_prefix("impl Parameters for "));
+                tables.extend(names.map(|name| format!("{name} in {}", path.display())));
+            }
+        }
+    }
+    let list = include_str!("parameters.rs").split("\n}\n").next().unwrap();
+    let tested: Vec<&str> = list
+        .split("table::<")
+        .skip(1)
+        .filter_map(|line| line.split('>').next())
+        .collect();
+    let distinct: BTreeSet<&&str> = tested.iter().filter(|name| **name != "Sample").collect();
+    assert_eq!(distinct.len() + 1, tested.len(), "{tested:?}");
+    assert_eq!(distinct.len(), tables.len(), "{tables:#?}");
 }
 
 /// Properties of every table.

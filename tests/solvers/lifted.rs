@@ -464,11 +464,7 @@ fn schedules() {
     let standard = uneven(cube(13), &params(DirectionSet::Icosphere162), 1.0);
     let one = solved(&standard, &source(&standard), UNREACHED, &backend(1));
     let four = solved(&standard, &source(&standard), UNREACHED, &backend(4));
-    let exact = Params {
-        tolerance: 0.0,
-        ..standard.params
-    };
-    let exact = uneven(cube(13), &exact, 1.0);
+    let exact = uneven(cube(13), &standard.params, 1.0).with_tolerance(0.0);
     let exact = solved(&exact, &source(&exact), UNREACHED, &backend(2));
     for d in 0..162 {
         for p in 0..standard.places.len() {

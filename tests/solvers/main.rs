@@ -23,6 +23,7 @@ mod peaks;
 mod region;
 mod response;
 mod score;
+mod tensor_check;
 mod tensor_fit;
 mod tracking;
 mod tractogram;
@@ -49,6 +50,7 @@ fn main() {
         region::tests(),
         response::tests(),
         score::tests(),
+        tensor_check::tests(),
         tensor_fit::tests(),
         tracking::tests(),
         tractogram::tests(),

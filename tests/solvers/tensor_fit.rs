@@ -3,7 +3,7 @@
 mod brain_heads;
 mod brain_mask;
 mod eigen;
-mod given;
+pub mod given;
 mod maps;
 mod reference;
 mod robust;

@@ -1,21 +1,22 @@
 //! Rays along the lobes of fibre orientation distributions.
 
-use super::{Ranked, files_and_report};
+use super::{Model, Ranked, files_and_report};
 use crate::cli::options::{
-    GivenParameters, OdfInputOptions, RegionOptions, RowSelection, basis_keys, note_cpu_reason,
+    GivenParameters, OdfInputOptions, RegionOptions, RowSelection, note_cpu_reason,
     open_distributions,
 };
 use crate::cli::runner::{Failure, Runner};
 use crate::cli::track::{RayRows, check_out};
 use crate::compute::Control;
-use crate::data::{OdfLayout, Role};
+use crate::data::Role;
 use crate::io::quoted;
-use crate::parameters::{Param, Parameters, arguments, arguments_of};
+use crate::parameters::{self, Param, Parameters, arguments, arguments_of};
 use crate::solvers::curves;
 use crate::solvers::geodesic::{LOBE_DIRECTIONS, OdfSpeed, Rays};
 use crate::state::regions::recipe::region_arguments;
 use crate::state::track::empty;
 use crate::state::track::jobs::lobes::TraceLobes;
+use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 /// Rows that only tensors have.
@@ -58,16 +59,9 @@ where
 }
 
 #[derive(clap::Args, Debug)]
-#[command(
-    mut_arg("odf_basis", |arg| arg.help(format!(
-        "Basis of the distributions: {} [default: {}]",
-        basis_keys(),
-        OdfLayout::MRTRIX.basis.key()
-    ))),
-)]
 pub struct Options {
-    /// Follow the lobes of these fibre orientation distributions instead of tensors: an image as arcuate fod, MRtrix, DIPY
-    /// and Camino write it
+    /// Follow the lobes of these fibre orientation distributions instead of tensors: an image written by arcuate fod,
+    /// MRtrix, DIPY or Camino
     #[arg(long, value_name = "FILE")]
     pub fod: PathBuf,
     #[command(flatten)]
@@ -83,6 +77,32 @@ pub struct Options {
     /// Streamline file; its extension sets the format: .tck, .trk, .trx, .vtk, .vtp
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
+}
+
+/// The values of the rows that are options.
+fn members<P: Parameters>(params: &P) -> Map<String, Value>
+where
+    LobeRows: RowSelection<P>,
+{
+    let Value::Object(mut members) = parameters::json(params) else {
+        return Map::new();
+    };
+    for row in P::TABLE {
+        if !<LobeRows as RowSelection<P>>::has(row.key) {
+            members.remove(&row.member());
+        }
+    }
+    members
+}
+
+/// The parameters as JSON.
+fn reported(rays: &Rays, speed: &OdfSpeed) -> Value {
+    let mut all = members(&rays.params.curves);
+    all.extend(members(rays));
+    if let Value::Object(speed) = parameters::json(speed) {
+        all.extend(speed);
+    }
+    Value::Object(all)
 }
 
 /// The options that differ from those of tensors, with their defaults.
@@ -125,6 +145,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     note_cpu_reason(opened.field.order(), runner);
     let repeat = options.command(&rays, &speed);
+    let parameters = reported(&rays, &speed);
     let (ray_output, wall_ms) = runner.run(TraceLobes {
         field: opened.field,
         speed,
@@ -137,10 +158,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let none_passed = || empty::none_passed(&ray_output.output, &targets, "the voxels with fibres");
     let ranked = Ranked {
         rays: &ray_output,
-        repaired: 0,
+        model: Model::Distributions {
+            reference: ray_output.metric.reference,
+            parameters,
+        },
         regions: &regions,
         wall_ms,
-        in_distributions: true,
     };
     files_and_report(&ranked, &options.out, repeat, &none_passed, runner)
 }

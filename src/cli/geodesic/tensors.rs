@@ -1,6 +1,6 @@
 //! Rays of the inverse diffusion tensor.
 
-use super::{Ranked, files_and_report};
+use super::{Model, Ranked, files_and_report};
 use crate::cli::options::GivenParameters;
 use crate::cli::runner::{Failure, Runner};
 use crate::cli::track::{self, CurveOptions, RayRows};
@@ -81,10 +81,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     let ranked = Ranked {
         rays: &ray_output,
-        repaired: ray_output.metric.repaired,
+        model: Model::Tensors {
+            repaired: ray_output.metric.repaired,
+        },
         regions: &regions,
         wall_ms,
-        in_distributions: false,
     };
     let repeat = command_line.text_to(&curves.out);
     files_and_report(&ranked, &curves.out, repeat, &none_passed, runner)

@@ -27,6 +27,11 @@ pub struct OdfLayoutOptions {
 
 /// Distributions that a command computes with: their layout, and a transform.
 #[derive(clap::Args, Clone, Debug, Default)]
+#[command(mut_arg("odf_basis", |arg| arg.help(format!(
+    "Basis of the distributions: {} [default: {}]",
+    basis_keys(),
+    OdfLayout::MRTRIX.basis.key()
+))))]
 pub struct OdfInputOptions {
     #[command(flatten)]
     pub layout: OdfLayoutOptions,
@@ -34,6 +39,18 @@ pub struct OdfInputOptions {
     /// mm; nothing is resampled
     #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
     pub odf_affine: Option<AffineReading>,
+}
+
+/// [`OdfInputOptions`] of a command that reads distributions only if `--fod` names them.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(
+    mut_arg("odf_basis", |arg| arg.requires("fod")),
+    mut_arg("odf_frame", |arg| arg.requires("fod")),
+    mut_arg("odf_affine", |arg| arg.requires("fod")),
+)]
+pub struct FodInputOptions {
+    #[command(flatten)]
+    pub input: OdfInputOptions,
 }
 
 impl OdfInputOptions {

@@ -1,13 +1,9 @@
 //! Pathways through fibre orientation distributions.
 
-use super::{PathwayRegions, Summary, files, joining_mask};
-use crate::cli::options::{
-    GivenParameters, ImageEnding, OdfInputOptions, basis_keys, make_folder, open_distributions,
-};
-use crate::cli::output::shown;
+use super::{Images, PathwayRegions, Summary, files, report};
+use crate::cli::options::{GivenParameters, ImageEnding, OdfInputOptions, open_distributions};
 use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
-use crate::data::OdfLayout;
 use crate::data::text::counted;
 use crate::io::quoted;
 use crate::parameters::Parameters as _;
@@ -21,16 +17,9 @@ use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(clap::Args, Debug)]
-#[command(
-    mut_arg("odf_basis", |arg| arg.help(format!(
-        "Basis of the distributions: {} [default: {}]",
-        basis_keys(),
-        OdfLayout::MRTRIX.basis.key()
-    ))),
-)]
 pub struct Options {
-    /// Pathways through these fibre orientation distributions instead of tensors: an image as arcuate fod, MRtrix, DIPY
-    /// and Camino write it
+    /// Find pathways through these fibre orientation distributions instead of tensors: an image written by arcuate fod,
+    /// MRtrix, DIPY or Camino
     #[arg(long, value_name = "FILE", required = true)]
     pub fod: PathBuf,
     #[command(flatten)]
@@ -97,32 +86,26 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     })?;
     let pathway = &result.pathway;
     let lifted = pathway.distributions();
-    let joined = joining_mask(pathway, epsilon);
-    let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
-    let _folder = make_folder(&options.out)?;
+    let course = (&result.path, result.weakest.as_ref());
+    let summary = Summary::new(pathway, course, epsilon, result.excess_limit);
     let command = options.command(&params, epsilon);
-    let summary = Summary {
-        costs: pathway,
-        path: &result.path,
-        weakest: result.weakest.as_ref(),
-        set: &set,
-        epsilon,
+    let images = Images {
+        sides: &result.sides,
+        curve: &result.curve,
     };
-    summary.write(&files, &result.sides, &result.curve, &command, runner)?;
+    summary.write(&options.out, &files, &images, &command, runner)?;
     let (mut value, mut text) = summary.value_and_text();
     let amplitudes = lifted.and_then(|lifted| lifted.prepared().amplitudes());
     let reference = amplitudes.map(|a| a.reference);
     let fields = lifted.iter().flat_map(|lifted| &lifted.fields);
     let states: usize = fields.map(|field| field.reached()).sum();
-    value["joined"] = json!(joined.is_some());
+    value["excess_limit"] = json!(result.excess_limit);
     value["voxels"] = json!(result.voxels);
     value["states"] = json!(states);
     value["reference_amplitude"] = json!(reference);
     value["parameters"] = crate::parameters::json(&params);
     value["prepare_ms"] = json!(result.prepare_ms);
     value["wall_ms"] = json!(result.solve_ms);
-    value["files"] = json!(files);
-    value["repeat"] = json!(command);
     let domain = match params.min_amplitude > 0.0 {
         true => format!("amplitude ≥ {} and the ends", params.min_amplitude),
         false => "all of the mask".to_owned(),
@@ -134,9 +117,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         duration_text(result.solve_ms),
         counted(states, "state"),
     );
-    for file in &files {
-        text += &format!("{}\n", shown(file));
-    }
-    runner.report(&value, &text);
+    report((value, text), &files, None, command, runner);
     Ok(())
 }

@@ -1,16 +1,13 @@
 //! Pathways in the metric of tensors.
 
-use super::{PathwayRegions, Summary, files, joining_mask};
-use crate::cli::options::{
-    FitOptions, FittedScan, GivenParameters, ImageEnding, ValueError, make_folder,
-};
-use crate::cli::output::shown;
+use super::{Images, PathwayRegions, Summary, files, report};
+use crate::cli::options::{FitOptions, FittedScan, GivenParameters, ImageEnding, ValueError};
 use crate::cli::runner::{Failure, Runner};
 use crate::data::text::{counted, singular_or_plural};
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
 use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
-use crate::state::core::text::duration_text;
+use crate::state::core::text::{duration_text, significant};
 use crate::state::files::jobs::SaveVolume;
 use crate::state::pathways::RandomPairRank;
 use crate::state::pathways::jobs::{
@@ -42,11 +39,11 @@ pub struct Options {
     #[command(flatten)]
     pub inputs: PathwayInputs,
     /// Number of random pairs of regions in the same head, at least 20, whose paths are compared with this one (0: no
-    /// comparison). Printed is the percentage of pairs whose path costs more: on its costliest stretch, and per mm of
+    /// comparison). The percentage of pairs whose path costs more is printed: on its costliest stretch, and per mm of
     /// its whole length. Takes about as long as the pathway itself
     #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
     pub null: usize,
-    /// Image of the pathway's sensitivity: the percentage of the least cost that depends on each
+    /// Write an image of the percentage of the least cost that depends on each voxel
     #[arg(long, value_name = "FILE")]
     pub sensitivity: Option<PathBuf>,
     /// Folder for the results
@@ -72,13 +69,31 @@ impl PathwayInputs {
         })?;
         Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
     }
+
+    /// The job that finds the pathway in the tensors of a fit.
+    pub fn job(&self, fitted: &FittedScan, params: Params) -> Result<FindPathway, Failure> {
+        Ok(FindPathway {
+            tensors: Tensors::Here {
+                field: fitted.fit.field.clone(),
+                fa: fitted.maps.fa.clone(),
+                resample: None,
+            },
+            regions: self.regions.regions()?,
+            params,
+            coarse: false,
+            prepared: None,
+            kept: None,
+            mask_name: fitted.mask_name(),
+        })
+    }
 }
 
 impl Options {
     /// The command that repeats this work, from the command line's values.
     fn command(&self, fitted: &FittedScan, params: &Params, epsilon: f64) -> String {
         let regions = self.inputs.regions.specs();
-        let mut text = command(&fitted.arguments, &regions, params, epsilon, &self.out);
+        let fit = &fitted.arguments;
+        let mut text = command("pathway", fit, &regions, params, epsilon, &self.out);
         text += &self.images.argument();
         if self.null != RANDOM_PAIRS {
             text += &format!(" --null {}", self.null);
@@ -98,39 +113,21 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_write(file)?;
     }
     let fitted = options.inputs.fit.run(runner)?;
-    let tensors = Tensors::Here {
-        field: fitted.fit.field.clone(),
-        fa: fitted.maps.fa.clone(),
-        resample: None,
-    };
-    let regions = options.inputs.regions.regions()?;
-    let (result, _) = runner.run(FindPathway {
-        tensors: tensors.clone(),
-        regions: regions.clone(),
-        params,
-        coarse: false,
-        prepared: None,
-        kept: None,
-        mask_name: fitted.mask_name(),
-    })?;
-    let pathway = &result.pathway;
-    let joined = joining_mask(pathway, epsilon);
-    let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
-    let _folder = make_folder(&options.out)?;
+    let job = options.inputs.job(&fitted, params)?;
+    let (result, _) = runner.run(job.clone())?;
+    let course = (&result.path, result.weakest.as_ref());
+    let summary = Summary::new(&result.pathway, course, epsilon, None);
     let command = options.command(&fitted, &params, epsilon);
-    let summary = Summary {
-        costs: &result.pathway,
-        path: &result.path,
-        weakest: result.weakest.as_ref(),
-        set: &set,
-        epsilon,
+    let images = Images {
+        sides: &result.sides,
+        curve: &result.curve,
     };
-    summary.write(&files, &result.sides, &result.curve, &command, runner)?;
+    summary.write(&options.out, &files, &images, &command, runner)?;
     let (mut value, mut text) = summary.value_and_text();
     if options.null > 0 {
         let (compared, _) = runner.run(ComparePathway {
-            tensors,
-            regions,
+            tensors: job.tensors,
+            regions: job.regions,
             params,
             pairs: options.null,
             known_pairs: None,
@@ -150,7 +147,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         value["sensitivity"] = sensitivity(&mapped, file);
         text += &sensitivity_text(&mapped);
     }
-    value["joined"] = json!(joined.is_some());
     value["voxels"] = json!(result.voxels);
     let repaired = fitted.fit.repaired.count() as u64;
     value["repaired"] = json!(repaired);
@@ -158,8 +154,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["path"]["mean_fa"] = json!(result.mean_fa);
     value["prepare_ms"] = json!(result.prepare_ms);
     value["wall_ms"] = json!(result.solve_ms);
-    value["files"] = json!(files);
-    value["repeat"] = json!(command);
     text += &format!(
         "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
         result.mean_fa.unwrap_or_default(),
@@ -179,10 +173,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             counted(result.limited as usize, "cost")
         );
     }
-    for file in files.iter().chain(&options.sensitivity) {
-        text += &format!("{}\n", shown(file));
-    }
-    runner.report(&value, &text);
+    report((value, text), &files, &options.sensitivity, command, runner);
     Ok(())
 }
 
@@ -198,10 +189,10 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
 
 fn sensitivity_text(mapped: &MappedSensitivity) -> String {
     format!(
-        "Half of the least cost depends on {}, 95 % of it on {}; no voxel on its own decides more than {:.2} %\n",
+        "Half of the least cost depends on {}, 95 % of it on {}; the largest share of one voxel is {} %\n",
         counted(mapped.half, "voxel"),
         counted(mapped.most, "voxel"),
-        mapped.largest
+        significant(f64::from(mapped.largest))
     )
 }
 

@@ -5,13 +5,11 @@ use super::files;
 use super::report::CountedCurves;
 use super::tissues::TissueOptions;
 use crate::cli::options::{
-    GivenParameters, OdfInputOptions, RegionOptions, basis_keys, note_cpu_reason,
-    open_distributions,
+    FodInputOptions, GivenParameters, RegionOptions, note_cpu_reason, open_distributions,
 };
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
-use crate::data::OdfLayout;
 use crate::io::{orientations, quoted};
 use crate::parameters::arguments;
 use crate::solvers::odf_tracking::{Fibres, Method, Params};
@@ -23,17 +21,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Debug)]
-#[command(
-    mut_arg("odf_basis", |arg| arg.help(format!(
-        "Basis of the distributions: {} [default: {}]",
-        basis_keys(),
-        OdfLayout::MRTRIX.basis.key()
-    ))),
-    mut_arg("odf_affine", |arg| arg.requires("fod")),
-)]
 pub struct Options {
-    /// Track through these fibre orientation distributions instead of tensors: an image as arcuate fod, MRtrix, DIPY
-    /// and Camino write it
+    /// Track through these fibre orientation distributions instead of tensors: an image written by arcuate fod, MRtrix,
+    /// DIPY or Camino
     #[arg(long, value_name = "FILE", conflicts_with = "peaks")]
     pub fod: Option<PathBuf>,
     /// Track through these peaks instead of tensors: three volumes per peak in world axes, FSL's dyads1 with the other
@@ -43,7 +33,7 @@ pub struct Options {
     #[command(flatten)]
     pub bootstrap: BootstrapOptions,
     #[command(flatten)]
-    pub layout: OdfInputOptions,
+    pub layout: FodInputOptions,
     #[command(flatten)]
     pub tissues: TissueOptions,
     #[command(flatten)]
@@ -80,7 +70,7 @@ impl Options {
                 let _ = write!(text, " --{option} {}", file(path));
             }
         }
-        text += &self.layout.arguments();
+        text += &self.layout.input.arguments();
         text += &responses;
         text += &self.tissues.arguments();
         text += &region_arguments(&self.regions.specs());
@@ -98,7 +88,7 @@ impl Options {
                 (path, fibres, opened.warnings, opened.notes)
             }
             (None, Some(path)) => {
-                let opened = open_distributions(path, &self.layout, &control)?;
+                let opened = open_distributions(path, &self.layout.input, &control)?;
                 // Tracking refuses what the warnings are about.
                 let fibres = Fibres::Distributions(opened.field);
                 (path, fibres, Vec::new(), opened.notes)

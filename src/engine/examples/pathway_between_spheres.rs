@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bundle = suggestions(&head).into_iter().next().ok_or("no bundle")?;
     let [start, end] = [0, 1].map(|end| source(&bundle.placements[end]));
     let solver_params = eikonal::Params {
-        tolerance: params.tolerance,
+        tolerance: pathway::TOLERANCE,
         schedule: None,
     };
     let sources = [start?, end?];

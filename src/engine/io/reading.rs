@@ -83,23 +83,27 @@ impl AffineReading {
     pub fn of_rows(rows: &[f64; 12]) -> DAffine3 {
         DAffine3::from_cols_array(&std::array::from_fn(|i| rows[4 * (i % 3) + i / 3]))
     }
+
+    /// The affine as an option of this name: ` --affine matrix:…`.
+    pub fn argument(&self, option: &str) -> String {
+        match self {
+            Self::File { path, fixed } => {
+                let fixed = fixed.as_ref().map_or_else(String::new, |fixed| {
+                    format!(" --fixed {}", quoted(&fixed.to_string_lossy()))
+                });
+                format!(" --{option} {}{fixed}", quoted(&path.to_string_lossy()))
+            }
+            Self::Matrix(rows) => {
+                let numbers: Vec<String> = rows.iter().map(f64::to_string).collect();
+                format!(" --{option} matrix:{}", numbers.join(","))
+            }
+        }
+    }
 }
 
 impl fmt::Display for AffineReading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File { path, fixed } => {
-                write!(f, " --affine {}", quoted(&path.to_string_lossy()))?;
-                match fixed {
-                    Some(fixed) => write!(f, " --fixed {}", quoted(&fixed.to_string_lossy())),
-                    None => Ok(()),
-                }
-            }
-            Self::Matrix(rows) => {
-                let numbers: Vec<String> = rows.iter().map(f64::to_string).collect();
-                write!(f, " --affine matrix:{}", numbers.join(","))
-            }
-        }
+        f.write_str(&self.argument("affine"))
     }
 }
 

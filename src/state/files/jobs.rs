@@ -18,7 +18,7 @@ use crate::jobs::{
 };
 use crate::solvers::tractogram::selection;
 use crate::state::files::update;
-use crate::state::job_end::ended;
+use crate::state::job_end::{ended, for_command_line};
 use crate::state::{Effect, State};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -359,12 +359,7 @@ impl Job for PlanToConvert {
     }
 }
 
-impl Receive<State> for PlanToConvert {
-    fn receive(&self, delivery: Delivery<Box<Plan>>, state: &mut State, effects: &mut Vec<Effect>) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
-    }
-}
+for_command_line!(PlanToConvert);
 
 #[derive(Clone, Debug)]
 pub struct Convert {

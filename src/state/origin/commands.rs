@@ -4,6 +4,7 @@
 use crate::data::{DataId, ShellCommand};
 use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
+use crate::solvers::pathway::DEFAULT_EPSILON;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
 use crate::state::command_line::NoCommand;
@@ -150,10 +151,12 @@ impl Describe for SensitivityRecipe {
             Err(MaskWithoutFile(region)) => {
                 CommandLine::NoCommand(NoCommand::MaskWithoutFile(region))
             }
-            Ok(regions) => CommandLine::Sensitivity {
+            Ok(regions) => CommandLine::Pathway {
                 fit,
                 regions,
                 params: self.params,
+                epsilon: DEFAULT_EPSILON,
+                is_map: true,
             },
         }
     }

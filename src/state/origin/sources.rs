@@ -86,6 +86,7 @@ impl Origins {
                     layout,
                     transform: Some(Box::new(*transform)),
                 },
+                // Other scans stay at the position of their file (`Document::can_move`).
                 source => source,
             },
             Origin::File {

@@ -104,12 +104,6 @@ impl State {
             && self.document.pathways.surface_use.role().is_some()
     }
 
-    /// Whether the live pathway depends on the surface of Segment; no session restores that surface before Segment is
-    /// shown.
-    pub(in crate::state) fn pathway_depends_on_surface(&self) -> bool {
-        self.pathway_surface().is_some()
-    }
-
     /// Whether pathways depend on a surface that does not exist yet: Segment computes or restores it once it is shown.
     pub fn pathway_awaits_surface(&self) -> bool {
         let is_used = self.document.pathways.surface_use.role().is_some();

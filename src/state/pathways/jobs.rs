@@ -1,6 +1,7 @@
 //! Jobs of pathways.
 
 mod compare;
+mod distances;
 mod find;
 mod lifted;
 pub mod region;
@@ -8,6 +9,7 @@ mod repetitions;
 mod sensitivity;
 
 pub use compare::{COMPARE, ComparePathway, KnownPairs, PathwayComparison, RANDOM_PAIRS};
+pub use distances::SaveDistances;
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, PreparedLifted};
 pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway};

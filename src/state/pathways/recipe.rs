@@ -42,15 +42,16 @@ pub fn distance_argument(file: &Path) -> String {
     format!(" --distance-to {}", quoted_path(file))
 }
 
-/// `arcuate pathway` for these regions.
+/// `arcuate pathway`, or another command with its inputs, for these regions.
 pub fn command(
+    name: &str,
     fit: &FitArguments,
     regions: &[RegionSpec],
     params: &Params,
     epsilon: f64,
     out: &Path,
 ) -> String {
-    let mut text = format!("arcuate pathway {}", fit.text());
+    let mut text = format!("arcuate {name} {}", fit.text());
     text += &region_options(regions);
     text += &arguments(params);
     text += &arguments(&params.metric);

@@ -28,6 +28,8 @@ pub struct PathwayResult {
     pub weakest: Option<CostliestStretch>,
     /// Mean FA along the path; `None` through distributions.
     pub mean_fa: Option<f64>,
+    /// Costs are known up to this share above the least one; `None`: everywhere.
+    pub excess_limit: Option<f64>,
     pub voxels: usize,
     /// Voxels whose cost was too anisotropic, and was limited.
     pub limited: u64,

@@ -22,7 +22,9 @@ use crate::state::pathways::recipe::LiftedPathwayCommand;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
 use crate::state::pathways::update::follow::is_looked_at;
-pub use crate::state::pathways::update::restored_pathways::{FindKept, find, kept_failed};
+pub use crate::state::pathways::update::restored_pathways::{
+    FindKept, find, find_of_map, kept_failed,
+};
 pub(in crate::state) use crate::state::pathways::update::sensitivity::map as map_sensitivity;
 pub use crate::state::pathways::update::sensitivity::sensitivity_mapped;
 use crate::state::pathways::{
@@ -211,6 +213,7 @@ fn command_of(
             regions,
             params,
             epsilon,
+            is_map: false,
         },
         PathwayParams::Distributions(params) => {
             let fods = document.origins.fods(origin)?;

@@ -23,7 +23,7 @@ use crate::solvers::level_set::{
     agreement, measures, surface,
 };
 use crate::state::files::jobs::{WriteFile, saved};
-use crate::state::job_end::ended;
+use crate::state::job_end::{ended, for_command_line};
 use crate::state::pathways::PathwayResult;
 use crate::state::segment::LeakNotice;
 use crate::state::{Effect, State, segment};
@@ -112,17 +112,7 @@ impl Job for Segment {
     }
 }
 
-impl Receive<State> for Segment {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
-    }
-}
+for_command_line!(Segment);
 
 /// Rasterizes the initial surface.
 #[derive(Clone, Debug)]

@@ -81,7 +81,9 @@ pub fn read(
     edit(state, "Distributions of an image", false, |document| {
         if !is_same {
             let mut origin = document.origins.add(Origin::opened(path, reading));
-            if let Some(moved) = document.moved(layer) {
+            // Only distributions turn with their image: others return to the position of their file.
+            let moved = document.moved(layer).filter(|_| layout.is_some());
+            if let Some(moved) = moved {
                 origin = document.origins.add(Origin::Moved {
                     input: origin,
                     transform: moved.transform,
@@ -95,9 +97,11 @@ pub fn read(
             };
             document.edit_layer(layer, |l| {
                 l.origin = origin;
-                l.content = reread(&volume);
                 let unmoved = l.unmoved.as_ref().and_then(Content::volume).map(reread);
-                l.unmoved = unmoved;
+                (l.content, l.unmoved) = match (layout, unmoved) {
+                    (None, Some(unmoved)) => (unmoved, None),
+                    (_, unmoved) => (reread(&volume), unmoved),
+                };
             });
         }
         let used = FodSource::Image(layer);

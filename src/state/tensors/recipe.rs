@@ -49,7 +49,7 @@ pub struct FitArguments {
 
 /// ` --odf-affine matrix:…`
 pub fn odf_affine(affine: &AffineReading) -> String {
-    affine.to_string().replacen(" --affine", " --odf-affine", 1)
+    affine.argument("odf-affine")
 }
 
 impl ScanSource {

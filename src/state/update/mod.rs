@@ -19,6 +19,7 @@ use crate::state::files::opening::export_failed;
 pub use crate::state::filter::update::{command_line as filter_command, request as weight_request};
 pub use crate::state::pathways::update::{
     FindKept, command_line as pathway_command, find as find_pathway,
+    find_of_map as find_pathway_of_map,
 };
 use crate::state::runtime::TourStep;
 pub use crate::state::segment::update::command_line as segment_command;

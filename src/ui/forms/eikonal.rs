@@ -33,6 +33,8 @@ const WIDTH: &str = "Pathway width ε";
 /// Parameters with a row elsewhere; all others are under [`MORE`].
 const METRIC: &[&str] = &["alpha"];
 const SOLVER: &[&str] = &["min-fa"];
+/// Has a row elsewhere where there is a costly region.
+const COSTLY: &[&str] = &["costly-factor"];
 
 pub(super) type OnChange<'a> = dyn FnMut(PathwaySettings, Phase) + 'a;
 
@@ -113,6 +115,22 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if surface::is_shown(state) {
         surface::row(ui, state, "Surface", &mut set);
     }
+    let elsewhere = if surface::has_costly(state) {
+        match settings.model {
+            Model::Tensors => rows(
+                ui,
+                settings,
+                (Rows::Only(&[]), Rows::Only(COSTLY)),
+                &mut set,
+            ),
+            Model::Distributions => {
+                lifted::parameter_rows(ui, settings, Rows::Only(COSTLY), &mut set);
+            }
+        }
+        COSTLY
+    } else {
+        &[]
+    };
     // In the first steps of the tour the results get the space.
     if state
         .runtime
@@ -137,11 +155,15 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             Model::Tensors => rows(
                 ui,
                 settings,
-                (Rows::AllBut(METRIC), Rows::AllBut(SOLVER)),
+                (
+                    Rows::AllBut(METRIC),
+                    Rows::AllBut(&[SOLVER, elsewhere].concat()),
+                ),
                 &mut set,
             ),
             Model::Distributions => {
-                lifted::parameter_rows(ui, settings, Rows::AllBut(lifted::PLACED), &mut set);
+                let placed = [lifted::PLACED, elsewhere].concat();
+                lifted::parameter_rows(ui, settings, Rows::AllBut(&placed), &mut set);
             }
         }
     }

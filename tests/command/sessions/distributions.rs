@@ -6,7 +6,7 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{OdfLayout, Role, Tractogram};
-use arcuate::io::{self, Opened};
+use arcuate::io::{self, AffineReading, Opened};
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::track::types::odf::Model;
 use arcuate::state::{Action, AlignmentAction, Content, Phase, TensorAction, TrackAction};
@@ -188,4 +188,36 @@ fn moved() {
             .abs_diff_eq(transform, 1e-12)
     );
     assert!(coefficients(&reopened) == coefficients(&window));
+    as_commands(here, transform, &window);
+}
+
+/// The commands turn distributions as the window does: `fod` writes the same coefficients, and `track` follows them.
+fn as_commands(here: &Path, transform: DAffine3, window: &Window) {
+    let layout = ["--odf-basis", "mrtrix", "--odf-frame", "world"];
+    let affine = AffineReading::matrix(transform).argument("odf-affine");
+    let affine: Vec<&str> = affine.split_whitespace().collect();
+    let fod = ["fod", "fod/wm_fod.nii.gz", "--out", "turned"];
+    let (code, _, stderr) = run(&[&fod[..], &layout, &affine].concat(), here);
+    assert_eq!(code, Some(0), "{stderr}");
+    let written = io::image::read(&here.join("turned/wm_fod.nii.gz"), &Control::new());
+    let written = written.expect("distributions").0;
+    let field = window.state.document.distributions.field();
+    let field = field.expect("distributions");
+    assert!(written.grid.matches(&field.grid));
+    let mut pairs = written.values.iter().zip(field.coefficients.iter());
+    assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-6));
+    let streamlines = |name: &str, rest: &[&str]| {
+        let track = ["track", "--fod"];
+        let seeds = ["--seeds", "random:50", "--out", name];
+        let (code, _, stderr) = run(&[&track[..], rest, &layout, &seeds].concat(), here);
+        assert_eq!(code, Some(0), "{stderr}");
+        match io::open(&here.join(name), &Control::new()) {
+            Ok(Opened::Tractogram(lines, _)) => lines.points.to_vec(),
+            _ => panic!("streamlines"),
+        }
+    };
+    let turned = [&["fod/wm_fod.nii.gz"][..], &affine].concat();
+    let moved = streamlines("moved.tck", &turned);
+    assert!(!moved.is_empty());
+    assert_eq!(moved, streamlines("written.tck", &["turned/wm_fod.nii.gz"]));
 }

@@ -71,7 +71,6 @@ fn random_pairs(scene: &Scene, mask: &Mask, pairs: usize, threads: usize) -> Ran
         &field,
         [VOLUME_MM3; 2],
         pairs,
-        pathway::Params::defaults().tolerance,
         &backend(threads),
         &Control::new(),
     )

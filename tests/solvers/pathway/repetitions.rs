@@ -26,6 +26,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("pathway::a repetition is a pathway", as_pathway),
         test("pathway::without noise all repetitions agree", quiet),
+        test(
+            "pathway::only voxels that join the regions are counted",
+            joined,
+        ),
         test("pathway::distances of repetitions from a mask", distances),
         test("pathway::distances from a mask on any grid", sheared),
     ]
@@ -105,16 +109,19 @@ fn whole() -> Mask {
 }
 
 fn pathway(field: &TensorField, domain: &Mask) -> Pathway {
+    pathway_between(&regions(), field, domain)
+}
+
+fn pathway_between(regions: &[Region; 2], field: &TensorField, domain: &Mask) -> Pathway {
     let (backend, control) = (backend(1), Control::new());
     let params = pathway::Params::defaults();
     let metric = Metric::new(field, &params.metric, Some(domain), &backend, &control).unwrap();
     let prepared = Prepared::new(&metric, params.local, &backend, &control).unwrap();
-    let regions = regions();
     let sources = regions
         .each_ref()
         .map(|region| Arc::new(eikonal::CostSource::region(&metric, region).unwrap()));
     let solver = eikonal::Params {
-        tolerance: params.tolerance,
+        tolerance: pathway::TOLERANCE,
         schedule: None,
     };
     let mut fields = solve(&prepared, &sources, &solver, &backend, &control).unwrap();
@@ -154,7 +161,7 @@ fn repetitions(scene: &Scene, repetitions: usize, random_seed: u64, threads: usi
             gradients: &scene.gradients,
             fit: &scene.fit,
         },
-        (&params.metric, params.tolerance, EPSILON),
+        (&params.metric, EPSILON),
         &RepetitionParams {
             repetitions,
             random_seed,
@@ -185,7 +192,7 @@ fn repeated() {
             gradients: &scene.gradients,
             fit: &scene.fit,
         },
-        (&params.metric, params.tolerance, EPSILON),
+        (&params.metric, EPSILON),
         &RepetitionParams {
             repetitions: 12,
             random_seed: 7,
@@ -281,13 +288,46 @@ fn quiet() {
     assert_eq!(near(&Path::new(scene.pathway.metric(), aside)), 0);
     assert_eq!(found.without_path(), 0);
     // All repetitions hold the same voxels.
-    let own = scene.pathway.mask(EPSILON).count();
+    let own = scene.pathway.joining_mask(EPSILON).unwrap().count();
     for share in [0.05, 1.0] {
         let count = found.mask(share).count();
         assert!(count.abs_diff(own) <= 2 + own / 50, "{count} {own}");
     }
     let share = found.share();
     assert!(share.values.iter().all(|s| (0.0..=1.0).contains(s)));
+}
+
+/// Voxels that touch the pathway only at edges and corners belong to no repetition, as they do not to the pathway.
+fn joined() {
+    let (grid, gradients, fit) = (grid(), gradients(), tensor_fit::Params::defaults());
+    let straight = |[x, y, z]: [usize; 3]| (y, z) == (4, 4) && (2..=22).contains(&x);
+    let aside = |[x, y, z]: [usize; 3]| (y, z) == (5, 5) && (8..=16).contains(&x);
+    let voxels = || (0..grid.voxel_count()).map(|v| grid.voxel(v));
+    let inside: Vec<u8> = voxels()
+        .map(|v| u8::from(straight(v) || aside(v)))
+        .collect();
+    let signal = |b: &f64| (S0 * (-b * 0.9e-3).exp()) as f32;
+    let volumes = gradients.b_s_per_mm2.iter();
+    let values = volumes.flat_map(|b| vec![signal(b); grid.voxel_count()]);
+    let values: Vec<f32> = values.collect();
+    let frames = gradients.len();
+    let dwi = Volume::new(grid.clone(), frames, VolumeKind::Scalar, values);
+    let (backend, control) = (backend(1), Control::new());
+    let fitted = tensor_fit::fit(&dwi, &gradients, &whole(), &fit, &backend, &control).unwrap();
+    let end = |role, x| sphere(role, grid.world(dvec3(x, 4.0, 4.0)), 2.5);
+    let ends = [end(Role::Seed, 2.0), end(Role::Target, 22.0)];
+    let scene = Scene {
+        pathway: pathway_between(&ends, &fitted.field, &Mask::new(grid.clone(), inside)),
+        dwi,
+        gradients,
+        fit,
+    };
+    let own = scene.pathway.joining_mask(EPSILON).unwrap();
+    assert!(scene.pathway.mask(EPSILON).voxels_inside().any(aside));
+    assert!(own.voxels_inside().all(straight));
+    let found = repetitions(&scene, 4, 1, 2);
+    assert_eq!((found.without_path(), found.not_joined), (0, 0));
+    assert_eq!(found.mask(0.25).inside, own.inside);
 }
 
 fn distances() {

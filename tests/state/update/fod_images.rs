@@ -16,8 +16,8 @@ use arcuate::state::tensors::jobs::fod::{ReadFods, SaveFods};
 use arcuate::state::tensors::types::fods::{FodSettings, FodSource};
 use arcuate::state::track::types::odf::Model;
 use arcuate::state::{
-    Action, AlignmentAction, Effect, LayerAction, LayerId, Phase, State, TensorAction, TrackAction,
-    update,
+    Action, AlignmentAction, Effect, Layer, LayerAction, LayerId, Phase, State, TensorAction,
+    TrackAction, update,
 };
 use glam::{DAffine3, DQuat, DVec3};
 use libtest_mimic::Trial;
@@ -396,6 +396,15 @@ fn moved() {
             assert_eq!(window.state.document.moved_by(layer), by);
             window.act(Action::Undo);
         }
+        // Without distributions the image returns to the position of its file.
+        window.act(read(layer, None));
+        let document = &window.state.document;
+        let image = document.layer(layer).expect("the image");
+        assert!(document.moved(layer).is_none() && image.unmoved.is_none());
+        let grid = |layer: &Layer| layer.content.volume().expect("an image").grid.clone();
+        assert!(grid(image).matches(&grid(&plain)));
+        window.act(Action::Undo);
+        assert_eq!(window.state.document.moved_by(layer), by);
         window.act(Action::Undo);
         assert!(first_peak(&window).dot(before).abs() > 0.9999);
         window.act(Action::Redo);

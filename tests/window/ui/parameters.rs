@@ -6,6 +6,7 @@ use arcuate::parameters::Parameters;
 use arcuate::solvers::level_set::TargetParts;
 use arcuate::solvers::{commit, curves, density, geodesic, level_set, metric, pathway, tensor_fit};
 use arcuate::state::Task;
+use arcuate::state::pathways::SurfaceUse;
 use arcuate::state::track::types::RayCount;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::parameters::pathways", of_pathways),
+        test("ui::parameters::costly regions", of_costly_regions),
         test("ui::parameters::segmentation", of_segmentation),
         test(
             "ui::parameters::target and tolerance in the unit of the image",
@@ -50,6 +52,24 @@ fn of_pathways() {
     reachable::<metric::Params>(&window);
     reachable::<pathway::Params>(&window);
     reachable::<pathway::Width>(&window);
+}
+
+/// The factor of costly regions has a row among the controls once there is one, and only one row.
+fn of_costly_regions() {
+    const LABEL: &str = "Costly regions ×";
+    let rows = |window: &Window| window.query_all_by_label_contains(LABEL).count();
+    let state = pathways::solved();
+    let mut plain = window(state.clone(), SIZE);
+    assert_eq!(rows(&plain), 0);
+    click(&mut plain, "Metric, local solver");
+    let in_fold = rows(&plain);
+    assert!(in_fold > 0);
+    let mut state = state;
+    state.document.pathways.surface_use = SurfaceUse::Costly;
+    let mut costly = window(state, SIZE);
+    assert_eq!(rows(&costly), in_fold);
+    click(&mut costly, "Metric, local solver");
+    assert_eq!(rows(&costly), in_fold);
 }
 
 fn of_tensor_fit() {

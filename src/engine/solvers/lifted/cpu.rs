@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
         Self {
             prepared,
             directions: directions.collect(),
-            tolerance: prepared.params.tolerance,
+            tolerance: prepared.tolerance,
         }
     }
 

@@ -366,7 +366,7 @@ fn solve_all(
         tiles: tiles as u32,
         directions: directions as u32,
         fields: fields as u32,
-        tolerance: prepared.params.tolerance,
+        tolerance: prepared.tolerance,
         step: prepared.level_step(),
         cap: limits
             .iter()

@@ -78,7 +78,7 @@ mod trace;
 
 pub use costs::{Amplitudes, halved_distributions, largest_amplitudes};
 pub use directions::{DirectionSet, opposite};
-pub use parameters::Params;
+pub use parameters::{Params, TOLERANCE};
 pub use solution::LiftedPathway;
 pub use stencil::{SIDEWAYS, Stencil, Step, Turn, Vertex, angle};
 
@@ -117,6 +117,7 @@ pub struct Prepared {
     amplitudes: Option<Amplitudes>,
     /// Factor of the costs from amplitudes, by place; `None`: 1.
     factors: Option<Arc<[f32]>>,
+    tolerance: f32,
 }
 
 impl Prepared {
@@ -208,7 +209,17 @@ impl Prepared {
             least_cost,
             amplitudes,
             factors: None,
+            tolerance: TOLERANCE,
         })
+    }
+
+    /// These data with another [`TOLERANCE`]: with 0, costs are exact up to rounding.
+    pub fn with_tolerance(self, tolerance: f32) -> Self {
+        Self {
+            id: DataId::fresh(),
+            tolerance,
+            ..self
+        }
     }
 
     /// The costs of some places multiplied by a factor.

@@ -22,9 +22,10 @@ pub struct Params {
     pub min_amplitude: f64,
     /// Factor of the cost in costly regions, at least 1.
     pub costly_factor: f64,
-    /// Smallest relative decrease of a value that is propagated.
-    pub tolerance: f32,
 }
+
+/// Smallest relative decrease of a value that is propagated.
+pub const TOLERANCE: f32 = 1e-5;
 
 impl Params {
     /// Values at which paths keep to their bundle through crossings at 60 and 90 degrees.
@@ -35,7 +36,6 @@ impl Params {
             background_speed: 0.03,
             min_amplitude: 0.1,
             costly_factor: pathway::Params::default_costly_factor(),
-            tolerance: 1e-5,
         }
     }
 
@@ -46,14 +46,7 @@ impl Params {
 
     /// The parameters with defaults in place of invalid values, whatever a file contains.
     pub fn sanitized(&self) -> Self {
-        let tolerance = match (0.0..0.1).contains(&self.tolerance) {
-            true => self.tolerance,
-            false => Self::defaults().tolerance,
-        };
-        Self {
-            tolerance,
-            ..parameters::sanitized(self)
-        }
+        parameters::sanitized(self)
     }
 }
 

@@ -97,25 +97,9 @@ impl JointCosts {
 
     /// The part of the ε-pathway that joins the regions; `None` below ε_h.
     pub fn joining_mask(&self, epsilon: f64) -> Option<Mask> {
-        let within = self.within(epsilon);
-        let zero = |f: usize| self.ends[f].zero.iter().map(|&p| p as usize);
-        let mut known = vec![false; self.total.len()];
-        let mut waiting: Vec<usize> = zero(0).filter(|&p| within(p)).collect();
-        let mut connected = Vec::new();
-        for &place in &waiting {
-            known[place] = true;
-        }
-        while let Some(place) = waiting.pop() {
-            connected.push(place);
-            for next in self.places.face_neighbours(place) {
-                if !known[next] && within(next) {
-                    known[next] = true;
-                    waiting.push(next);
-                }
-            }
-        }
-        let joins = zero(1).any(|p| known[p]);
-        joins.then(|| self.places.mask_of(connected))
+        let ends = [&*self.ends[0].zero, &*self.ends[1].zero];
+        let connected = joining_places(&self.places, ends, self.within(epsilon))?;
+        Some(self.places.mask_of(connected))
     }
 
     /// The smallest ε at which each voxel belongs to the part given by [`Self::joining_mask`], up to `max_epsilon`,
@@ -163,6 +147,32 @@ pub(super) fn minimum(values: impl Iterator<Item = f32>) -> (usize, f32) {
     all.fold((0, f32::INFINITY), |best, (place, value)| {
         if value < best.1 { (place, value) } else { best }
     })
+}
+
+/// The places of a pathway (`within`) that are connected with the first end, if they reach the second one.
+pub(super) fn joining_places(
+    places: &Places,
+    [first, second]: [&[u32]; 2],
+    within: impl Fn(usize) -> bool,
+) -> Option<Vec<usize>> {
+    let first = first.iter().map(|&p| p as usize);
+    let mut known = vec![false; places.len()];
+    let mut waiting: Vec<usize> = first.filter(|&p| within(p)).collect();
+    let mut connected = Vec::new();
+    for &place in &waiting {
+        known[place] = true;
+    }
+    while let Some(place) = waiting.pop() {
+        connected.push(place);
+        for next in places.face_neighbours(place) {
+            if !known[next] && within(next) {
+                known[next] = true;
+                waiting.push(next);
+            }
+        }
+    }
+    let joins = second.iter().any(|&p| known[p as usize]);
+    joins.then_some(connected)
 }
 
 /// The highest cost within the ε-pathway.

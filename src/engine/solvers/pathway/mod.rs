@@ -16,7 +16,7 @@
 //! use arcuate_engine::compute::{Backend, BackendChoice, Control};
 //! use arcuate_engine::solvers::eikonal::{self, CostSource, Prepared, solve};
 //! use arcuate_engine::solvers::metric::Metric;
-//! use arcuate_engine::solvers::pathway::{DEFAULT_EPSILON, Params, Pathway};
+//! use arcuate_engine::solvers::pathway::{DEFAULT_EPSILON, Params, Pathway, TOLERANCE};
 //! # use arcuate_engine::data::{Grid, Tensor, TensorField};
 //! # use glam::DVec3;
 //! # use std::sync::Arc;
@@ -34,7 +34,7 @@
 //! };
 //! let ends = [source("left", [2, 4, 4])?, source("right", [17, 4, 4])?];
 //! let solver_params = eikonal::Params {
-//!     tolerance: params.tolerance,
+//!     tolerance: TOLERANCE,
 //!     schedule: None,
 //! };
 //! let mut costs = solve(&prepared, &ends, &solver_params, &backend, &control)?.into_iter();
@@ -63,7 +63,7 @@ pub use cuda::excess as excess_on_card;
 pub use distance::{Distances, MaskDistance, Separation};
 pub use domain::{Domain, Measure, region_names};
 pub use joint::{CostEnd, JointCosts};
-pub use parameters::{DEFAULT_EPSILON, Params, RepetitionParams, Width, costly_row};
+pub use parameters::{DEFAULT_EPSILON, Params, RepetitionParams, TOLERANCE, Width, costly_row};
 pub use random_pairs::{Ends, MAX_PAIRS, MIN_PAIRS, NoRates, RandomPairs, Rates, STRETCH_MM};
 pub use repetitions::{NEAR_MM, Range90, Repetitions, Scan, WITHIN};
 pub use sensitivity::Sensitivity;

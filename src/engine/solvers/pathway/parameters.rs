@@ -22,9 +22,10 @@ pub struct Params {
     /// Factor of the cost in costly regions, at least 1.
     #[serde(default = "Params::default_costly_factor")]
     pub costly_factor: f64,
-    /// Smallest relative decrease of a value that is propagated.
-    pub tolerance: f32,
 }
+
+/// Smallest relative decrease of a value that the cost fields of a pathway propagate.
+pub const TOLERANCE: f32 = 1e-6;
 
 impl Params {
     /// The metric of Jeong et al. 2007; the local solver with the smallest error.
@@ -34,7 +35,6 @@ impl Params {
             local: LocalSolver::Hybrid,
             min_fa: 0.15,
             costly_factor: Self::default_costly_factor(),
-            tolerance: 1e-6,
         }
     }
 
@@ -50,13 +50,8 @@ impl Params {
 
     /// The parameters with defaults in place of invalid values, whatever a file contains.
     pub fn sanitized(&self) -> Self {
-        let tolerance = match (0.0..0.1).contains(&self.tolerance) {
-            true => self.tolerance,
-            false => Self::defaults().tolerance,
-        };
         Self {
             metric: parameters::sanitized(&self.metric),
-            tolerance,
             ..parameters::sanitized(self)
         }
     }

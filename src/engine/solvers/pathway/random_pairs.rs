@@ -5,6 +5,7 @@
 //! to each of them. Sources and targets are balls with the volumes of the pathway's own regions around voxels of
 //! white matter. Pairs are at least one stretch apart, so that every path has a costliest stretch.
 
+use super::TOLERANCE;
 use super::error::InputError;
 use super::trace::{Path, trace};
 use crate::compute::{Backend, Control};
@@ -80,7 +81,6 @@ pub struct Ends<'a> {
 #[derive(Clone, Debug)]
 pub struct RandomPairs {
     prepared: Prepared,
-    tolerance: f32,
     /// Costs of the pairs that a path joins.
     pub rates: Arc<[Rates]>,
     /// Pairs that were tried.
@@ -125,7 +125,6 @@ impl RandomPairs {
         field: &TensorField,
         volumes_mm3: [f64; 2],
         pairs: usize,
-        tolerance: f32,
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
@@ -135,7 +134,6 @@ impl RandomPairs {
         let metric = &prepared.metric;
         let mut drawn = Self {
             prepared: prepared.clone(),
-            tolerance,
             rates: Arc::new([]),
             tried: 0,
         };
@@ -250,7 +248,7 @@ impl RandomPairs {
         control: &Control,
     ) -> Result<Vec<CostField>, Error> {
         let params = eikonal::Params {
-            tolerance: self.tolerance,
+            tolerance: TOLERANCE,
             schedule: None,
         };
         solve(&self.prepared, sources, &params, backend, control)

@@ -2,8 +2,9 @@
 //!
 //! Each repetition refits the tensors to the scan with the signs of its residuals drawn at random (wild bootstrap,
 //! [`tensor_fit::Residuals`]) and solves the cost fields of both regions again, which gives E*, the voxels of the
-//! pathway and the minimal path for a scan that could equally well have been measured. Repetition r depends only on the
-//! random seed and on r; its tensors are those of repetition r in tracking.
+//! pathway and the minimal path for a scan that could equally well have been measured. As in a single pathway, only
+//! voxels that join both regions count. Repetition r depends only on the random seed and on r; its tensors are those of
+//! repetition r in tracking.
 //!
 //! *Domain.* Paths may run in the same voxels as the pathway itself: they are not selected again from the FA of the
 //! repetition.
@@ -13,9 +14,9 @@
 //!
 //! This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift.
 
-use super::joint::{limit, minimum};
+use super::joint::{joining_places, limit, minimum};
 use super::trace::{Path, path_through};
-use super::{Pathway, RepetitionParams};
+use super::{Pathway, RepetitionParams, TOLERANCE};
 use crate::compute::{Backend, Control, memory};
 use crate::data::statistics::quantile;
 use crate::data::{Gradients, Mask, Volume};
@@ -79,20 +80,22 @@ pub struct Repetitions {
     pub paths: Vec<Option<(f64, Path)>>,
     /// By place: repetitions whose pathway contains the voxel.
     pub visits: Vec<u32>,
+    /// Repetitions whose pathway is not joined at ε: all its voxels count.
+    pub not_joined: usize,
 }
 
 /// One repetition.
 struct Repetition {
     path: Option<(f64, Path)>,
-    /// Voxels of its ε-pathway, as indices into [`Problem::places`].
-    pathway: Vec<u32>,
+    /// The part of the ε-pathway that joins the regions, as indices into [`Problem::places`].
+    pathway: Vec<usize>,
+    is_joined: bool,
 }
 
 /// Everything that all repetitions share.
 struct Problem<'a> {
     pathway: &'a Pathway,
     metric_params: &'a metric::Params,
-    tolerance: f32,
     epsilon: f64,
     /// Metric of the voxels that a path reaches.
     part: Metric,
@@ -108,19 +111,13 @@ impl Repetitions {
     pub fn solve(
         pathway: &Pathway,
         scan: Scan<'_>,
-        (metric_params, tolerance, epsilon): (&metric::Params, f32, f64),
+        (metric_params, epsilon): (&metric::Params, f64),
         params: &RepetitionParams,
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
         params.check()?;
-        let problem = Problem::new(
-            pathway,
-            scan,
-            (metric_params, tolerance, epsilon),
-            backend,
-            control,
-        )?;
+        let problem = Problem::new(pathway, scan, (metric_params, epsilon), backend, control)?;
         // Metric, weights and layout with both fields, for each thread.
         let threads = backend.threads();
         memory::claim_for::<u8>(
@@ -142,6 +139,7 @@ impl Repetitions {
             measured: pathway.min_cost,
             paths: Vec::with_capacity(params.repetitions),
             visits: vec![0; pathway.metric().len()],
+            not_joined: 0,
         };
         // Solved a few at a time, so that not all pathways need be stored at once.
         let at_once = 4 * threads;
@@ -161,8 +159,9 @@ impl Repetitions {
             })?;
             for repetition in done {
                 all.paths.push(repetition.path);
+                all.not_joined += usize::from(!repetition.is_joined);
                 for place in repetition.pathway {
-                    all.visits[problem.places[place as usize] as usize] += 1;
+                    all.visits[problem.places[place] as usize] += 1;
                 }
             }
         }
@@ -233,7 +232,7 @@ impl<'a> Problem<'a> {
     fn new(
         pathway: &'a Pathway,
         scan: Scan<'_>,
-        (metric_params, tolerance, epsilon): (&'a metric::Params, f32, f64),
+        (metric_params, epsilon): (&'a metric::Params, f64),
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
@@ -259,7 +258,6 @@ impl<'a> Problem<'a> {
         Ok(Self {
             pathway,
             metric_params,
-            tolerance,
             epsilon,
             part,
             places,
@@ -292,7 +290,7 @@ impl<'a> Problem<'a> {
             Arc::new(CostSource::places(metric, name, self.zero[field].clone()))
         };
         let params = eikonal::Params {
-            tolerance: self.tolerance,
+            tolerance: TOLERANCE,
             schedule: None,
         };
         let fields = solve_alone(&prepared, &[source(0), source(1)], &params, control)?;
@@ -311,14 +309,21 @@ impl<'a> Problem<'a> {
             .then(|| path_through([a, b], middle))
             .flatten();
         let limit = limit(least, self.epsilon);
-        let within = |place: &u32| f64::from(total(*place as usize)) <= limit;
+        let within = |place: usize| f64::from(total(place)) <= limit;
+        let joined = path.as_ref().and_then(|_| {
+            let ends = [&*self.zero[0], &*self.zero[1]];
+            joining_places(&self.part, ends, within)
+        });
+        let is_joined = joined.is_some() || path.is_none();
+        let all = || (0..a.values.len()).filter(|place| within(*place)).collect();
         let pathway = match path {
-            Some(_) => (0..a.values.len() as u32).filter(within).collect(),
+            Some(_) => joined.unwrap_or_else(all),
             None => Vec::new(),
         };
         Repetition {
             path: path.map(|path| (least, path)),
             pathway,
+            is_joined,
         }
     }
 }

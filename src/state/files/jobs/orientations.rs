@@ -4,10 +4,9 @@ use super::label;
 use crate::compute::Control;
 use crate::data::{OdfLayout, Volume};
 use crate::io::{self, AffineReading, Remark, orientations};
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::state::files::jobs::LOAD;
-use crate::state::job_end::ended;
-use crate::state::{Effect, State};
+use crate::state::job_end::for_command_line;
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 
@@ -83,14 +82,4 @@ impl Job for OpenOrientations {
     }
 }
 
-impl Receive<State> for OpenOrientations {
-    fn receive(
-        &self,
-        delivery: Delivery<OrientationImage>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
-    }
-}
+for_command_line!(OpenOrientations);

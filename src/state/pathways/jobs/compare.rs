@@ -127,7 +127,6 @@ impl ComparePathway {
                     &halved,
                     volumes_mm3,
                     self.pairs,
-                    params.tolerance,
                     backend,
                     control,
                 )?;

@@ -5,7 +5,9 @@ use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField,
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::metric::halved;
-use crate::solvers::pathway::{Domain, JointCosts, Params, Pathway, excess_on_card, region_names};
+use crate::solvers::pathway::{
+    Domain, JointCosts, Params, Pathway, TOLERANCE, excess_on_card, region_names,
+};
 use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
@@ -317,7 +319,7 @@ impl FindPathway {
         let started = Instant::now();
         if !sources.is_empty() {
             let params = eikonal::Params {
-                tolerance: self.params.tolerance,
+                tolerance: TOLERANCE,
                 schedule: None,
             };
             let all: Vec<_> = sources.iter().map(|(_, s)| s.clone()).collect();
@@ -366,6 +368,7 @@ impl FindPathway {
             curve: line.with_per_point("fa", along),
             weakest: CostliestStretch::find(&path, metric, &regions),
             path,
+            excess_limit: None,
             mean_fa: Some(mean_fa),
             voxels: metric.len(),
             limited: metric.limited,

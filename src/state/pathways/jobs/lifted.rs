@@ -128,7 +128,7 @@ impl FindLifted {
         let sources = [source(Role::Seed)?, source(Role::Target)?];
         let prepare_ms = started.elapsed().as_secs_f64() * 1e3;
         let started = Instant::now();
-        let pathway = self.joined(prepared, &sources, backend, control)?;
+        let (pathway, max_excess) = self.joined(prepared, &sources, backend, control)?;
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
         control.check()?;
         let nowhere = || Error::Input("No path leads through the voxel of least cost".into());
@@ -154,6 +154,7 @@ impl FindLifted {
             weakest: CostliestStretch::find(&path, places, &self.regions),
             path,
             mean_fa: None,
+            excess_limit: Some(max_excess),
             voxels: places.len(),
             limited: 0,
             key: PathwayKey::new(field.id(), self.regions, params, self.epsilon),
@@ -222,14 +223,15 @@ impl FindLifted {
         Ok((known, true))
     }
 
-    /// Costs far enough for a pathway that joins its ends, if that is possible.
+    /// Costs far enough for a pathway that joins its ends, if that is possible, and the share above the least cost up to
+    /// which they are known.
     fn joined(
         &self,
         prepared: &Prepared,
         sources: &[Arc<Source>; 2],
         backend: &Backend,
         control: &Control,
-    ) -> Result<LiftedPathway, Error> {
+    ) -> Result<(LiftedPathway, f64), Error> {
         let mut max_excess = self.epsilon.max(LEAST_EXCESS);
         loop {
             let limit = max_excess as f32;
@@ -243,9 +245,9 @@ impl FindLifted {
             let pathway = backend.install(|| LiftedPathway::new(a, b));
             let pathway = pathway.map_err(|error| separated.unwrap_or(error))?;
             if pathway.joining_epsilon.is_finite() || max_excess >= GREATEST_EXCESS {
-                return Ok(pathway);
+                return Ok((pathway, max_excess));
             }
-            max_excess *= FARTHER;
+            max_excess = (max_excess * FARTHER).min(GREATEST_EXCESS);
         }
     }
 

@@ -2,15 +2,14 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Role, Volume};
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::pathway::{
     Distances, MaskDistance, RepetitionParams, Repetitions, Scan, Separation,
 };
 use crate::solvers::tensor_fit;
-use crate::state::job_end::ended;
+use crate::state::job_end::for_command_line;
 use crate::state::pathways::PathwayResult;
-use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -106,7 +105,7 @@ impl Job for RepeatPathway {
         let repetitions = Repetitions::solve(
             costs,
             scan,
-            (&params.metric, params.tolerance, self.epsilon),
+            (&params.metric, self.epsilon),
             &self.params,
             &backend,
             control,
@@ -131,14 +130,4 @@ impl Job for RepeatPathway {
     }
 }
 
-impl Receive<State> for RepeatPathway {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
-    }
-}
+for_command_line!(RepeatPathway);

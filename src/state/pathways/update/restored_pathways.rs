@@ -4,6 +4,7 @@ use crate::data::{DataId, OdfField};
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::Severity;
 use crate::state::pathways::jobs::{FindLifted, FindPathway};
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::pathways::{KeptPathway, PathwayParams};
 use crate::state::tensors::inputs::MissingInput;
 use crate::state::tensors::{inputs, mask_text};
@@ -21,15 +22,17 @@ pub enum FindKept {
 pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindKept, MissingInput> {
     let (name, regions) = (&kept.name, kept.regions.clone());
     Ok(match kept.params {
-        PathwayParams::Tensors(params) => FindKept::Tensors(Box::new(FindPathway {
-            tensors: inputs::tensors(document, name, kept.fit)?,
-            regions,
-            params,
-            coarse: false,
-            prepared: None,
-            kept: Some(kept.id.0),
-            mask_name: mask_text::name_of_fit(document, kept.fit),
-        })),
+        PathwayParams::Tensors(params) => {
+            let recipe = SensitivityRecipe {
+                fit: kept.fit,
+                regions,
+                params,
+            };
+            FindKept::Tensors(Box::new(FindPathway {
+                kept: Some(kept.id.0),
+                ..find_of_map(document, name, &recipe)?
+            }))
+        }
         PathwayParams::Distributions(params) => FindKept::Distributions(FindLifted {
             distributions: Box::new(inputs::distributions(document, name, kept.fit)?),
             regions,
@@ -39,6 +42,23 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindKept, Missing
             prepared: None,
             kept: Some(kept.id.0),
         }),
+    })
+}
+
+/// The job that finds the pathway of a map of this name.
+pub fn find_of_map(
+    document: &Document,
+    name: &str,
+    recipe: &SensitivityRecipe,
+) -> Result<FindPathway, MissingInput> {
+    Ok(FindPathway {
+        tensors: inputs::tensors(document, name, recipe.fit)?,
+        regions: recipe.regions.clone(),
+        params: recipe.params,
+        coarse: false,
+        prepared: None,
+        kept: None,
+        mask_name: mask_text::name_of_fit(document, recipe.fit),
     })
 }
 

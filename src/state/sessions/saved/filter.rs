@@ -5,6 +5,7 @@ use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::filter::{FittedWeights, WEIGHT, sorted};
 use crate::state::sessions::saved::density::{grid_of, saved_grid};
+use crate::state::sessions::saved::pathways;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     MissingWeights, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights,
@@ -158,13 +159,13 @@ pub(in crate::state) fn make(
         Some(SavedOrigin::WeightMap { layer: of, .. }) => {
             Some(map(document, read, layer, LayerId(*of)))
         }
-        Some(SavedOrigin::Sensitivity(_)) => Some(sensitivity(document, read, layer)),
+        Some(SavedOrigin::Sensitivity(_)) => Some(pathways::sensitivity(document, read, layer)),
         _ => None,
     }
 }
 
 /// The stored values of a map.
-fn values(read: &ReadSession, layer: &SavedLayer) -> Result<Volume, PartError> {
+pub(super) fn values(read: &ReadSession, layer: &SavedLayer) -> Result<Volume, PartError> {
     let Some(SavedContent::Image { grid, values }) = &layer.content else {
         return Err(PartError::NoValues);
     };
@@ -175,21 +176,6 @@ fn values(read: &ReadSession, layer: &SavedLayer) -> Result<Volume, PartError> {
         return Err(PartError::MapVoxels);
     }
     Ok(Volume::scalar(grid, values.to_vec()))
-}
-
-fn sensitivity(
-    document: &Document,
-    read: &ReadSession,
-    layer: &SavedLayer,
-) -> Result<Layer, PartError> {
-    let content = Content::Image(values(read, layer)?);
-    let origins = Table::new(read).resolve(document, read, [layer.origin]);
-    let origin = origins.get(layer.origin)?;
-    let (name, display) = (layer.name.clone(), layer.display.clone());
-    Ok(Layer {
-        unit: "%",
-        ..Layer::new(LayerId(layer.id), name, content, display, origin)
-    })
 }
 
 fn map(

@@ -1,11 +1,14 @@
-//! Kept pathways in a session: the inputs to recompute them, not the costs.
+//! Kept pathways in a session: the inputs to recompute them, not the costs; maps of their sensitivity, with their values.
 
 use crate::state::Document;
-use crate::state::core::layer::LayerId;
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::pathways::{KeptPathway, PathwaySettings, RandomPairRank};
+use crate::state::sessions::saved::filter::values;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::ReferencedItems;
-use crate::state::sessions::saved::{SavedDocument, SavedPathway, SessionPart, Table, add_missing};
+use crate::state::sessions::saved::{
+    SavedDocument, SavedLayer, SavedPathway, SessionPart, Table, add_missing,
+};
 use crate::state::sessions::{PartError, ReadSession};
 use std::sync::Arc;
 
@@ -29,6 +32,22 @@ impl ReferencedItems<'_> {
             compared: kept.compared,
         })
     }
+}
+
+/// The map of the voxels on which a pathway depends.
+pub(super) fn sensitivity(
+    document: &Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+) -> Result<Layer, PartError> {
+    let content = Content::Image(values(read, layer)?);
+    let origins = Table::new(read).resolve(document, read, [layer.origin]);
+    let origin = origins.get(layer.origin)?;
+    let (name, display) = (layer.name.clone(), layer.display.clone());
+    Ok(Layer {
+        unit: "%",
+        ..Layer::new(LayerId(layer.id), name, content, display, origin)
+    })
 }
 
 /// Adds the kept pathways to a document whose layers are loaded.

@@ -58,9 +58,9 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
         }
     }
     for layer in &document.layers {
-        if let (DocumentContent::Image(map), true) =
-            (&layer.content, document.density_map(layer.id).is_some())
-        {
+        let is_summed = document.density_map(layer.id).is_some()
+            || document.sensitivity_recipe(layer.id).is_some();
+        if let (DocumentContent::Image(map), true) = (&layer.content, is_summed) {
             let name = result_name(layer.id.0);
             results.push(ResultToSum::Values(name, map.id(), map.values.clone()));
         }
@@ -74,8 +74,7 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
         ResultToSum::Values(of, result.excess.id(), result.pathway.total.clone())
     };
     let live = state.final_pathway();
-    let live =
-        live.filter(|_| state.view.task == Task::Pathways && !state.pathway_depends_on_surface());
+    let live = live.filter(|_| state.view.task == Task::Pathways);
     results.extend(live.map(|result| costs(PATHWAY.to_owned(), result)));
     for kept in &document.kept_pathways {
         let result = kept.result.as_ref();

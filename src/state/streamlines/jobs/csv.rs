@@ -6,7 +6,6 @@ use crate::io::text::{counted, in_line};
 use crate::jobs::{JobError, Saved, Worker};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::curves::StopReason;
-use crate::solvers::pathway::Distances;
 use crate::solvers::score::Scores;
 use crate::solvers::tractogram::profile::Profile;
 use crate::solvers::tractogram::selection::NAMED_STOPS;
@@ -286,29 +285,5 @@ impl SaveConnectome {
             control.advance(1);
         }
         Ok(())
-    }
-}
-
-/// Saves the distances of repeated paths from a mask, one row per position along the pathway.
-#[derive(Clone, Debug)]
-pub struct SaveDistances {
-    pub path: PathBuf,
-    pub distances: Arc<Distances>,
-}
-
-impl WriteFile for SaveDistances {
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
-    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
-        save(self.path, "distances".to_owned(), control, |to| {
-            writeln!(to, "along_mm,median_mm,p5_mm,p95_mm")?;
-            for (mm, range) in &self.distances.along {
-                control.check()?;
-                writeln!(to, "{mm},{},{},{}", range.median, range.low, range.high)?;
-            }
-            Ok(())
-        })
     }
 }

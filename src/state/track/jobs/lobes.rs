@@ -2,13 +2,10 @@
 
 use crate::compute::Control;
 use crate::data::{OdfField, Region, Tractogram};
-use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
-};
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker, memory_for_curves};
 use crate::solvers::geodesic;
-use crate::state::job_end::ended;
+use crate::state::job_end::for_command_line;
 use crate::state::track::jobs::trace::{Named, RayOutput};
-use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -75,14 +72,4 @@ impl Job for TraceLobes {
     }
 }
 
-impl Receive<State> for TraceLobes {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
-    }
-}
+for_command_line!(TraceLobes);

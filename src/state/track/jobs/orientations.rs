@@ -2,16 +2,13 @@
 
 use crate::compute::Control;
 use crate::data::{Region, TissueMap, Tractogram};
-use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
-};
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker, memory_for_curves};
 use crate::solvers::curves::Output;
 use crate::solvers::odf_tracking::{self, Fibres};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
-use crate::state::job_end::ended;
+use crate::state::job_end::for_command_line;
 use crate::state::tensors::types::fods::FodBootstrapInput;
 use crate::state::track::jobs::bootstrap::fod_residuals;
-use crate::state::{Effect, State};
 use std::sync::Arc;
 
 pub const ORIENTATIONS: Slot = Slot::latest_wins("orientations");
@@ -80,14 +77,4 @@ impl Job for TrackOrientations {
     }
 }
 
-impl Receive<State> for TrackOrientations {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        // Only the command line requests this.
-        ended(state, self, delivery, effects, |_, _, _, _| {});
-    }
-}
+for_command_line!(TrackOrientations);

@@ -2,6 +2,7 @@
 
 use super::super::display::select_row;
 use super::OnChange;
+use crate::data::Role;
 use crate::state::pathways::{PathwaySettings, SurfaceUse};
 use crate::state::{Phase, State};
 use crate::ui::widgets::menu;
@@ -15,6 +16,14 @@ pub fn is_shown(state: &State) -> bool {
     let segment = &state.document.segment;
     let has_surface = state.runtime.segment.live.is_some() || segment.resume.is_some();
     has_surface || state.document.pathways.surface_use != SurfaceUse::Ignored
+}
+
+/// Whether a region, or the surface, is costly.
+pub fn has_costly(state: &State) -> bool {
+    let document = &state.document;
+    let is_costly = |role| role == Role::Costly;
+    document.regions.iter().any(|region| is_costly(region.role))
+        || document.pathways.surface_use.role().is_some_and(is_costly)
 }
 
 /// `label`: its name beside the other rows of the task.

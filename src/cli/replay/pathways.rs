@@ -1,0 +1,104 @@
+//! Pathways and maps of their sensitivity.
+
+use super::*;
+use crate::state::KeptPathway;
+use crate::state::pathways::PathwayResult;
+use crate::state::pathways::jobs::MapSensitivity;
+use crate::state::update::{find_pathway, find_pathway_of_map};
+
+/// Largest part of the cost, in percent, that may lie in other voxels in a map within tolerance: two backends may choose
+/// other neighbours where several cost about the same.
+const MAX_MOVED: f64 = 1.0;
+
+fn costs(name: &str, of: &str, read: &ReadSession, solved: &PathwayResult) -> Replayed {
+    let recomputed = RecomputedResult::Values(&solved.pathway.total);
+    Replayed::new(name, of, read, &recomputed)
+}
+
+/// The pathway of the regions, if no surface is needed or it was restored.
+pub fn live(window: &Headless, read: &ReadSession) -> Option<Replayed> {
+    let solved = window.state.final_pathway()?;
+    Some(costs(PATHWAY, saved::PATHWAY, read, solved))
+}
+
+/// The pathway of the regions if it depends on the surface of Segment, once that was restored.
+pub fn around_surface(
+    window: &mut Headless,
+    read: &ReadSession,
+) -> Option<(String, Result<Replayed, Failure>)> {
+    let state = &window.state;
+    let depends = state.document.pathways.surface_use.role().is_some();
+    let is_recorded = read.results.iter().any(|sum| sum.result == saved::PATHWAY);
+    if !depends || !is_recorded || state.runtime.segment.live.is_none() {
+        return None;
+    }
+    let shown = window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    let replayed = shown.and_then(|()| {
+        live(window, read).ok_or_else(|| {
+            let why = window.state.why_no_pathway();
+            Failure::new(format!("{PATHWAY} was not solved again: {why}"))
+        })
+    });
+    Some((saved::PATHWAY.to_owned(), replayed))
+}
+
+/// Kept pathways.
+pub fn kept(window: &mut Headless, read: &ReadSession) -> Outcomes {
+    let document = window.state.document.clone();
+    let mut replay = |kept: &Arc<KeptPathway>, of: &str| {
+        // Opening the session solved it, or failed: then the reason is requested.
+        if let Some(solved) = &kept.result {
+            return Ok(costs(&kept.name, of, read, solved));
+        }
+        let solved = window.solve(find_pathway(&document, kept)?)?;
+        Ok(costs(&kept.name, of, read, &solved))
+    };
+    let all = document.kept_pathways.iter();
+    all.map(|kept| {
+        let of = saved::result_name(kept.id.0);
+        let result = replay(kept, &of);
+        (of, result)
+    })
+    .collect()
+}
+
+/// Maps of the voxels on which pathways depend: the session stores them in full.
+pub fn sensitivities(window: &mut Headless, read: &ReadSession) -> Outcomes {
+    let document = window.state.document.clone();
+    let mut all = Outcomes::new();
+    for layer in &document.layers {
+        let recipe = document.sensitivity_recipe(layer.id);
+        let (Some(recipe), Content::Image(then)) = (recipe, &layer.content) else {
+            continue;
+        };
+        let of = saved::result_name(layer.id.0);
+        let mut replay = || {
+            let solved = window.run(find_pathway_of_map(&document, &layer.name, recipe)?)?;
+            let pathway = Arc::new(*solved);
+            let now = window.run(MapSensitivity { pathway })?.volume;
+            let recomputed = RecomputedResult::Values(&now.values);
+            let outcome = compared(&then.values, &now.values);
+            Ok(Replayed {
+                outcome: Some(outcome),
+                expected_count: Some(then.values.len() as u64),
+                ..Replayed::new(&layer.name, &of, read, &recomputed).with_noun("values")
+            })
+        };
+        let replayed = replay();
+        all.push((of, replayed));
+    }
+    all
+}
+
+/// Whether two maps agree, in percent of the cost.
+fn compared(then: &[f32], now: &[f32]) -> Match {
+    if then == now {
+        return Match::SameBytes;
+    }
+    let pairs = then.iter().zip(now);
+    let moved: f64 = pairs.map(|(a, b)| f64::from((a - b).abs())).sum();
+    match then.len() == now.len() && 0.5 * moved <= MAX_MOVED {
+        true => Match::WithinTolerance,
+        false => Match::Differs,
+    }
+}

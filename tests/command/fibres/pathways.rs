@@ -1,0 +1,128 @@
+//! `arcuate pathway --fod`: its files agree with its numbers, its command repeats it; refusals.
+
+use super::{make_head, run};
+use crate::cli::{arcuate, refuses};
+use arcuate::compute::Control;
+use arcuate::data::Volume;
+use arcuate::io::image;
+use serde_json::Value;
+use std::path::Path;
+
+const ENDS: &str = "--from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12";
+const WORLD: &str = "--odf-basis mrtrix --odf-frame world";
+
+fn volume(path: &Path) -> Volume {
+    let opened = image::read(path, &Control::new());
+    opened.expect("an image").0
+}
+
+fn number(value: &Value, name: &str) -> f64 {
+    value[name].as_f64().expect("a number")
+}
+
+pub fn through_distributions() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    make_head(here);
+    let base = format!("pathway --fod fod/wm_fod.nii.gz {WORLD} {ENDS} --directions 42");
+    let value = run(&format!("{base} --epsilon 0.5 --out cst"), here);
+    assert_eq!(value["command"], "pathway");
+    let least = number(&value, "least");
+    let limit = number(&value, "excess_limit");
+    assert!(limit >= 0.5, "{limit}");
+    // A path costs at least 1 per mm.
+    let path = &value["path"];
+    assert!(number(path, "cost") >= 0.97 * number(path, "length_mm"));
+    assert!(number(path, "cost") <= least * 1.6, "{path}, {least}");
+    assert!(number(&value, "reference_amplitude") > 0.0);
+    assert_eq!(value["parameters"]["directions"], "42");
+    assert_eq!(value["parameters"]["curvature_price"], 12.0);
+    assert!(value["parameters"]["tolerance"].is_null());
+    let [u1, u2, u, mask] = ["u1", "u2", "u", "pathway"]
+        .map(|name| volume(&here.join(format!("cst/{name}.nii.gz"))).values);
+    let mut lowest = f64::INFINITY;
+    for i in 0..u.len() {
+        let [a, b, sum] = [u1[i], u2[i], u[i]].map(f64::from);
+        if sum.is_finite() {
+            // Each is the least over all directions, the sum that of one direction.
+            assert!(a + b <= sum * (1.0 + 1e-5), "{a} + {b}, {sum}");
+            assert!(sum <= least * (1.0 + limit) * (1.0 + 1e-4), "{sum}");
+            lowest = lowest.min(sum);
+        }
+        if mask[i] != 0.0 {
+            assert!(sum <= least * 1.5 * (1.0 + 1e-5));
+        }
+    }
+    assert!((lowest / least - 1.0).abs() < 1e-5);
+    let voxels = mask.iter().filter(|v| **v != 0.0).count() as u64;
+    assert_eq!(value["pathway"]["voxels"].as_u64(), Some(voxels));
+    let joined_from = value["joined_from"].as_f64();
+    assert_eq!(
+        value["joined"].as_bool(),
+        Some(joined_from.is_some_and(|from| from <= 0.5))
+    );
+    assert!(here.join("cst/path.tck").exists());
+    // The command repeats it.
+    let repeat = value["repeat"].as_str().expect("a command");
+    let again = repeat.strip_prefix("arcuate ").expect("arcuate");
+    let again = run(&again.replace("--out cst", "--out again"), here);
+    assert!((number(&again, "least") / least - 1.0).abs() < 1e-4);
+    // Where the path runs, costs rise.
+    let costly = run(
+        &format!("{base} --costly sphere:-27,-20,33,12 --costly-factor 3 --out costly"),
+        here,
+    );
+    assert!(number(&costly, "least") > 1.02 * least, "{costly}");
+    // Where the least cost alone counts, single voxels do not join the regions.
+    let output = arcuate(
+        &format!("{base} --epsilon 0 --out thin")
+            .split(' ')
+            .collect::<Vec<_>>(),
+        here,
+    );
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        error.contains("not joined") && text.contains("joined"),
+        "{text}{error}"
+    );
+    assert!(!format!("{text}{error}").contains("inf"), "{text}{error}");
+    refused(here);
+}
+
+fn refused(here: &Path) {
+    let cases: [(&str, [&str; 2]); 4] = [
+        (
+            "head/dwi.nii.gz --fod fod/wm_fod.nii.gz",
+            [
+                "Found the scan head/dwi.nii.gz and --fod",
+                "leave out the scan for pathways through distributions",
+            ],
+        ),
+        ("--epsilon 0.2", ["neither a scan nor --fod", "name a scan"]),
+        (
+            "--fod fod/wm_fod.nii.gz --null 50",
+            ["--null", "an option of pathways through distributions"],
+        ),
+        (
+            "head/dwi.nii.gz --curvature-price 5",
+            ["--curvature-price", "choose distributions with --fod"],
+        ),
+    ];
+    for (rest, parts) in cases {
+        let line = format!("pathway {rest} {ENDS} --out no");
+        let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{rest}: {error}");
+        for part in parts {
+            assert!(error.contains(part), "{rest}: {error}");
+        }
+    }
+    let line = format!("pathway --fod head/dwi.nii.gz {WORLD} {ENDS} --out no");
+    refuses(
+        &line.split(' ').collect::<Vec<_>>(),
+        &["49 volumes", "1, 6, 15, 28, 45, 66 or 91"],
+        here,
+    );
+    assert!(!here.join("no").exists());
+}
