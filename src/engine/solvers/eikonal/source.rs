@@ -104,7 +104,7 @@ impl CostSource {
 }
 
 /// The voxels of the mask whose centres lie in a region. If a small region contains none, the voxel that contains its
-/// middle; for a mask on a finer grid, the voxels that contain the centres of its voxels.
+/// middle; for a mask on a finer grid, the voxels that contain the centres of the voxels of the mask.
 pub fn region_places(places: &Places, region: &Region) -> Result<Vec<u32>, Error> {
     let grid = &places.grid;
     let mask = match &*region.shape {
