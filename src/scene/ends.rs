@@ -2,12 +2,10 @@
 //! without its colour, and the colour is that of the reason.
 
 use super::draw_list::{EndMarks, LineColour, Lines, Mark, MarkShape};
-use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
+use crate::data::tractogram::STOPS;
 use crate::state::core::ends::EndKind;
 
-/// The reasons of the first and the last end.
-const STOPS: [&str; 2] = ["stop_start", "stop_end"];
 /// Radius of a disc at a valid end, logical pixels.
 const RADIUS_PX: f32 = 3.0;
 /// An end that anatomical rules forbid is larger.
@@ -32,18 +30,11 @@ pub(super) fn ends(lines: &[Lines]) -> Vec<EndMarks> {
     let marks = |lines: &Lines| EndMarks {
         tractogram: lines.tractogram.clone(),
         values: STOPS,
-        marks: marks(has_rules(&lines.tractogram.0)),
+        marks: marks(EndKind::have_rules(lines.tractogram.0.stop_counts())),
         opacity: lines.opacity,
         every: lines.every,
     };
     lines.iter().filter(by_reason).map(marks).collect()
-}
-
-/// Whether anatomical rules applied.
-fn has_rules(tractogram: &Tractogram) -> bool {
-    let values = STOPS.map(|name| tractogram.per_streamline.get(name));
-    let mut ends = values.into_iter().flatten().flat_map(|ends| ends.iter());
-    ends.any(|end| EndKind::has_rules(*end))
 }
 
 /// By the number of the reason.

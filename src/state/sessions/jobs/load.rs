@@ -239,6 +239,7 @@ fn edited(
                 path: path.clone(),
             })?;
             left.bounds();
+            left.stop_counts();
             Ok(RestoredLayer::File {
                 loaded: Loaded::Tractogram(left),
                 path,
@@ -274,6 +275,7 @@ fn with_transforms(mut restored: RestoredLayer, moves: &[DAffine3]) -> RestoredL
                 });
                 if let Ok(copy) = &copy {
                     copy.bounds();
+                    copy.stop_counts();
                 }
                 (*by, copy)
             })
@@ -336,6 +338,7 @@ fn load(
             LayerToRestore::Stored { path, sha256 } => session::restore(&path, &sha256, control)
                 .map(|tractogram| {
                     tractogram.bounds();
+                    tractogram.stop_counts();
                     RestoredLayer::Curves(tractogram)
                 })
                 .map_err(|e| match e {
