@@ -10,7 +10,7 @@ use crate::data::text::{counted, singular_or_plural};
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
 use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
-use crate::state::core::text::duration_text;
+use crate::state::core::text::{duration_text, significant};
 use crate::state::files::jobs::SaveVolume;
 use crate::state::pathways::RandomPairRank;
 use crate::state::pathways::jobs::{
@@ -190,7 +190,7 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
     json!({
         "file": file,
         "voxels_of_half": mapped.half,
-        "voxels_of_95_percent": mapped.most,
+        "voxels_of_95_percent": mapped.voxels_of_95_percent,
         "largest_percent": mapped.largest,
         "wall_ms": mapped.wall_ms,
     })
@@ -198,10 +198,10 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
 
 fn sensitivity_text(mapped: &MappedSensitivity) -> String {
     format!(
-        "Half of the least cost depends on {}, 95 % of it on {}; no voxel on its own decides more than {:.2} %\n",
+        "Half of the least cost depends on {}, 95 % of it on {}; the largest share of one voxel is {} %\n",
         counted(mapped.half, "voxel"),
-        counted(mapped.most, "voxel"),
-        mapped.largest
+        counted(mapped.voxels_of_95_percent, "voxel"),
+        significant(f64::from(mapped.largest))
     )
 }
 

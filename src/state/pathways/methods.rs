@@ -1,12 +1,13 @@
 //! The methods text of pathways.
 
-use crate::data::Role;
+use crate::data::{Region, Role};
 use crate::parameters::differing;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::solvers::pathway::Params;
 use crate::state::core::citations::Citations;
 use crate::state::core::settings::listed_settings;
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::pathways::{PathwayKey, PathwayResult};
 use crate::state::regions::methods::names_with_positions;
 use crate::state::{State, Task};
@@ -29,7 +30,8 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     let kept = state.document.kept_pathways.iter();
     let kept = kept.filter_map(|k| Some((k.result.as_deref()?, k.epsilon, Some(&*k.name))));
     let live = state.final_pathway();
-    let live = live.filter(|_| state.view.task == Task::Pathways);
+    let is_shown = state.view.task == Task::Pathways || state.shows_pathway_in_segment();
+    let live = live.filter(|_| is_shown);
     let live = live.map(|pathway| (&**pathway, state.document.pathways.epsilon, None));
     let mut described: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
     for (pathway, epsilon, name) in kept.chain(live) {
@@ -43,28 +45,43 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
         }
     }
     let mut text = String::new();
-    for (pathway, epsilon, names) in described {
+    for (pathway, epsilon, names) in &described {
         let names: Vec<String> = names.iter().map(|name| format!("“{name}”")).collect();
         if !names.is_empty() {
             let _ = write!(text, " {}:", names.join(", "));
         }
-        text += &pathway_text(pathway, epsilon, citations);
+        text += &pathway_text(pathway, *epsilon, citations);
     }
+    let is_described = |map: &SensitivityRecipe| {
+        let mut pathways = described.iter().map(|(pathway, ..)| *pathway);
+        pathways.any(|pathway| map.has_inputs_of(pathway))
+    };
     for layer in &state.document.layers {
-        if state.document.sensitivity_recipe(layer.id).is_some() {
+        if let Some(map) = state.document.sensitivity_recipe(layer.id) {
+            if !is_described(map) {
+                text += &costs_text(&map.regions, &map.params, citations);
+                text += ".";
+                text += &settings_text(&map.params);
+            }
             let _ = write!(
                 text,
-                " “{}” maps the relative change of the least cost with the cost of each voxel, computed with the \
-                 adjoint of the discrete equation.",
-                layer.name
+                " “{}” maps the relative change of the least cost of paths between {} and {} with the cost of each \
+                 voxel, computed with the adjoint of the discrete equation.",
+                layer.name,
+                names(&map.regions, Role::Seed),
+                names(&map.regions, Role::Target)
             );
         }
     }
     text
 }
 
-fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
-    let params = &result.params;
+fn names(regions: &[Region], role: Role) -> String {
+    names_with_positions(regions, role).unwrap_or_default()
+}
+
+/// A sentence about the costs of paths between regions, without its full stop.
+fn costs_text(regions: &[Region], params: &Params, citations: &mut Citations) -> String {
     let equation = citations.cite(COST_FIELDS);
     let metric = match params.metric.cost {
         Cost::Inverse => format!("the inverse tensor {}", citations.cite(INVERSE)),
@@ -89,23 +106,27 @@ fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations)
             citations.cite(SELLING)
         ),
     };
-    let between = |role| names_with_positions(&result.regions, role).unwrap_or_default();
     let mut text = format!(
         " Costs of paths between {} and {} were solved from the anisotropic Hamilton–Jacobi equation {equation} \
          with {metric}, by {local}, where the FA was at least {}",
-        between(Role::Seed),
-        between(Role::Target),
+        names(regions, Role::Seed),
+        names(regions, Role::Target),
         params.min_fa
     );
     for (role, relation) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
-        if let Some(names) = names_with_positions(&result.regions, role) {
+        if let Some(names) = names_with_positions(regions, role) {
             let _ = write!(text, ", {relation} {names}");
         }
     }
-    if let Some(names) = names_with_positions(&result.regions, Role::Costly) {
+    if let Some(names) = names_with_positions(regions, Role::Costly) {
         let factor = params.costly_factor;
         let _ = write!(text, ", at {factor} times the cost inside {names}");
     }
+    text
+}
+
+fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
+    let mut text = costs_text(&result.regions, &result.params, citations);
     let _ = write!(
         text,
         ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
@@ -120,6 +141,11 @@ fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations)
         result.path.total_mm(),
         result.mean_fa
     );
+    text + &settings_text(&result.params)
+}
+
+/// The parameters that no sentence states, where they differ from their defaults.
+fn settings_text(params: &Params) -> String {
     let defaults = Params::defaults();
     let mut others = differing(params, &defaults, STATED);
     others.extend(differing(
@@ -127,7 +153,7 @@ fn pathway_text(result: &PathwayResult, epsilon: f64, citations: &mut Citations)
         &defaults.metric,
         STATED_OF_METRIC,
     ));
-    text + &listed_settings(&others)
+    listed_settings(&others)
 }
 
 /// Keys of the rows that the sentences about pathways state.

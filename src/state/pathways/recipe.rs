@@ -1,12 +1,14 @@
 //! The command of a pathway, and the recipe of a map of it.
 
-use crate::data::{Region, Role};
+use crate::data::{Region, Role, Volume};
 use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::lifted;
 use crate::solvers::pathway::{Params, Width};
-use crate::state::core::layer::OriginId;
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::text::quoted_path;
+use crate::state::pathways::{PathwayKey, PathwayResult};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::tensors::recipe::FitArguments;
 use std::path::Path;
@@ -17,6 +19,32 @@ pub struct SensitivityRecipe {
     pub fit: OriginId,
     pub regions: Vec<Region>,
     pub params: Params,
+}
+
+impl SensitivityRecipe {
+    /// Whether a pathway has the same regions and parameters.
+    pub fn has_inputs_of(&self, pathway: &PathwayResult) -> bool {
+        let own = PathwayKey {
+            field: pathway.field,
+            regions: self.regions.clone(),
+            params: self.params,
+        };
+        own == PathwayKey::from_result(pathway)
+    }
+
+    /// The layer of a map with these values, percent.
+    pub fn layer(
+        id: LayerId,
+        name: String,
+        values: Volume,
+        display: Display,
+        origin: OriginId,
+    ) -> Layer {
+        Layer {
+            unit: "%",
+            ..Layer::new(id, name, Content::Image(values), display, origin)
+        }
+    }
 }
 
 /// `--sensitivity FILE`.

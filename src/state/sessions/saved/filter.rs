@@ -4,6 +4,7 @@ use crate::data::Volume;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::filter::{FittedWeights, WEIGHT, sorted};
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::sessions::saved::density::{grid_of, saved_grid};
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
@@ -182,14 +183,12 @@ fn sensitivity(
     read: &ReadSession,
     layer: &SavedLayer,
 ) -> Result<Layer, PartError> {
-    let content = Content::Image(values(read, layer)?);
+    let values = values(read, layer)?;
     let origins = Table::new(read).resolve(document, read, [layer.origin]);
     let origin = origins.get(layer.origin)?;
     let (name, display) = (layer.name.clone(), layer.display.clone());
-    Ok(Layer {
-        unit: "%",
-        ..Layer::new(LayerId(layer.id), name, content, display, origin)
-    })
+    let id = LayerId(layer.id);
+    Ok(SensitivityRecipe::layer(id, name, values, display, origin))
 }
 
 fn map(
