@@ -14,6 +14,7 @@ mod looks;
 mod menus;
 mod messages;
 mod number_text;
+mod obstacles;
 mod palette;
 mod parameters;
 mod paths;
@@ -181,6 +182,7 @@ pub fn tests() -> Vec<Trial> {
         palette::tests(),
         parameters::tests(),
         paths::tests(),
+        obstacles::tests(),
         pathways::tests(),
         settings::tests(),
         sessions::tests(),
