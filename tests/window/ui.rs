@@ -561,4 +561,8 @@ fn running_job() {
     window.get_by_label("Cancel fitting tensors").click();
     window.run_steps(2);
     assert!(matches!(window.state().effects[..], [Effect::Cancel(FIT)]));
+    // Names keep their capitals.
+    window.state_mut().state.runtime.jobs.running[0].label = "Opening T1.nii.gz".to_owned();
+    window.run_steps(2);
+    window.get_by_label("Cancel opening T1.nii.gz");
 }
