@@ -7,7 +7,9 @@ use super::view::SceneView;
 use crate::data::{DataId, Tractogram};
 use crate::scene::draw_list::{EndMarks, SlicePane};
 use bytemuck::{Pod, Zeroable};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::ops::Range;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/end_marks.wgsl");
 
@@ -15,6 +17,8 @@ pub(super) const SHADER: &str = include_str!("../../shaders/end_marks.wgsl");
 const RIM_PX: f32 = 0.75;
 /// Number of tractograms whose ends stay on the device.
 const KEPT: usize = 16;
+/// Marked streamlines in a buffer: they are loaded within milliseconds, and their two ends take 2 MiB.
+const PIECE: usize = 1 << 16;
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -35,17 +39,47 @@ struct Pipelines {
 
 /// Marks of one tractogram, ready to draw.
 pub(super) struct Ready {
-    group: wgpu::BindGroup,
-    count: u32,
+    /// One of each buffer, with its number of marks.
+    groups: Vec<(wgpu::BindGroup, u32)>,
     over: bool,
 }
 
+/// A tractogram, the spacing of the streamlines that are marked, and the names of the values of both ends.
+type EndKey = (DataId, usize, [&'static str; 2]);
+
 /// Ends of a tractogram on the device.
 struct KeptEnds {
-    of: (DataId, usize, [&'static str; 2]),
-    /// `None` without ends.
-    places: Option<Arc<wgpu::Buffer>>,
-    count: u32,
+    of: EndKey,
+    /// The first streamline that is not loaded.
+    next: usize,
+    /// One buffer for each piece, with its number of ends.
+    places: Vec<(wgpu::Buffer, u32)>,
+}
+
+impl KeptEnds {
+    fn new(of: EndKey) -> Self {
+        Self {
+            of,
+            next: 0,
+            places: Vec::new(),
+        }
+    }
+
+    fn load_piece(&mut self, gpu: &Gpu, tractogram: &Tractogram) {
+        let (_, every, values) = self.of;
+        let until = (self.next + PIECE * every).min(tractogram.len());
+        let places = places(tractogram, (self.next..until, every), values);
+        if !places.is_empty() {
+            let count = places.len() as u32;
+            self.places.push((gpu.storage_of(&places), count));
+        }
+        self.next = until;
+    }
+}
+
+fn key(marks: &EndMarks) -> EndKey {
+    let tractogram = &marks.tractogram.0;
+    (tractogram.id(), marks.every.max(1), marks.values)
 }
 
 #[derive(Default)]
@@ -121,43 +155,56 @@ impl EndMarkRenderer {
         }
         let uniform = gpu.uniform(uniform);
         let of_one = |marks: &EndMarks| {
-            let (places, count) = self.places(gpu, marks)?;
             let table = gpu.storage_of(&table(marks, scale));
-            let resources = [
-                uniform.as_entire_binding(),
-                places.as_entire_binding(),
-                table.as_entire_binding(),
-            ];
-            Some(Ready {
-                group: gpu.bind(&self.pipelines(gpu).layout, &resources),
-                count,
+            let group = |places: &wgpu::Buffer| {
+                let resources = [
+                    uniform.as_entire_binding(),
+                    places.as_entire_binding(),
+                    table.as_entire_binding(),
+                ];
+                gpu.bind(&self.pipelines(gpu).layout, &resources)
+            };
+            let places = self.places(marks);
+            Ready {
+                groups: places.iter().map(|(p, count)| (group(p), *count)).collect(),
                 over,
-            })
+            }
         };
-        all.iter().filter_map(of_one).collect()
+        all.iter().map(of_one).collect()
     }
 
-    /// The ends of the streamlines that are drawn; `None` if there are none.
-    fn places(&self, gpu: &Gpu, marks: &EndMarks) -> Option<(Arc<wgpu::Buffer>, u32)> {
-        let tractogram = &marks.tractogram.0;
-        let key = (tractogram.id(), marks.every.max(1), marks.values);
+    /// Continues loading the ends until the deadline, but by one piece at least; returns how many can be drawn, and whether
+    /// these are all of them.
+    pub fn advance(&self, gpu: &Gpu, all: &[EndMarks], deadline: Option<Instant>) -> (usize, bool) {
+        let (mut count, mut complete) = (0, true);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.iter().position(|k| k.of == key) {
-            Some(known) => kept[..=known].rotate_right(1),
-            None => {
-                let mut places = places(tractogram, key.1, key.2);
-                places.truncate(gpu.limits.max_storage_buffer_binding_size as usize / 16);
-                let fresh = KeptEnds {
-                    of: key,
-                    count: places.len() as u32,
-                    places: (!places.is_empty()).then(|| Arc::new(gpu.storage_of(&places))),
-                };
-                kept.insert(0, fresh);
-                kept.truncate(KEPT);
+        for marks in all {
+            let of = key(marks);
+            match kept.iter().position(|k| k.of == of) {
+                Some(known) => kept[..=known].rotate_right(1),
+                None => kept.insert(0, KeptEnds::new(of)),
+            }
+            if let Some(ends) = kept.first_mut() {
+                let tractogram = &marks.tractogram.0;
+                while ends.next < tractogram.len() {
+                    ends.load_piece(gpu, tractogram);
+                    if deadline.is_some_and(|d| Instant::now() > d) {
+                        break;
+                    }
+                }
+                count += ends.places.iter().map(|(_, n)| *n as usize).sum::<usize>();
+                complete &= ends.next >= tractogram.len();
             }
         }
-        let first = kept.first()?;
-        Some((first.places.clone()?, first.count))
+        kept.truncate(KEPT.max(all.len()));
+        (count, complete)
+    }
+
+    /// The ends of the streamlines that are drawn, as far as they are loaded.
+    fn places(&self, marks: &EndMarks) -> Vec<(wgpu::Buffer, u32)> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.iter().find(|k| k.of == key(marks));
+        known.map_or_else(Vec::new, |known| known.places.clone())
     }
 
     pub fn draw(&self, gpu: &Gpu, pass: &mut wgpu::RenderPass, all: &[Ready], samples: u32) {
@@ -167,16 +214,22 @@ impl EndMarkRenderer {
                 true => &pipelines.over,
                 false => &pipelines.draw[usize::from(samples > 1)],
             });
-            pass.set_bind_group(0, &ready.group, &[]);
-            pass.draw(0..4, 0..ready.count);
+            for (group, count) in &ready.groups {
+                pass.set_bind_group(0, group, &[]);
+                pass.draw(0..4, 0..*count);
+            }
         }
     }
 }
 
-/// First and last points with the value of each end, of one streamline in `every`.
-fn places(tractogram: &Tractogram, every: usize, values: [&str; 2]) -> Vec<[f32; 4]> {
+/// First and last points with the value of each end, of one streamline in `every` among these.
+fn places(
+    tractogram: &Tractogram,
+    (streamlines, every): (Range<usize>, usize),
+    values: [&str; 2],
+) -> Vec<[f32; 4]> {
     let values = values.map(|name| tractogram.per_streamline.get(name));
-    let ends = (0..tractogram.len()).step_by(every).flat_map(|line| {
+    let ends = streamlines.step_by(every).flat_map(|line| {
         let [from, to] = [line, line + 1].map(|i| tractogram.offsets[i] as usize);
         let at = |value: Option<f32>, point: usize| {
             let value = value.filter(|v| *v >= 0.0)?;

@@ -51,7 +51,7 @@ pub use gpu::{cleared_target, shader_sources};
 pub use shared::image_exporter;
 pub use volume::March;
 
-use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
+use crate::scene::draw_list::{EndMarks, Lines, ScenePane, SlicePane};
 use gpu::{Gpu, kept_target, pane_texture};
 use line_buffers::{LineKey, LineStore};
 use quality::{PATIENCE_MS, PieceSizes, QualityController};
@@ -91,6 +91,8 @@ pub struct Renderer {
     /// Device time of a picture whose pane is gone.
     last_ms: f64,
     loading: Option<Duration>,
+    /// Marks of the present list at ends of streamlines that can be drawn, and whether these are all of them.
+    marks_loaded: (usize, bool),
     patience_ms: f64,
     /// Time of the last interaction.
     touched: Option<Instant>,
@@ -155,6 +157,7 @@ impl Renderer {
             last_scene: None,
             last_ms: 0.0,
             loading: Some(slice_of_time(&gpu)),
+            marks_loaded: (0, true),
             patience_ms: PATIENCE_MS,
             touched: None,
             stills: false,
@@ -207,7 +210,7 @@ impl Renderer {
     pub fn slice(&mut self, list: &SlicePane, id: PaneId) -> &wgpu::TextureView {
         let mut list = list.clone();
         list.size_px = self.limited_size(list.size_px);
-        let keys = self.load_lines(&list.lines);
+        let keys = self.load_lines(&list.lines, &list.ends);
         self.ready_pane(id, list.size_px);
         self.textures.pools.next_picture();
         let same = |old: &PaneContent| matches!(old, PaneContent::Slice(l) if *l == list);
@@ -330,7 +333,7 @@ impl Renderer {
             }
             return self.view(id);
         }
-        let keys = self.load_lines(&list.lines);
+        let keys = self.load_lines(&list.lines, &list.ends);
         self.ready_pane(id, list.size_px);
         let same = |old: &PaneContent| matches!(old, PaneContent::Scene(l) if *l == list);
         let owes = self.textures.has_pending;
@@ -477,9 +480,10 @@ impl Renderer {
         size.map(|n| n.clamp(1, self.gpu.limits.max_texture_dimension_2d))
     }
 
-    fn load_lines(&mut self, lines: &[Lines]) -> Vec<LineKey> {
+    fn load_lines(&mut self, lines: &[Lines], ends: &[EndMarks]) -> Vec<LineKey> {
         self.clock += 1;
         let deadline = self.loading.map(|slice| Instant::now() + slice);
+        self.marks_loaded = self.scenes.ends.advance(&self.gpu, ends, deadline);
         lines
             .iter()
             .map(|l| {
@@ -539,10 +543,9 @@ impl Renderer {
         !pane.complete && (complete || slots > pane.slots_drawn / 4 * 5 + 50_000)
     }
 
-    /// Slots that can be drawn, and whether these are all of them.
+    /// Slots and marks that can be drawn, and whether these are all of them.
     fn loaded_slots(&self, lines: &[Lines], keys: &[LineKey]) -> (usize, bool) {
-        let mut slots = 0;
-        let mut complete = true;
+        let (mut slots, mut complete) = self.marks_loaded;
         for (l, key) in lines.iter().zip(keys) {
             let values = lines::values_of(l);
             slots += self.store.get(*key).map_or(0, |b| b.ready_slots(values));

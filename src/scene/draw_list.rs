@@ -363,6 +363,29 @@ pub enum MarkShape {
     Triangle = 3,
 }
 
+impl MarkShape {
+    /// Distance of a diamond's corners from the middle, for the area of a disc of radius 1: √(π/2).
+    pub const DIAMOND: f32 = 1.2533;
+    /// Half the side of a square of this area: √π/2.
+    pub const SQUARE: f32 = 0.8862;
+    /// Distance of the sides of a triangle of this area from its middle: √(π/(3√3)).
+    pub const TRIANGLE: f32 = 0.7776;
+
+    /// Its corners, x to the right and y up, for the area of a disc of radius 1; none of a disc.
+    pub fn corners(self) -> Vec<[f32; 2]> {
+        let (d, s, t) = (Self::DIAMOND, Self::SQUARE, Self::TRIANGLE);
+        match self {
+            Self::Disc => Vec::new(),
+            Self::Diamond => vec![[0.0, d], [d, 0.0], [0.0, -d], [-d, 0.0]],
+            Self::Square => vec![[-s, s], [s, s], [s, -s], [-s, -s]],
+            Self::Triangle => {
+                let half = t * 3f32.sqrt();
+                vec![[0.0, 2.0 * t], [half, -t], [-half, -t]]
+            }
+        }
+    }
+}
+
 /// A region in 3-D.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solid {

@@ -2,12 +2,10 @@
 //! also to readers who cannot tell the colours apart; the colour is that of the reason.
 
 use super::draw_list::{EndMarks, LineColour, Lines, Mark, MarkShape};
-use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
+use crate::data::tractogram::STOPS;
 use crate::state::core::ends::EndKind;
 
-/// Names of the values that give the reasons at the first and the last point.
-const STOPS: [&str; 2] = ["stop_start", "stop_end"];
 /// Radius of a disc at a valid end, logical pixels.
 const RADIUS_PX: f32 = 3.0;
 /// Factor of the radius at an end that anatomical rules forbid.
@@ -32,18 +30,11 @@ pub(super) fn ends(lines: &[Lines]) -> Vec<EndMarks> {
     let marks = |lines: &Lines| EndMarks {
         tractogram: lines.tractogram.clone(),
         values: STOPS,
-        marks: marks(has_rules(&lines.tractogram.0)),
+        marks: marks(EndKind::have_rules(lines.tractogram.0.stop_counts())),
         opacity: lines.opacity,
         every: lines.every,
     };
     lines.iter().filter(by_reason).map(marks).collect()
-}
-
-/// Whether anatomical rules applied.
-fn has_rules(tractogram: &Tractogram) -> bool {
-    let values = STOPS.map(|name| tractogram.per_streamline.get(name));
-    let mut ends = values.into_iter().flatten().flat_map(|ends| ends.iter());
-    ends.any(|end| EndKind::has_rules(*end))
 }
 
 /// The mark of each stop reason, by its number.

@@ -24,7 +24,7 @@ pub fn flats(state: &State, camera: &Camera) -> Vec<Flat> {
         // Extended so that a crosshair beyond it remains visible.
         (low, high) = (low.max(from.min(crosshair)), high.min(to.max(crosshair)));
     }
-    let cut = super::segment::live(state).is_some();
+    let cut = segments && super::segment::live(state).is_some();
     let near = camera.eye() - crosshair;
     let flat = |normal: usize| {
         let (mut low, mut high) = (low, high);

@@ -358,7 +358,7 @@ fn lines(state: &State) -> Vec<Lines> {
         Some(state.drawn_streamlines(layer)?.id())
     });
     let live = state.runtime.track.live.value().map(|l| l.output.kept.id());
-    let behind = pathways::live(state).is_some();
+    let behind = pathways::live_with_cost(state).is_some();
     let stale = stale_weights(state);
     tractograms(state)
         .into_iter()
@@ -403,7 +403,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
         (&live.output.kept, display)
     });
     // The colour bar of a pathway is that of its cost: no other values are shown next to it.
-    let behind = pathways::live(state).is_some();
+    let behind = pathways::live_with_cost(state).is_some();
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let kept = layers.filter_map(|l| match &l.content {
         Content::Tractogram(_) => {

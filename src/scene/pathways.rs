@@ -6,7 +6,7 @@ use super::draw_list::{
 };
 use super::volumes::planes;
 use crate::data::appearance::ColourMap;
-use crate::data::{Tractogram, Volume, VolumeKind};
+use crate::data::{DataId, Tractogram, Volume, VolumeKind};
 use crate::state::core::display::STALE_OPACITY;
 use crate::state::core::volume_look::VolumeLook;
 use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, PathwayResult, ShownCost};
@@ -33,17 +33,16 @@ const POINTED_RGB: [u8; 3] = [0xFF, 0x4F, 0xD8];
 const WEAKEST_RADIUS_MM: f32 = 0.75;
 const WEAKEST_RGB: [u8; 3] = [0xF5, 0xB8, 0x3D];
 
-/// The live pathway, if the task shows it.
-pub fn live(state: &State) -> Option<&PathwayResult> {
+/// The live pathway, if the task shows it with its cost.
+pub fn live_with_cost(state: &State) -> Option<&PathwayResult> {
     let live = state.runtime.pathways.live.value().map(Arc::as_ref);
     live.filter(|_| state.view.task == Task::Pathways)
 }
 
-/// The live pathway, if it is drawn: with its cost in its own task, as a path and an outline beside a surface that it
-/// follows.
-fn drawn(state: &State) -> Option<&PathwayResult> {
+/// The live pathway, if it is drawn: with its cost in its own task, as a path and an outline in Segment.
+fn live(state: &State) -> Option<&PathwayResult> {
     let live = state.runtime.pathways.live.value().map(Arc::as_ref);
-    live.filter(|_| state.view.task == Task::Pathways || state.pathway_follows_surface())
+    live.filter(|_| state.view.task == Task::Pathways || state.shows_pathway_in_segment())
 }
 
 /// Fraction of the live pathway's opacity: it is dimmed while it is stale.
@@ -63,12 +62,22 @@ pub fn side_window(side: &Volume) -> (f32, f32) {
 pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
     let settings = &state.document.pathways;
     let seen = settings.shown != ShownCost::Off && settings.opacity > 0.0;
-    if live(state).is_none() || !(seen && settings.greys) {
+    if live_with_cost(state).is_none() || !(seen && settings.greys) {
         return images;
     }
     let fa = state.document.tensors.as_ref().map(|t| &t.fa);
+    let document = &state.document;
+    let layers = document.layers.iter();
+    let maps = layers.filter(|l| document.sensitivity_recipe(l.id).is_some());
+    let maps: Vec<DataId> = maps
+        .filter_map(|l| Some(l.content.volume()?.picture().id()))
+        .collect();
     for image in &mut images {
         let volume = &image.volume.0;
+        // The colours of a map of sensitivity are those of its legend.
+        if maps.contains(&volume.id()) {
+            continue;
+        }
         match (volume.kind, fa) {
             _ if volume.labels.is_some() || image.colour_map == ColourMap::Mask => {}
             (VolumeKind::Rgb, Some(fa)) => {
@@ -84,7 +93,7 @@ pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
 
 /// The cost as an image over the others.
 pub fn image(state: &State) -> Option<Image> {
-    let pathway = live(state)?;
+    let pathway = live_with_cost(state)?;
     let settings = &state.document.pathways;
     let (volume, window, fades) = match settings.shown {
         ShownCost::Off => return None,
@@ -115,11 +124,14 @@ pub fn contours(state: &State) -> Vec<Contour> {
             Some(outline(pathway, k.epsilon, k.colour, 1.0))
         })
         .collect();
-    let Some(pathway) = drawn(state) else {
+    let Some(pathway) = live(state) else {
         return all;
     };
     let settings = &state.document.pathways;
-    if let Some(every) = settings.contours.filter(|_| live(state).is_some()) {
+    if let Some(every) = settings
+        .contours
+        .filter(|_| live_with_cost(state).is_some())
+    {
         let side = match settings.shown {
             ShownCost::Second => &pathway.sides[1],
             _ => &pathway.sides[0],
@@ -186,9 +198,9 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
         })
         .collect();
     let settings = &state.document.pathways;
-    if let Some(pathway) = drawn(state) {
+    if let Some(pathway) = live(state) {
         // A cloud would hide the surface that the pathway follows.
-        let has_cloud = settings.cloud && live(state).is_some();
+        let has_cloud = settings.cloud && live_with_cost(state).is_some();
         let opacity = match has_cloud {
             true => AROUND_OPACITY,
             false => LIVE_OPACITY,
@@ -280,7 +292,7 @@ pub fn lines(state: &State) -> Vec<Lines> {
             Some(tube(line, k.colour, PATH_RADIUS_MM, 1.0))
         })
         .collect();
-    if let Some(pathway) = drawn(state) {
+    if let Some(pathway) = live(state) {
         // Two tubes along one line would hide each other in turn: the path leaves out the stretch.
         let pointed = state.path_pointed();
         let weakest = state.reported_path().and_then(|(_, weakest)| weakest);

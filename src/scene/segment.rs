@@ -15,21 +15,40 @@ use crate::state::{Camera, Pane, State, SurfaceUpdate, Task};
 
 const CONTOUR_PX: f32 = 2.0;
 const KEPT_PX: f32 = 1.6;
+const AMONG_PATHS_OPACITY: f32 = 0.4;
 /// Remaining fraction of a cloud's density outside the surface.
 const OUTSIDE: f32 = 0.04;
 /// Speeds of ±1 are the ends of the colour scale.
 pub const SPEEDS: (f32, f32) = (-1.0, 1.0);
 
-/// The surface, if the task shows it and it is not hidden.
+/// The surface, if the task shows it and it is not hidden: Segment, and Pathways unless paths ignore it.
 pub fn live(state: &State) -> Option<&SurfaceUpdate> {
     let live = state.runtime.segment.live.as_deref();
-    let shown = state.document.segment.settings.shown;
-    live.filter(|_| shown && state.view.task == Task::Segment)
+    let document = &state.document;
+    let is_seen = match state.view.task {
+        Task::Segment => true,
+        Task::Pathways => {
+            document.pathways.surface_use.role().is_some() && document.segment.begins()
+        }
+        _ => false,
+    };
+    live.filter(|_| document.segment.settings.shown && is_seen)
 }
 
-/// Opacity of the surface, which is dimmed while it results from parameters or spheres other than the present ones.
+/// Opacity of the surface in 3-D: in Pathways, paths behind it are visible.
+fn opacity_in_scene(state: &State) -> f32 {
+    match state.view.task {
+        Task::Pathways => AMONG_PATHS_OPACITY,
+        _ => 1.0,
+    }
+}
+
+/// Factor of the surface's opacity: it is dimmed while it results from parameters or spheres other than the present
+/// ones.
 fn strength(state: &State) -> f32 {
-    match state.surface_is_stale() || state.rewind_target().is_some() {
+    let is_earlier = state.surface_is_stale() || state.rewind_target().is_some();
+    let is_awaited = state.view.task == Task::Pathways && state.pathway_awaits_surface();
+    match is_earlier || is_awaited {
         true => STALE_OPACITY,
         false => 1.0,
     }
@@ -81,7 +100,7 @@ pub fn surfaces(state: &State, camera: &Camera) -> Vec<BrickSurface> {
     let live = live(state).map(|live| BrickSurface {
         phi: ById(live.bricks.clone()),
         colour: LIVE_RGB,
-        opacity: strength(state),
+        opacity: strength(state) * opacity_in_scene(state),
         lit: true,
         fade: fade(state, camera),
     });
@@ -99,7 +118,7 @@ fn fade(state: &State, camera: &Camera) -> Option<Fade> {
 
 /// The surface inside which other volumes are shown.
 pub fn inside(state: &State) -> Option<Inside> {
-    let live = live(state)?;
+    let live = live(state).filter(|_| state.view.task == Task::Segment)?;
     Some(Inside {
         phi: ById(live.bricks.clone()),
         outside: if state.document.segment.settings.dims {

@@ -9,17 +9,18 @@ use glam::DVec3;
 use std::sync::Arc;
 
 /// Changes the document as one undoable step.
-pub(in crate::state) fn edit(
+pub(in crate::state) fn edit<T>(
     state: &mut State,
     label: &str,
     live: bool,
-    change: impl FnOnce(&mut Document),
-) {
+    change: impl FnOnce(&mut Document) -> T,
+) -> T {
     state.history.record(&state.document, label, live);
     // The last status message refers to the previous state of the document.
     state.runtime.notices.status.clear();
-    change(&mut state.document);
+    let output = change(&mut state.document);
     changed(state);
+    output
 }
 
 pub(in crate::state) fn changed(state: &mut State) {

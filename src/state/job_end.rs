@@ -1,5 +1,6 @@
 //! The end of a job: changes of the state that are the same for jobs of every type.
 
+use crate::data::text::within_sentence;
 use crate::jobs::{Delivery, JobHandle, Outcome, Receive, Slot};
 use crate::state::{Effect, State};
 use std::time::Duration;
@@ -44,7 +45,8 @@ pub fn ended<J: Receive<State>>(
         Outcome::Cancelled => {
             // Nothing is reported about a closed document.
             if let Some(label) = label {
-                state.runtime.notices.status = format!("Stopped: {}", label.to_lowercase()).into();
+                state.runtime.notices.status =
+                    format!("Stopped: {}", within_sentence(&label)).into();
             }
         }
         Outcome::Failed(why) => {

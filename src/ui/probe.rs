@@ -246,7 +246,7 @@ fn passing(state: &State) -> Vec<Reading> {
 
 /// Costs of the live pathway at the crosshair.
 fn costs(state: &State) -> Vec<Reading> {
-    let Some(result) = crate::scene::pathways::live(state) else {
+    let Some(result) = crate::scene::pathways::live_with_cost(state) else {
         return Vec::new();
     };
     if state.pathway_is_stale() {

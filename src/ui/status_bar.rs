@@ -300,7 +300,7 @@ fn show_work(ui: &mut Ui, free: Rect, shown: RunningWork<'_>, actions: &mut Vec<
     paint::field(ui.painter(), p, place, fill);
     paint::centre(ui.painter(), place, "Cancel", cancel_font, p.t1);
     paint::focus_ring(ui.painter(), p, &response, place, theme::radius::CONTROL);
-    let name = format!("Cancel {}", label.to_lowercase());
+    let name = format!("Cancel {}", within_sentence(label));
     focus::named_button(&response, &name);
     if response.clicked() {
         actions.push(Action::CancelJob(slot));

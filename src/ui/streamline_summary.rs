@@ -395,7 +395,7 @@ pub fn stops(
             name: name(reason),
             count: output.stops[reason as usize],
             colour: Color32::from_rgb(r, g, b),
-            shape: Some(scene::end_shape(EndKind::from_reason(reason))),
+            shape: EndKind::by_reason()[reason as usize].map(scene::end_shape),
         }
     })
     .filter(|part| part.count > 0 || chosen == Some(part.id))

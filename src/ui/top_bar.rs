@@ -6,6 +6,7 @@ use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{focus, menu, paint};
 use super::{Memory, file_menu, icons, quit};
+use crate::data::text::within_sentence;
 use crate::state::core::text::counted;
 use crate::state::{Action, Convention, Layout, Look, State, Task, ViewAction};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
@@ -417,7 +418,7 @@ impl RightSide {
             (self.redo, icons::REDO, "Redo", redo, "Ctrl+Y", Action::Redo),
         ];
         for (place, icon, name, step, key, action) in steps {
-            let hint = step.map(|step| format!("{name}: {} ({key})", step.to_lowercase()));
+            let hint = step.map(|step| format!("{name}: {} ({key})", within_sentence(step)));
             let none = format!("Nothing to {}", name.to_lowercase());
             let button = IconButton::new(icon, name)
                 .hint(hint.as_deref().unwrap_or(name))

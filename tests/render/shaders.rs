@@ -1,10 +1,12 @@
 //! Every shader, assembled as the renderer assembles it, is valid WGSL.
 
 use crate::support::test;
+use arcuate::scene::draw_list::MarkShape;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    arcuate::render::shader_sources()
+    let outlines = test("shaders::outlines of marks", outlines);
+    let valid = arcuate::render::shader_sources()
         .into_iter()
         .map(|(name, source)| {
             test(&format!("shaders::valid {name}"), move || {
@@ -17,6 +19,28 @@ pub fn tests() -> Vec<Trial> {
                 .validate(&module)
                 .unwrap_or_else(|e| panic!("{}", e.emit_to_string(&source)));
             })
-        })
-        .collect()
+        });
+    std::iter::once(outlines).chain(valid).collect()
+}
+
+/// The shader has the numbers of the shapes that the window's legends draw, and reaches their farthest corner.
+fn outlines() {
+    let sources = arcuate::render::shader_sources();
+    let (_, source) = sources
+        .into_iter()
+        .find(|(name, _)| name == "end marks")
+        .expect("a shader");
+    for (number, term) in [
+        (MarkShape::DIAMOND, "side.x + side.y - "),
+        (MarkShape::SQUARE, "max(side.x, side.y) - "),
+        (MarkShape::TRIANGLE, "-at.y) - "),
+    ] {
+        let text = format!("{term}{number:.4} * radius");
+        assert!(source.contains(&text), "{text}");
+    }
+    let farthest = MarkShape::Triangle.corners()[0][1];
+    assert!(
+        farthest <= 1.56 && source.contains("return 1.56 * "),
+        "{farthest}"
+    );
 }

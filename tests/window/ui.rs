@@ -14,6 +14,7 @@ mod looks;
 mod menus;
 mod messages;
 mod number_text;
+mod obstacles;
 mod palette;
 mod parameters;
 mod paths;
@@ -181,6 +182,7 @@ pub fn tests() -> Vec<Trial> {
         palette::tests(),
         parameters::tests(),
         paths::tests(),
+        obstacles::tests(),
         pathways::tests(),
         settings::tests(),
         sessions::tests(),
@@ -559,4 +561,8 @@ fn running_job() {
     window.get_by_label("Cancel fitting tensors").click();
     window.run_steps(2);
     assert!(matches!(window.state().effects[..], [Effect::Cancel(FIT)]));
+    // Names keep their capitals.
+    window.state_mut().state.runtime.jobs.running[0].label = "Opening T1.nii.gz".to_owned();
+    window.run_steps(2);
+    window.get_by_label("Cancel opening T1.nii.gz");
 }

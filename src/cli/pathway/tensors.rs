@@ -181,7 +181,7 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
     json!({
         "file": file,
         "voxels_of_half": mapped.half,
-        "voxels_of_95_percent": mapped.most,
+        "voxels_of_95_percent": mapped.voxels_of_95_percent,
         "largest_percent": mapped.largest,
         "wall_ms": mapped.wall_ms,
     })
@@ -191,7 +191,7 @@ fn sensitivity_text(mapped: &MappedSensitivity) -> String {
     format!(
         "Half of the least cost depends on {}, 95 % of it on {}; the largest share of one voxel is {} %\n",
         counted(mapped.half, "voxel"),
-        counted(mapped.most, "voxel"),
+        counted(mapped.voxels_of_95_percent, "voxel"),
         significant(f64::from(mapped.largest))
     )
 }

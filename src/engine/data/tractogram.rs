@@ -26,6 +26,11 @@ use std::sync::{Arc, OnceLock};
 /// The name of the streamline value that every program can compute from the points, mm.
 pub const LENGTH: &str = "length";
 
+/// The names of the streamline values that hold the numbers of the reasons why the first and the last end stopped.
+pub const STOPS: [&str; 2] = ["stop_start", "stop_end"];
+/// Reasons with larger numbers are not counted.
+const MAX_STOP: f32 = 255.0;
+
 /// Many streamlines: all points in one array, divided by `offsets`. Order and index never change, so that weights and
 /// per-streamline values still match.
 #[derive(Clone, Debug)]
@@ -53,6 +58,7 @@ pub struct Tractogram {
     bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
     pieces: Arc<OnceLock<BoundingChunks>>,
     lengths: Arc<OnceLock<Option<(f32, f32)>>>,
+    stops: Arc<OnceLock<[Vec<u64>; 2]>>,
 }
 
 impl Tractogram {
@@ -80,6 +86,7 @@ impl Tractogram {
             bounds: Arc::default(),
             pieces: Arc::default(),
             lengths: Arc::default(),
+            stops: Arc::default(),
         }
     }
 
@@ -94,6 +101,9 @@ impl Tractogram {
         assert_eq!(values.len(), self.len(), "one value per streamline");
         if name == LENGTH {
             self.lengths = Arc::default();
+        }
+        if STOPS.contains(&name) {
+            self.stops = Arc::default();
         }
         self.per_streamline.insert(name.to_owned(), values);
         self
@@ -214,6 +224,26 @@ impl Tractogram {
             finite.fold(None, |range, mm| {
                 let (low, high) = range.unwrap_or((mm, mm));
                 Some((low.min(mm), high.max(mm)))
+            })
+        })
+    }
+
+    /// How often each stop reason, by its number, occurs at the first and at the last ends; empty if no reasons are known.
+    /// Computed once, shared by all clones.
+    pub fn stop_counts(&self) -> &[Vec<u64>; 2] {
+        self.stops.get_or_init(|| {
+            STOPS.map(|name| {
+                let mut counts = Vec::new();
+                let values = self.per_streamline.get(name);
+                let known = values.into_iter().flat_map(|all| all.iter());
+                for reason in known.filter(|v| (0.0..=MAX_STOP).contains(*v)) {
+                    let number = *reason as usize;
+                    if number >= counts.len() {
+                        counts.resize(number + 1, 0);
+                    }
+                    counts[number] += 1;
+                }
+                counts
             })
         })
     }

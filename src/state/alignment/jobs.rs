@@ -207,6 +207,7 @@ impl Job for MoveStreamlines {
         let moved =
             selection::copy_transformed(&self.tractogram, self.key.transform, memory_for_curves())?;
         moved.bounds();
+        moved.stop_counts();
         Ok(moved)
     }
 

@@ -44,8 +44,11 @@ impl EndKind {
         }
     }
 
-    /// Whether the value of an end says that anatomical rules applied: only then are ends valid or not.
-    pub fn has_rules(value: f32) -> bool {
-        value >= f32::from(StopReason::CorticalGrey as u8)
+    /// Whether anatomical rules applied, from the counts of the reasons of first and last ends: only then are ends valid
+    /// or not.
+    pub fn have_rules(counts: &[Vec<u64>; 2]) -> bool {
+        let first = StopReason::CorticalGrey as usize;
+        let mut counts = counts.iter().flat_map(|counts| counts.iter().skip(first));
+        counts.any(|count| *count > 0)
     }
 }

@@ -50,6 +50,29 @@ pub fn significant(value: f64) -> String {
     fixed(value, (3 - digits_before).clamp(0, 6) as usize)
 }
 
+/// Decimals that give the larger of two ends three significant digits, or more if the ends would look alike.
+pub fn range_decimals([low, high]: [f64; 2]) -> usize {
+    let largest = low.abs().max(high.abs());
+    if !(largest.is_finite() && largest > 0.0) {
+        return 0;
+    }
+    let before = largest.log10().floor() as i32 + 1;
+    let decimals = (3 - before).clamp(0, 6) as usize;
+    match low != high && fixed(low, decimals) == fixed(high, decimals) {
+        true => decimals_of(high - low).clamp(0, 8) as usize,
+        false => decimals,
+    }
+}
+
+/// The ends of a range, with the same decimals; only 0 has none.
+pub fn range_texts(ends: [f64; 2]) -> [String; 2] {
+    if ends.iter().all(|end| end.abs() < 1e-4) {
+        return ends.map(significant);
+    }
+    let decimals = range_decimals(ends);
+    ends.map(|end| fixed(end, if end == 0.0 { 0 } else { decimals }))
+}
+
 /// A duration: `42 ms`, `13.4 s`.
 pub fn duration_text(ms: f64) -> String {
     // A value that rounds to 1 000 ms is shown as a second.

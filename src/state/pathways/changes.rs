@@ -4,7 +4,7 @@ use crate::data::appearance::Transfer;
 use crate::solvers::pathway::Width;
 use crate::state::Document;
 use crate::state::core::fields::{Fields, colour, cut, event_text, prefixed, renamed};
-use crate::state::pathways::{KeptPathway, PathwaySettings, ShownCost};
+use crate::state::pathways::{KeptPathway, PathwaySettings, SURFACE_USE, ShownCost};
 use std::sync::Arc;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
@@ -31,7 +31,7 @@ fn controls(settings: &PathwaySettings) -> Fields {
     fields.name("Directions", PathwaySettings::directions(settings.model));
     fields.rows(&settings.params.metric, &[]);
     fields.rows(&settings.params, &[]);
-    fields.name("Surface", settings.surface_use.name());
+    fields.name(SURFACE_USE, settings.surface_use.name());
     fields.name("Show cost", settings.shown.name());
     fields.percent("Colours up to", settings.range);
     fields.percent("Cost opacity", settings.opacity);

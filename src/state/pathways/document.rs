@@ -1,12 +1,10 @@
 //! Questions about the inputs of pathways.
 
-use crate::data::region::RegionId;
 use crate::data::{DataId, OdfField, Region, Role};
 use crate::solvers::pathway::Params;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::LayerId;
-use crate::state::pathways::PathwayKey;
-use crate::state::segment::SurfaceStanding;
+use crate::state::pathways::{PathwayKey, SurfaceInput};
 use crate::state::track::types::odf::Model;
 use crate::state::{Document, State, Task};
 
@@ -65,53 +63,36 @@ impl Document {
     }
 }
 
-/// Name of the live surface among the regions of a pathway.
-const SURFACE: &str = "Surface";
-
 impl State {
-    /// The key of the pathway: that of the document's regions, with the live surface unless pathways ignore it.
+    /// The key of the pathway: that of the document's regions, and of the surface that pathways take into account.
     pub fn pathway_key(&self) -> Option<PathwayKey> {
         let mut key = self.document.pathway_key()?;
-        // A path through a surface that is excluded must never be shown.
-        if self.pathway_awaits_surface() {
-            return None;
+        match &self.runtime.pathways.surface {
+            SurfaceInput::Nothing => {}
+            // A path through a surface that is excluded must never be shown.
+            SurfaceInput::Awaited { .. } => return None,
+            SurfaceInput::Present { region, .. } => key.regions.push(region.clone()),
         }
-        key.regions.extend(self.pathway_surface());
         Some(key)
     }
 
-    /// The live surface as a region of pathways; `None` if they ignore it, or there is none.
-    fn pathway_surface(&self) -> Option<Region> {
-        let role = self.document.pathways.surface_use.role()?;
-        let runtime = &self.runtime.segment;
-        let live = runtime.live.as_ref().filter(|l| l.run == runtime.run)?;
-        Some(Region {
-            id: RegionId(0),
-            name: SURFACE.to_owned(),
-            role,
-            shape: live.measured.shape.clone()?,
-            colour: None,
-            visible: true,
-            label_number: None,
-        })
-    }
-
-    /// Whether the task Segment shows the pathway, which then follows its surface.
-    pub fn pathway_follows_surface(&self) -> bool {
+    /// Whether Segment shows a pathway, which then follows its surface.
+    pub fn shows_pathway_in_segment(&self) -> bool {
         // A replay repeats the surface alone: each new distance would restart its job.
         !self.runtime.sessions.strict
             && self.view.task == Task::Segment
             && self.document.pathways.surface_use.role().is_some()
     }
 
-    /// Whether pathways depend on a surface that does not exist yet: Segment computes or restores it once it is shown.
+    /// Whether pathways wait for the surface: Segment computes or restores it once it is shown.
     pub fn pathway_awaits_surface(&self) -> bool {
-        let is_used = self.document.pathways.surface_use.role().is_some();
-        is_used && self.document.segment.begins() && self.pathway_surface().is_none()
+        let surface = &self.runtime.pathways.surface;
+        matches!(surface, SurfaceInput::Awaited { .. })
     }
 
-    /// Whether the surface on which pathways depend is moving.
+    /// Whether Segment is computing another surface than the one that pathways take into account.
     pub(in crate::state) fn is_pathway_surface_moving(&self) -> bool {
-        self.pathway_follows_surface() && self.segment_standing() == Some(SurfaceStanding::Running)
+        let surface = &self.runtime.pathways.surface;
+        matches!(surface, SurfaceInput::Present { moves: true, .. })
     }
 }

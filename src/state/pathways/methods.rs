@@ -1,6 +1,6 @@
 //! The methods text of pathways.
 
-use crate::data::Role;
+use crate::data::{Region, Role};
 use crate::parameters::differing;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::lifted;
@@ -8,6 +8,7 @@ use crate::solvers::metric::Cost;
 use crate::solvers::pathway::Params;
 use crate::state::core::citations::Citations;
 use crate::state::core::settings::listed_settings;
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::pathways::{PathwayKey, PathwayParams, PathwayResult};
 use crate::state::regions::methods::names_with_positions;
 use crate::state::{Document, State, Task};
@@ -36,7 +37,8 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     let kept = state.document.kept_pathways.iter();
     let kept = kept.filter_map(|k| Some((k.result.as_deref()?, k.epsilon, Some(&*k.name))));
     let live = state.final_pathway();
-    let live = live.filter(|_| state.view.task == Task::Pathways);
+    let is_shown = state.view.task == Task::Pathways || state.shows_pathway_in_segment();
+    let live = live.filter(|_| is_shown);
     let live = live.map(|pathway| (&**pathway, state.document.pathways.epsilon, None));
     let mut described: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
     for (pathway, epsilon, name) in kept.chain(live) {
@@ -50,76 +52,39 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
         }
     }
     let mut text = String::new();
-    for (pathway, epsilon, names) in described {
+    for (pathway, epsilon, names) in &described {
         let names: Vec<String> = names.iter().map(|name| format!("“{name}”")).collect();
         if !names.is_empty() {
             let _ = write!(text, " {}:", names.join(", "));
         }
-        text += &pathway_text(&state.document, pathway, epsilon, citations);
+        text += &pathway_text(&state.document, pathway, *epsilon, citations);
     }
+    let is_described = |map: &SensitivityRecipe| {
+        let mut pathways = described.iter().map(|(pathway, ..)| *pathway);
+        pathways.any(|pathway| map.has_inputs_of(pathway))
+    };
     for layer in &state.document.layers {
-        if state.document.sensitivity_recipe(layer.id).is_some() {
+        if let Some(map) = state.document.sensitivity_recipe(layer.id) {
+            if !is_described(map) {
+                text += &costs_text(&map.regions, &map.params, citations);
+                text += ".";
+                text += &settings_text(&map.params);
+            }
             let _ = write!(
                 text,
-                " “{}” maps the relative change of the least cost with the cost of each voxel, computed with the \
-                 adjoint of the discrete equation.",
-                layer.name
+                " “{}” maps the relative change of the least cost of paths between {} and {} with the cost of each \
+                 voxel, computed with the adjoint of the discrete equation.",
+                layer.name,
+                names(&map.regions, Role::Seed),
+                names(&map.regions, Role::Target)
             );
         }
     }
     text
 }
 
-fn pathway_text(
-    document: &Document,
-    result: &PathwayResult,
-    epsilon: f64,
-    citations: &mut Citations,
-) -> String {
-    let (costs, others) = match &result.key.params {
-        PathwayParams::Tensors(params) => (tensor_costs(result, params, citations), {
-            let defaults = Params::defaults();
-            let mut others = differing(params, &defaults, STATED);
-            let metric = differing(&params.metric, &defaults.metric, STATED_OF_METRIC);
-            others.extend(metric);
-            others
-        }),
-        PathwayParams::Distributions(params) => (
-            lifted_costs(document, result, params, citations),
-            differing(params, &lifted::Params::defaults(), STATED_OF_LIFTED),
-        ),
-    };
-    let mut text = costs;
-    for (role, relation) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
-        if let Some(names) = names_with_positions(&result.key.regions, role) {
-            let _ = write!(text, ", {relation} {names}");
-        }
-    }
-    if let Some(names) = names_with_positions(&result.key.regions, Role::Costly) {
-        let factor = match &result.key.params {
-            PathwayParams::Tensors(params) => params.costly_factor,
-            PathwayParams::Distributions(params) => params.costly_factor,
-        };
-        let _ = write!(text, ", at {factor} times the cost inside {names}");
-    }
-    let along = match result.mean_fa {
-        Some(mean_fa) => format!("with a mean FA of {mean_fa:.3}"),
-        None => format!("and costs {:.1}", result.path.total_cost()),
-    };
-    let _ = write!(
-        text,
-        ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
-         the cheapest path is {:.1} mm long {along}.",
-        result.pathway.min_cost,
-        epsilon * 100.0,
-        match epsilon < result.pathway.joining_epsilon {
-            true => ", which do not join the regions at this width",
-            false => " and that join the regions",
-        },
-        result.volume_ml(epsilon),
-        result.path.total_mm(),
-    );
-    text + &listed_settings(&others)
+fn names(regions: &[Region], role: Role) -> String {
+    names_with_positions(regions, role).unwrap_or_default()
 }
 
 /// How costs were solved through distributions, and where.
@@ -134,15 +99,15 @@ fn lifted_costs(
         true => "the fibre orientation distributions",
         false => "other fibre orientation distributions",
     };
-    let between = |role| names_with_positions(&result.key.regions, role).unwrap_or_default();
+    let regions = &result.key.regions;
     format!(
         " Costs of paths between {} and {} were solved in positions and {} directions from a Hamilton–Jacobi equation \
          {}, by a scheme on Selling's decomposition {} with Hopf–Lax updates: a path costs 1 per mm along the fibres \
          of {others}, up to {:.0} where none runs along it, and a turn by one radian as much as {} mm along a fibre. \
          The cost of the cheapest path was summed along its smoothed course. Paths ran where the largest amplitude \
          was at least {}",
-        between(Role::Seed),
-        between(Role::Target),
+        names(regions, Role::Seed),
+        names(regions, Role::Target),
         params.directions.key(),
         citations.cite(POSITIONS_AND_DIRECTIONS),
         citations.cite(SELLING_IN_DIRECTIONS),
@@ -152,8 +117,8 @@ fn lifted_costs(
     )
 }
 
-/// How costs were solved in the metric of tensors, and where.
-fn tensor_costs(result: &PathwayResult, params: &Params, citations: &mut Citations) -> String {
+/// A sentence about the costs of paths between regions, without its full stop.
+fn costs_text(regions: &[Region], params: &Params, citations: &mut Citations) -> String {
     let equation = citations.cite(COST_FIELDS);
     let metric = match params.metric.cost {
         Cost::Inverse => format!("the inverse tensor {}", citations.cite(INVERSE)),
@@ -178,14 +143,82 @@ fn tensor_costs(result: &PathwayResult, params: &Params, citations: &mut Citatio
             citations.cite(SELLING)
         ),
     };
-    let between = |role| names_with_positions(&result.key.regions, role).unwrap_or_default();
-    format!(
+    let text = format!(
         " Costs of paths between {} and {} were solved from the anisotropic Hamilton–Jacobi equation {equation} \
          with {metric}, by {local}, where the FA was at least {}",
-        between(Role::Seed),
-        between(Role::Target),
+        names(regions, Role::Seed),
+        names(regions, Role::Target),
         params.min_fa
-    )
+    );
+    text + &walls_text(regions, params.costly_factor)
+}
+
+/// Where paths ran, and where they cost more.
+fn walls_text(regions: &[Region], costly_factor: f64) -> String {
+    let mut text = String::new();
+    for (role, relation) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
+        if let Some(names) = names_with_positions(regions, role) {
+            let _ = write!(text, ", {relation} {names}");
+        }
+    }
+    if let Some(names) = names_with_positions(regions, Role::Costly) {
+        let _ = write!(text, ", at {costly_factor} times the cost inside {names}");
+    }
+    text
+}
+
+fn pathway_text(
+    document: &Document,
+    result: &PathwayResult,
+    epsilon: f64,
+    citations: &mut Citations,
+) -> String {
+    let regions = &result.key.regions;
+    let (mut text, settings) = match &result.key.params {
+        PathwayParams::Tensors(params) => (
+            costs_text(regions, params, citations),
+            settings_text(params),
+        ),
+        PathwayParams::Distributions(params) => {
+            let costs = lifted_costs(document, result, params, citations);
+            let defaults = lifted::Params::defaults();
+            let others = differing(params, &defaults, STATED_OF_LIFTED);
+            (
+                costs + &walls_text(regions, params.costly_factor),
+                listed_settings(&others),
+            )
+        }
+    };
+    let along = match result.mean_fa {
+        Some(mean_fa) => format!("with a mean FA of {mean_fa:.3}"),
+        None => format!("and costs {:.1}", result.path.total_cost()),
+    };
+    let _ = write!(
+        text,
+        ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
+         the cheapest path is {:.1} mm long {along}.",
+        result.pathway.min_cost,
+        epsilon * 100.0,
+        match epsilon < result.pathway.joining_epsilon {
+            true => ", which do not join the regions at this width",
+            false => " and that join the regions",
+        },
+        result.volume_ml(epsilon),
+        result.path.total_mm(),
+    );
+    text + &settings
+}
+
+/// The parameters that no sentence states, where they differ from their defaults.
+fn settings_text(params: &Params) -> String {
+    let defaults = Params::defaults();
+    let mut others = differing(params, &defaults, STATED);
+    others.extend(differing(
+        &params.metric,
+        &defaults.metric,
+        STATED_OF_METRIC,
+    ));
+    listed_settings(&others)
 }
 
 /// Keys of the rows that the sentences about pathways state.

@@ -1,12 +1,14 @@
 //! The command of a pathway, and the recipe of a map of it.
 
-use crate::data::{Region, Role, ShellCommand};
+use crate::data::{Region, Role, ShellCommand, Volume};
 use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::lifted;
 use crate::solvers::pathway::{Params, Width};
-use crate::state::core::layer::OriginId;
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::text::quoted_path;
+use crate::state::pathways::{PathwayKey, PathwayParams, PathwayResult};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::fod::{FODS_FOLDER, FodArguments, WHITE_MATTER_FILE};
@@ -18,6 +20,33 @@ pub struct SensitivityRecipe {
     pub fit: OriginId,
     pub regions: Vec<Region>,
     pub params: Params,
+}
+
+impl SensitivityRecipe {
+    /// Whether a pathway has the same regions and parameters.
+    pub fn has_inputs_of(&self, pathway: &PathwayResult) -> bool {
+        let params = PathwayParams::Tensors(self.params);
+        let own = PathwayKey {
+            regions: self.regions.clone(),
+            params,
+            ..pathway.key.clone()
+        };
+        own == pathway.key
+    }
+
+    /// The layer of a map with these values, percent.
+    pub fn layer(
+        id: LayerId,
+        name: String,
+        values: Volume,
+        display: Display,
+        origin: OriginId,
+    ) -> Layer {
+        Layer {
+            unit: "%",
+            ..Layer::new(id, name, Content::Image(values), display, origin)
+        }
+    }
 }
 
 /// `--sensitivity FILE`.

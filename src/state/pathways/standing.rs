@@ -3,9 +3,9 @@
 use crate::solvers::pathway::Path;
 use crate::state::State;
 use crate::state::core::live::{LAG, Relation, Standing};
-use crate::state::pathways::PathwayKey;
 use crate::state::pathways::jobs::{PATHWAY, PathwayComparison};
 use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
+use crate::state::pathways::{PathwayKey, SurfaceInput};
 use crate::state::track::types::odf::Model;
 use std::sync::Arc;
 
@@ -23,9 +23,15 @@ impl State {
     pub fn why_no_pathway(&self) -> &str {
         let live = &self.runtime.pathways.live;
         match self.pathway_key() {
-            None if self.pathway_awaits_surface() => {
-                "Pathways heed the surface of Segment, which is not there yet: show Segment, or ignore it here"
-            }
+            None if self.pathway_awaits_surface() => match self.runtime.pathways.surface {
+                SurfaceInput::Awaited { leaks: true } => {
+                    "The pathway waits because the surface is leaking. Rewind it in Segment, or choose “Ignored” for \
+                     the surface"
+                }
+                _ => {
+                    "The pathway waits for the surface of Segment. Show Segment, or choose “Ignored” for the surface"
+                }
+            },
             None if self.document.pathway_field().is_none() && self.is_pathway_field_computed() => {
                 "There is no pathway yet: its directions are being computed"
             }
@@ -40,6 +46,25 @@ impl State {
                 live.failure().unwrap_or("The pathway could not be solved")
             }
             Some(_) => "There is no pathway yet: wait until it is solved",
+        }
+    }
+
+    /// Why there is no full pathway of the present controls; `None` if there is one.
+    pub fn why_not_final(&self) -> Option<&str> {
+        let key = self.pathway_key();
+        let is_updated = |key: &PathwayKey| !self.runtime.pathways.live.has_failed_for(key);
+        match self.pathway_standing() {
+            None => Some(self.why_no_pathway()),
+            Some(Standing::Updating | Standing::Coarse) => Some("Waiting for the full result"),
+            // It is awaited, or failed.
+            Some(Standing::OutOfDate) if !key.as_ref().is_some_and(is_updated) => {
+                Some(self.why_no_pathway())
+            }
+            Some(Standing::OutOfDate) => Some("Out of date: the controls have changed since"),
+            Some(Standing::Final) if self.is_pathway_surface_moving() => {
+                Some("Waiting for the surface to come to rest")
+            }
+            Some(Standing::Final) => None,
         }
     }
 
@@ -92,7 +117,7 @@ impl State {
     /// The live pathway, if it is the full one of the document as it is.
     pub fn final_pathway(&self) -> Option<&Arc<PathwayResult>> {
         let live = self.runtime.pathways.live.value();
-        live.filter(|_| self.pathway_standing() == Some(Standing::Final))
+        live.filter(|_| self.why_not_final().is_none())
     }
 
     /// The best path through the last voxel at the pointer.

@@ -54,6 +54,9 @@ impl ShownCost {
     }
 }
 
+/// Name of this control in all places.
+pub const SURFACE_USE: &str = "Surface in pathways";
+
 /// How pathways treat the live surface of Segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SurfaceUse {
@@ -86,6 +89,39 @@ impl SurfaceUse {
             Self::Ignored => None,
             Self::Excluded => Some(Role::Exclude),
             Self::Costly => Some(Role::Costly),
+        }
+    }
+}
+
+/// The surface of Segment as an input of pathways; set by Segment after every action.
+#[derive(Clone, Debug, Default)]
+pub enum SurfaceInput {
+    /// Pathways ignore it, or the document has none.
+    #[default]
+    Nothing,
+    /// It is not there, or it is leaking: pathways wait.
+    Awaited { leaks: bool },
+    /// The live surface as a region. `moves`: Segment is computing another one.
+    Present { region: Region, moves: bool },
+}
+
+impl SurfaceInput {
+    /// Whether both are the same input; masks are equal if they share their data.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Nothing, Self::Nothing) => true,
+            (Self::Awaited { leaks }, Self::Awaited { leaks: others }) => leaks == others,
+            (
+                Self::Present { region, moves },
+                Self::Present {
+                    region: other,
+                    moves: others,
+                },
+            ) => {
+                (region.role, moves) == (other.role, others)
+                    && Arc::ptr_eq(&region.shape, &other.shape)
+            }
+            _ => false,
         }
     }
 }
@@ -402,10 +438,23 @@ pub enum PathwayAction {
     CompareAgain,
 }
 
+/// A map of sensitivity that is being computed, with what its layer needs.
+#[derive(Clone, Debug)]
+pub struct PendingMap {
+    /// The excess cost of the pathway.
+    pub excess: DataId,
+    pub fit: OriginId,
+    /// The name of the pathway.
+    pub name: String,
+}
+
 /// Runtime state of pathways.
 #[derive(Clone, Debug, Default)]
 pub struct PathwayRuntime {
     pub live: Live<PathwayKey, Arc<PathwayResult>>,
+    pub surface: SurfaceInput,
+    /// The maps of sensitivity that are being computed.
+    pub pending_maps: Vec<PendingMap>,
     /// Time that the live one took.
     pub wall_ms: f64,
     /// Comparison of the live result with random pairs, and why it failed.

@@ -26,10 +26,10 @@ pub use crate::state::pathways::update::restored_pathways::{
     FindKept, find, find_of_map, kept_failed,
 };
 pub(in crate::state) use crate::state::pathways::update::sensitivity::map as map_sensitivity;
-pub use crate::state::pathways::update::sensitivity::sensitivity_mapped;
+pub use crate::state::pathways::update::sensitivity::{sensitivity_mapped, take_pending_map};
 use crate::state::pathways::{
     HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayParams, PathwayResult,
-    PathwayRuntime, PathwaySettings, RandomPairRank, Standing, percent_joined,
+    PathwayRuntime, PathwaySettings, RandomPairRank, SURFACE_USE, percent_joined,
 };
 use crate::state::regions::document::automatic_names;
 use crate::state::regions::recipe::MaskWithoutFile;
@@ -53,7 +53,7 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
     }
     let label = match was {
         w if w.epsilon != settings.epsilon => "Pathway width",
-        w if w.surface_use != settings.surface_use => "Surface in pathways",
+        w if w.surface_use != settings.surface_use => SURFACE_USE,
         w if w.model != settings.model => "Directions of pathways",
         w if w.params != settings.params => "Pathway metric",
         w if w.lifted != settings.lifted => "Costs through crossings",
@@ -148,8 +148,11 @@ pub fn done(state: &mut State, result: PathwayResult, wall_ms: f64) {
             with_unit(&fixed(joined, 1), "%"),
         ),
     };
-    let status = &mut state.runtime.notices.status;
-    status.add_result(StatusSubject::ResultOf(Task::Pathways), message);
+    // In Segment the status is that of the surface, which the pathway follows.
+    if state.view.task == Task::Pathways {
+        let status = &mut state.runtime.notices.status;
+        status.add_result(StatusSubject::ResultOf(Task::Pathways), message);
+    }
     let runtime = &mut state.runtime.pathways;
     (runtime.wall_ms, runtime.hover) = (wall_ms, Live::default());
 }
@@ -168,6 +171,15 @@ pub fn failed(state: &mut State, why: &str) {
     // Where the coarse grid closes a gap or loses a small region, the full result decides.
     if live.has_failed() {
         live.clear_shown();
+        forget_status(state);
+    }
+}
+
+/// Removes a status about a result that is no longer that of the present controls.
+fn forget_status(state: &mut State) {
+    let status = &mut state.runtime.notices.status;
+    if status.subject() == StatusSubject::ResultOf(Task::Pathways) {
+        status.forget_result();
     }
 }
 
@@ -176,6 +188,7 @@ pub fn stopped(state: &mut State) {
     let requested_key = state.pathway_key();
     let live = &mut state.runtime.pathways.live;
     live.give_up(requested_key.as_ref(), Some("Stopped before it was solved"));
+    forget_status(state);
 }
 
 /// Another backend: prepared data belong to the previous one.
@@ -247,25 +260,36 @@ pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine>
     }
 }
 
+/// `Seed – Target`: a name by the ends of a pathway.
+fn ends_name(result: &PathwayResult) -> String {
+    let name = |role| {
+        let region = result.key.regions.iter().find(|r| r.role == role);
+        region.map_or("", |r| &r.name)
+    };
+    format!("{} – {}", name(Role::Seed), name(Role::Target))
+}
+
+/// Reports why a pathway cannot be used yet: the live one, or a kept one that is not solved.
+fn report_not_final(state: &mut State, kept: Option<LayerId>) {
+    let why = match kept {
+        None => state.why_not_final(),
+        Some(_) => {
+            Some("The costs of this pathway are not in memory: solve it again from its menu")
+        }
+    };
+    let sentence = why.unwrap_or("There is no pathway yet").to_owned();
+    state.runtime.notify(Severity::Information, sentence);
+}
+
 /// Keeps the live pathway.
 pub(in crate::state) fn keep(state: &mut State) {
     let Some(result) = state.final_pathway().cloned() else {
-        let sentence = match state.pathway_standing() {
-            None => state.why_no_pathway(),
-            Some(Standing::OutOfDate) => "The pathway is out of date: solve it again first",
-            Some(_) => "There is no full pathway yet: wait until it is solved",
-        }
-        .to_owned();
-        return state.runtime.notify(Severity::Information, sentence);
+        return report_not_final(state, None);
     };
     let Some(fit) = commands::field_origin(&state.document, result.key.field) else {
         return;
     };
-    let name = |role| {
-        let region = result.key.regions.iter().find(|r| r.role == role);
-        region.map_or_else(String::new, |r| r.name.clone())
-    };
-    let base = format!("{} – {}", name(Role::Seed), name(Role::Target));
+    let base = ends_name(&result);
     let compared = state.pathway_compared();
     let compared = compared.and_then(|c| RandomPairRank::from_compared(c));
     edit(state, "Keep pathway", false, |document| {
@@ -424,8 +448,7 @@ pub(in crate::state) fn save(
     effects: &mut Vec<Effect>,
 ) {
     let Some((pathway, epsilon, _)) = chosen_pathway(state, layer) else {
-        let sentence = "There is no full pathway to write yet: wait until it is solved";
-        return state.runtime.notify(Severity::Information, sentence);
+        return report_not_final(state, layer);
     };
     state.runtime.tour_step_done(TourStep::Save);
     let command = command_line(state, layer).map_or_else(String::new, |r| r.text());

@@ -2,6 +2,7 @@
 
 use crate::data::Sentence;
 use crate::data::text::file_name;
+use crate::data::text::within_sentence;
 use crate::state::action::Effect;
 use crate::state::command_line::picture;
 use crate::state::core::notices::{Status, StatusSubject};
@@ -162,7 +163,7 @@ pub fn drawing_cancelled(state: &mut State, ticket: u64) {
     // The status may already say that the turntable was stopped.
     let subject = state.runtime.notices.status.subject();
     if let Some(job) = job.filter(|_| subject != StatusSubject::StoppedTurntable) {
-        state.runtime.notices.status = format!("Stopped: {}", job.label.to_lowercase()).into();
+        state.runtime.notices.status = format!("Stopped: {}", within_sentence(&job.label)).into();
     }
 }
 

@@ -5,7 +5,7 @@ use crate::solvers::level_set::{Params, TargetParts};
 use crate::state::core::fields::{Fields, label};
 use crate::state::core::text::{counted, fixed, with_unit};
 use crate::state::segment::jobs::PlacedSphere;
-use crate::state::segment::{Segmentation, frame_of};
+use crate::state::segment::{Margin, Segmentation, frame_of};
 use crate::state::{Document, LayerId};
 
 /// The differences between two segmentations; `document` has the layers and regions that they refer to.
@@ -53,7 +53,8 @@ fn fields(document: &Document, segmentation: &Segmentation, with_values: bool) -
     fields.number_or("Steps per frame", pace, (0, ""), "auto");
     let fade = settings.fade_mm.map(shortest_f64);
     fields.or_off("Fade near the cut", fade, 2, "mm");
-    fields.number_or("Margin", Some(settings.margin_mm), (1, "mm"), "");
+    let mm = settings.margin_mm;
+    fields.rows(&Margin { mm }, &[]);
     fields.check("Pause at leaks", settings.watched);
     fields.check("Dim volumes outside the surface", settings.dims);
     fields.check("Sampling sets the opacity curve", settings.curve);

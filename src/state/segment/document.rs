@@ -51,7 +51,12 @@ impl Document {
             return None;
         }
         let fitted = |l: &Layer| self.origin(l).is_recomputed_from_scan();
-        let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));
+        let layers = || {
+            self.layers
+                .iter()
+                .rev()
+                .filter(|l| !self.is_never_segmented(l))
+        };
         let images = || layers().filter(|l| !self.is_derived(l));
         let mut opened = images().filter(|l| matches!(l.content, Content::Image(_)) && !fitted(l));
         let chosen = self.segment.image.and_then(|id| self.layer(id));
@@ -78,14 +83,15 @@ impl Document {
         own || named.iter().any(|part| name.contains(part))
     }
 
-    /// Whether a layer is an error map of a fit, or shows the increase of the error; files of other programs are
-    /// recognised by their names.
-    fn is_error(&self, layer: &Layer) -> bool {
+    /// Whether a layer is an error map of a fit, shows the increase of the error, or maps the sensitivity of a pathway; files
+    /// of other programs are recognised by their names.
+    fn is_never_segmented(&self, layer: &Layer) -> bool {
         let map = self.weight_map_recipe(layer.id).map(|of| &of.map);
         let name = layer.name.to_lowercase();
         let named = ["rmse", "residual", "fit error", "chi2"];
         let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));
-        off || named.iter().any(|part| name.contains(part))
+        let is_sensitivity = self.sensitivity_recipe(layer.id).is_some();
+        off || is_sensitivity || named.iter().any(|part| name.contains(part))
     }
 
     /// The parameters of the surface; a speed whose layer is gone has none.

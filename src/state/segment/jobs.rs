@@ -6,7 +6,7 @@ mod run_state;
 mod run_worker;
 mod speed_sources;
 
-pub use proximity::{Distance, Proximity, ProximityTarget, WithinMargin};
+pub use proximity::{Distance, PathwayVoxels, Proximity, ProximityTarget, WithinMargin};
 pub use run::{
     AwaitedSpeedImage, InitialSurface, MeasuredField, PlacedSphere, Rewind, RunCheckpoint,
     RunControl, RunRequest, RunUpdate, SurfaceStatistics, SurfaceUpdate,

@@ -3,7 +3,7 @@
 use crate::solvers::curves::SeedOutcome;
 use crate::state::core::layer::Content;
 use crate::state::core::text::count;
-use crate::state::segment::jobs::{Proximity, ProximityTarget};
+use crate::state::segment::jobs::{PathwayVoxels, Proximity, ProximityTarget};
 use crate::state::{State, Task};
 
 const LIVE_PATHWAY: &str = "Live pathway";
@@ -38,24 +38,27 @@ impl State {
                 drawn.clone(),
             ));
         }
+        // That of an earlier surface is measured until the one of this surface is solved.
         let live = self.runtime.pathways.live.value();
-        let live = live.filter(|_| self.pathway_follows_surface() && !self.pathway_is_stale());
-        if let Some(live) = live {
-            let name = match live.coarse {
-                true => format!("{LIVE_PATHWAY}, coarse"),
-                false => LIVE_PATHWAY.to_owned(),
-            };
-            let level = document.pathways.epsilon as f32;
-            targets.push(ProximityTarget::Voxels(name, live.excess.clone(), level));
+        if let Some(live) = live.filter(|_| self.shows_pathway_in_segment()) {
+            targets.push(ProximityTarget::Pathway(PathwayVoxels {
+                name: match live.coarse {
+                    true => format!("{LIVE_PATHWAY}, coarse"),
+                    false => LIVE_PATHWAY.to_owned(),
+                },
+                excess: live.excess.clone(),
+                level: document.pathways.epsilon as f32,
+                is_live: true,
+            }));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
             if let Some(pathway) = &kept.result {
-                let level = kept.epsilon as f32;
-                targets.push(ProximityTarget::Voxels(
-                    kept.name.clone(),
-                    pathway.excess.clone(),
-                    level,
-                ));
+                targets.push(ProximityTarget::Pathway(PathwayVoxels {
+                    name: kept.name.clone(),
+                    excess: pathway.excess.clone(),
+                    level: kept.epsilon as f32,
+                    is_live: false,
+                }));
             }
         }
         targets.retain(
@@ -67,14 +70,12 @@ impl State {
     /// Whether a distance belongs to the live pathway of an earlier surface, because the pathway of this surface, or
     /// its distance, is still being computed.
     pub fn is_of_earlier_pathway(&self, near: &Proximity) -> bool {
-        let mut kept = self.document.kept_pathways.iter();
-        let is_kept = kept.any(|k| k.result.as_ref().map(|r| r.excess.id()) == Some(near.source));
-        if near.is_streamlines || is_kept {
+        let Some(measured) = near.live else {
             return false;
-        }
+        };
         let live = self.runtime.pathways.live.value();
-        let is_live = live.is_some_and(|live| live.excess.id() == near.source);
-        !(is_live && self.is_pathway_current())
+        let is_same = live.is_some_and(|live| live.excess.id() == measured);
+        !(is_same && self.is_pathway_current())
     }
 
     /// Names of the streamlines and pathways that distances leave out because they are hidden.
@@ -119,7 +120,7 @@ impl State {
             }
         }
         let pathway = self.runtime.pathways.live.value();
-        if pathway.is_some() && self.view.task != Task::Pathways && !self.pathway_follows_surface()
+        if pathway.is_some() && self.view.task != Task::Pathways && !self.shows_pathway_in_segment()
         {
             all.push(format!("{LIVE_PATHWAY} (not drawn here)"));
         }

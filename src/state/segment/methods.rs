@@ -5,7 +5,7 @@ use crate::parameters::Parameters as _;
 use crate::solvers::level_set::{Measures, Mode, Params, RunHistory, ScriptEvent};
 use crate::state::core::citations::Citations;
 use crate::state::core::settings::other_settings;
-use crate::state::core::text::plain_ml;
+use crate::state::core::text::{fixed, plain_ml};
 use crate::state::regions::methods::position_text;
 use crate::state::segment::{SegmentRecipe, Start};
 use crate::state::{State, Task};
@@ -44,7 +44,22 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
     if let Some((recipe, measures)) = live {
         text += &segmentation_text(state, "The surface", &recipe, measures, citations);
     }
-    text
+    text + &margin_text(state)
+}
+
+/// The distance within which voxels of pathways are counted, if some are.
+fn margin_text(state: &State) -> String {
+    let surface = state.resting_surface();
+    let surface = surface.filter(|_| state.view.task == Task::Segment);
+    let figures = surface.and_then(|(live, _)| live.figures.as_ref());
+    let mut near = figures.into_iter().flat_map(|f| &f.distances);
+    match near.find_map(|near| near.margin) {
+        Some(margin) => format!(
+            " Voxels of pathways were counted within {} mm of the surface.",
+            fixed(margin.margin_mm, 1)
+        ),
+        None => String::new(),
+    }
 }
 
 fn segmentation_text(

@@ -3,6 +3,7 @@
 pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 mod document;
+pub(in crate::state) mod for_pathways;
 mod framed;
 pub mod jobs;
 pub(in crate::state) mod measured;

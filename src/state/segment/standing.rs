@@ -182,11 +182,11 @@ impl State {
         self.rewinding_to().or_else(|| self.undoing_to())
     }
 
-    /// Whether the surface results from the current parameters and spheres.
-    fn is_moved_as_requested(&self, live: &SurfaceUpdate) -> bool {
+    /// Whether the surface results from the current spheres and, unless it has not begun to move, parameters.
+    pub(in crate::state) fn is_moved_as_requested(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;
-        live.script.params_at(u64::MAX).0 == &self.document.surface_params()
-            && live.spheres == segment.spheres
+        let has_params = live.script.params_at(u64::MAX).0 == &self.document.surface_params();
+        (live.step == 0 || has_params) && live.spheres == segment.spheres
     }
 
     /// Whether the surface belongs to other parameters than the document's, and is not being updated.

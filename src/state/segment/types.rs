@@ -2,6 +2,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
+use crate::parameters::{self, Kind, Limits, Number, Param, Parameters, Unit};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Leak, Measures, Params, RunHistory, Sphere};
 use crate::state::core::camera::Camera;
@@ -60,12 +61,9 @@ impl SegmentSettings {
             dims: false,
             fade_mm: None,
             shown: true,
-            margin_mm: 5.0,
+            margin_mm: Margin::defaults().mm,
         }
     }
-
-    /// Limits of the margin, mm.
-    pub const MARGIN_MM: std::ops::RangeInclusive<f64> = 0.0..=20.0;
 
     /// Replaces invalid numbers, whatever a file contains.
     pub fn sanitized(self) -> Self {
@@ -78,10 +76,7 @@ impl SegmentSettings {
             },
             steps_per_update: self.steps_per_update.map(|n| n.clamp(1, 1_000_000)),
             fade_mm: self.fade_mm.filter(|mm| mm.is_finite()),
-            margin_mm: match Self::MARGIN_MM.contains(&self.margin_mm) {
-                true => self.margin_mm,
-                false => default_value.margin_mm,
-            },
+            margin_mm: parameters::sanitized(&Margin { mm: self.margin_mm }).mm,
             speed_opacity: if opacity.is_finite() {
                 opacity.clamp(0.0, 1.0)
             } else {
@@ -89,6 +84,38 @@ impl SegmentSettings {
             },
             ..self
         }
+    }
+}
+
+/// Distance from the surface within which the voxels of pathways are counted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Margin {
+    pub mm: f64,
+}
+
+/// Label of the margin, and name of its step.
+pub const MARGIN: &str = "Margin";
+
+/// Only for the window: no command follows a surface.
+impl Parameters for Margin {
+    const TABLE: &'static [Param<Self>] = &[Param {
+        value_name: "MM",
+        help: "Distance from the surface within which the voxels of a pathway are counted",
+        ..Param::new(
+            "margin",
+            MARGIN,
+            Kind::Number(Number {
+                unit: Unit::Mm,
+                decimals: 1,
+                soft: (0.0, 20.0),
+                hard: Limits::between(0.0, 20.0),
+                ..Number::new(|p| Some(p.mm), |p, v| p.mm = v.unwrap_or(p.mm))
+            }),
+        )
+    }];
+
+    fn defaults() -> Self {
+        Self { mm: 5.0 }
     }
 }
 

@@ -19,7 +19,9 @@ use crate::state::segment::jobs::{
     RunUpdate, SEGMENT, SpeedSources,
 };
 pub use crate::state::segment::update::keep::{command_line, current_origin};
-use crate::state::segment::{RunStart, SegmentRuntime, SegmentSettings, Start, frame_of, scalar};
+use crate::state::segment::{
+    MARGIN, RunStart, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
+};
 use crate::state::{Document, Effect, Phase, State, SurfaceUpdate, Task};
 use std::sync::Arc;
 
@@ -31,9 +33,16 @@ pub(in crate::state) const STEPS: u64 = 10;
 
 pub fn set(state: &mut State, settings: SegmentSettings, phase: Phase) {
     let live = phase == Phase::Live;
-    edit(state, "Surface parameters", live, |d| {
-        d.segment.settings = settings
-    });
+    let was = &state.document.segment.settings;
+    let with_margin = SegmentSettings {
+        margin_mm: settings.margin_mm,
+        ..was.clone()
+    };
+    let label = match settings == with_margin && settings != *was {
+        true => MARGIN,
+        false => "Surface parameters",
+    };
+    edit(state, label, live, |d| d.segment.settings = settings);
 }
 
 /// Segments another image, and shows it in this task.

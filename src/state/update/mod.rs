@@ -43,8 +43,13 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     streamlines::update::keep_rules::exclude_new_regions(state, filter);
     tensors::fods::follow(state, &mut effects);
     track::follow::follow(state, &mut effects);
+    segment::for_pathways::offer(state);
     pathways::update::follow(state, &mut effects);
     segment::update::follow(state, &mut effects);
+    // A surface that Segment has just requested is no longer that of the document.
+    if segment::for_pathways::offer(state) {
+        pathways::update::follow(state, &mut effects);
+    }
     filter::update::follow(state, &mut effects);
     sessions::update::follow(state);
     skip_done(state);

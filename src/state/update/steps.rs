@@ -1,5 +1,6 @@
 //! Undoing, redoing and abandoning steps.
 
+use crate::data::text::within_sentence;
 use crate::state::action::BeforeDrag;
 use crate::state::core::notices::Status;
 use crate::state::edit::changed;
@@ -69,7 +70,7 @@ fn apply_history_step(
         [] => String::new(),
         values => format!(" ({})", changes::listed(values)),
     };
-    let status = format!("{}: {}{values}", way.verb(), label.to_lowercase());
+    let status = format!("{}: {}{values}", way.verb(), within_sentence(&label));
     state.runtime.notices.status = match way {
         HistoryDirection::Cancelled => status.into(),
         HistoryDirection::Undone | HistoryDirection::Redone => Status::of_step(status),

@@ -260,8 +260,9 @@ fn window(
     let frame = d.frame.min(volume.frames - 1);
     let (low, high) = extent(memory, volume, frame);
     let (low, high) = (f64::from(low) * scale, f64::from(high) * scale);
-    let decimals = crate::ui::format::decimals_of(high - low);
     let values = (f64::from(d.window.0) * scale, f64::from(d.window.1) * scale);
+    // The legend has the same decimals.
+    let decimals = crate::ui::format::range_decimals([values.0, values.1]) as i32;
     let row = RangeRow {
         name: "Window",
         values,

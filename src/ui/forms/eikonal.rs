@@ -5,7 +5,7 @@ pub mod look;
 mod profile;
 mod results;
 mod row_menu;
-mod sensitivity;
+pub mod sensitivity;
 pub mod surface;
 
 use super::parameters::{self, Rows, Shown};
@@ -13,9 +13,7 @@ use super::{curve_parameters, lifted, tracking};
 use crate::data::Role;
 use crate::parameters::Parameters as _;
 use crate::solvers::pathway::{self, Width};
-use crate::state::pathways::{
-    PathwayAction, PathwayFile, PathwaySettings, Standing, percent_joined,
-};
+use crate::state::pathways::{PathwayAction, PathwayFile, PathwaySettings, percent_joined};
 use crate::state::runtime::TourStep;
 use crate::state::track::types::odf::Model;
 use crate::state::{Action, Phase, Severity, State};
@@ -113,7 +111,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
     }
     if surface::is_shown(state) {
-        surface::row(ui, state, "Surface", &mut set);
+        surface::row(ui, state, &mut set);
     }
     let elsewhere = if surface::has_costly(state) {
         match settings.model {
@@ -307,12 +305,7 @@ pub fn foot(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let why = match state.pathway_standing() {
-        None => Some(state.why_no_pathway()),
-        Some(Standing::Updating | Standing::Coarse) => Some("Waiting for the full result"),
-        Some(Standing::OutOfDate) => Some("Out of date: the controls have changed since"),
-        Some(Standing::Final) => None,
-    };
+    let why = state.why_not_final();
     let buttons = vec![
         Button::primary("Keep pathway")
             .icon(icons::PLUS)

@@ -2,6 +2,7 @@
 
 use super::{Entry, EntryAction, layers, pathways, regions};
 use crate::data::Role;
+use crate::data::text::within_sentence;
 use crate::guide::PAGES;
 use crate::guide::synonyms::Subject;
 use crate::state::core::pane::Pane;
@@ -162,14 +163,14 @@ fn saving(state: &State, list: &mut Entries) {
     .about(Subject::Methods);
     if let Some(step) = state.history.undo_label() {
         list.add(
-            &format!("Undo: {}", step.to_lowercase()),
+            &format!("Undo: {}", within_sentence(step)),
             "Ctrl+Z",
             ctrl(Key::Z),
         );
     }
     if let Some(step) = state.history.redo_label() {
         list.add(
-            &format!("Redo: {}", step.to_lowercase()),
+            &format!("Redo: {}", within_sentence(step)),
             "Ctrl+Y",
             ctrl(Key::Y),
         );

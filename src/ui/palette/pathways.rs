@@ -2,14 +2,21 @@
 
 use super::{Entry, EntryAction};
 use crate::data::Role;
-use crate::state::pathways::{PathwayAction, PathwaySettings, ShownCost, percent_joined};
+use crate::data::text::within_sentence;
+use crate::state::pathways::{
+    PathwayAction, PathwaySettings, SURFACE_USE, ShownCost, SurfaceUse, percent_joined,
+};
 use crate::state::track::types::odf::Model;
 use crate::state::{Action, KeptPathway, Phase, State, Task, ViewAction};
 use crate::ui::format;
 use crate::ui::forms::can_have_tensors;
 use crate::ui::forms::eikonal::look::SHAPES;
+use crate::ui::forms::eikonal::{sensitivity, surface};
 use crate::ui::forms::glyphs;
 use std::sync::Arc;
+
+/// Other words for a map of sensitivity.
+const MAP: &str = "depends, voxels";
 
 /// Commands of the task only while it is active: elsewhere their effect is invisible.
 pub(super) fn entries(state: &State) -> Vec<Entry> {
@@ -21,9 +28,39 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
         all.extend(of_live(state));
         all.extend(looks(state));
         all.extend(state.document.kept_pathways.iter().flat_map(of_kept));
+        all.extend(maps(state));
         all.extend(commands(state));
     }
+    if matches!(state.view.task, Task::Pathways | Task::Segment) && surface::is_shown(state) {
+        all.extend(surface_uses(state));
+    }
     all
+}
+
+/// Maps of the sensitivity of kept pathways that are solved.
+fn maps(state: &State) -> impl Iterator<Item = Entry> {
+    let kept = state.document.kept_pathways.iter();
+    kept.filter(|k| k.result.is_some()).map(|kept| {
+        let map = Action::Pathway(PathwayAction::Sensitivity(Some(kept.id)));
+        entry(format!("{} of {}", sensitivity::NAME, kept.name), MAP, map)
+    })
+}
+
+/// The treatments of the surface that are not in use.
+fn surface_uses(state: &State) -> impl Iterator<Item = Entry> {
+    let settings = &state.document.pathways;
+    let others = SurfaceUse::ALL.into_iter();
+    others
+        .filter(move |surface_use| *surface_use != settings.surface_use)
+        .map(move |surface_use| {
+            let name = format!("{SURFACE_USE}: {}", within_sentence(surface_use.name()));
+            let settings = settings.clone();
+            let changed = PathwaySettings {
+                surface_use,
+                ..settings
+            };
+            entry(name, "obstacle, tumour", set(changed))
+        })
 }
 
 fn entry(name: String, synonyms: &'static str, action: Action) -> Entry {
@@ -46,6 +83,8 @@ fn of_live(state: &State) -> Vec<Entry> {
     if let Some(live) = state.final_pathway() {
         let keep = Action::Pathway(PathwayAction::Keep);
         all.push(entry("Keep pathway".to_owned(), "path", keep));
+        let map = Action::Pathway(PathwayAction::Sensitivity(None));
+        all.push(entry(sensitivity::NAME.to_owned(), MAP, map));
         let from = live.pathway.joining_epsilon;
         let percent = percent_joined(from);
         let epsilon = percent / 100.0;

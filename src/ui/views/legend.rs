@@ -9,7 +9,7 @@ use crate::state::core::ends::EndKind;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
 use crate::state::pathways::ShownCost;
 use crate::state::{Display, Layer, State};
-use crate::ui::format::{fixed, measure, significant, with_unit};
+use crate::ui::format::{fixed, measure, range_texts, with_unit};
 
 const WEIGHT_NAME: &str = "Weight";
 /// The streamlines that a cut of weights removes.
@@ -29,8 +29,8 @@ pub enum Legend {
         /// The colours are those of stale values, and dimmed like them.
         is_stale: bool,
     },
-    /// The colour of the lines and marks of each text, and the shape of the marks.
-    Stops(Vec<(&'static str, [u8; 3], MarkShape)>),
+    /// The colour of the lines and marks of each text, and the shape of the marks; `None`: it has no mark.
+    Stops(Vec<(&'static str, [u8; 3], Option<MarkShape>)>),
 }
 
 impl Legend {
@@ -61,13 +61,14 @@ pub fn of_slices(state: &State) -> Option<Legend> {
     let map = top.display.colour_map;
     let mapped = !matches!(map, ColourMap::Grey | ColourMap::Mask | ColourMap::Stops);
     mapped.then(|| {
-        let value = |v: f32| significant(f64::from(v * top.unit_scale));
+        let (low, high) = top.display.window;
+        let [low, high] = range_texts([low, high].map(|v| f64::from(v * top.unit_scale)));
         let weights = state.document.weight_map_recipe(top.id);
         let is_stale = weights.is_some_and(|map| Some(map.layer) == state.layer_of_stale_weights());
         Legend::Bar {
             name: named(&top.name, is_stale),
-            low: value(top.display.window.0),
-            high: with_unit(&value(top.display.window.1), top.unit),
+            low,
+            high: with_unit(&high, top.unit),
             colour_map: map,
             is_stale,
         }
@@ -77,15 +78,15 @@ pub fn of_slices(state: &State) -> Option<Legend> {
 /// Legend of the cost of pathways on slices.
 fn of_cost(state: &State) -> Option<Legend> {
     let image = pathways::image(state).filter(|i| i.opacity > 0.0)?;
-    let value = |v: f32| significant(f64::from(v));
     let (low, high) = image.window;
+    let [low, high] = range_texts([low, high].map(f64::from));
     Some(match state.document.pathways.shown {
         ShownCost::Off => return None,
         ShownCost::Total => excess(image.window, image.colour_map, state.pathway_is_stale()),
         shown @ (ShownCost::First | ShownCost::Second) => Legend::Bar {
             name: format!("Cost {}", shown.name()),
-            low: value(low),
-            high: value(high),
+            low,
+            high,
             colour_map: image.colour_map,
             is_stale: state.pathway_is_stale(),
         },
@@ -205,9 +206,7 @@ fn of_lines(
         LineColour::Scalar {
             colour_map: ColourMap::Stops,
             ..
-        } => Some(Legend::Stops(stops(
-            tractogram.per_streamline.get("stop_end")?,
-        ))),
+        } => Some(Legend::Stops(stops(tractogram.stop_counts()))),
         LineColour::Scalar {
             name,
             range: (low, high),
@@ -226,13 +225,13 @@ fn of_lines(
                         Some(ShownStreamlines::Difference) => named(DIFFERENCE_NAME, is_stale),
                         _ => named(WEIGHT_NAME, is_stale),
                     },
-                    [low, high].map(|v| significant(f64::from(v))),
+                    range_texts([low, high].map(f64::from)),
                 ),
                 "cm" => (
                     "CM along ray".to_owned(),
                     [low, high].map(|v| measure(f64::from(v))),
                 ),
-                _ => (name, [low, high].map(|v| significant(f64::from(v)))),
+                _ => (name, range_texts([low, high].map(f64::from))),
             };
             let [low, high] = text;
             Some(Legend::Bar {
@@ -262,25 +261,23 @@ fn top_image(state: &State) -> Option<&Layer> {
         .find(|l| state.shows(l) && l.content.volume().is_some())
 }
 
-/// The reasons that occur, the most frequent first.
-fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3], MarkShape)> {
-    let mut counts = [0usize; StopReason::COUNT];
-    for &end in ends {
-        if let Some(count) = counts.get_mut(end as usize) {
-            *count += 1;
-        }
-    }
-    let count = |reason: &StopReason| counts[*reason as usize];
-    let mut reasons: Vec<StopReason> = StopReason::ALL
-        .into_iter()
-        .filter(|r| count(r) > 0)
-        .collect();
-    reasons.sort_by_key(|r| std::cmp::Reverse(count(r)));
+/// The reasons that are drawn, the most frequent first: of the ends that have marks, and of last ends, which colour the
+/// lines.
+fn stops(counts: &[Vec<u64>; 2]) -> Vec<(&'static str, [u8; 3], Option<MarkShape>)> {
+    let kinds = EndKind::by_reason();
+    let count = |reason: StopReason| {
+        let at = |end: usize| counts[end].get(reason as usize).copied().unwrap_or(0);
+        let is_marked = kinds[reason as usize].is_some();
+        at(1) + if is_marked { at(0) } else { 0 }
+    };
+    let reasons = StopReason::ALL.into_iter();
+    let mut reasons: Vec<StopReason> = reasons.filter(|r| count(*r) > 0).collect();
+    reasons.sort_by_key(|r| std::cmp::Reverse(count(*r)));
     reasons
         .into_iter()
         .map(|r| {
             let colour = ColourMap::STOP_COLOURS[r as usize];
-            (r.label(), colour, scene::end_shape(EndKind::from_reason(r)))
+            (r.label(), colour, kinds[r as usize].map(scene::end_shape))
         })
         .collect()
 }

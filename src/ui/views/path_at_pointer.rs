@@ -13,7 +13,7 @@ use glam::DVec3;
 
 /// Requests the path as soon as the voxel changes.
 pub(super) fn request_path(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
-    let Some(result) = scene::pathways::live(slice.state) else {
+    let Some(result) = scene::pathways::live_with_cost(slice.state) else {
         return;
     };
     let moved = ui.input(|i| i.pointer.delta() != egui::Vec2::ZERO);
@@ -31,7 +31,7 @@ pub(super) fn request_path(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
 pub(super) fn label(ui: &Ui, slice: &Slice) {
     let state = slice.state;
     let shows_path = state.view.tool == Tool::Crosshair && !state.pathway_is_stale();
-    let Some(result) = scene::pathways::live(state).filter(|_| shows_path) else {
+    let Some(result) = scene::pathways::live_with_cost(state).filter(|_| shows_path) else {
         return;
     };
     let Some(at) = pointer(ui) else {

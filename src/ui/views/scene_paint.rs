@@ -333,7 +333,7 @@ fn stops(
     (p, ground): (&Palette, annotations::Ground),
     (pane, at_left): (Rect, bool),
     top: f32,
-    labels: &[(&str, [u8; 3], MarkShape)],
+    labels: &[(&str, [u8; 3], Option<MarkShape>)],
 ) -> Rect {
     let (edge, way, align) = match at_left {
         true => (pane.left() + MARGIN, 1.0, Align2::LEFT_CENTER),
@@ -348,7 +348,13 @@ fn stops(
         all = all.union(place);
         let dot = Rect::from_center_size(pos2(edge + way * 4.0, y), vec2(8.0, 8.0));
         let colour = egui::Color32::from_rgb(*r, *g, *b);
-        end_mark(painter, dot.center(), 4.0, *shape, colour);
+        match shape {
+            Some(shape) => end_mark(painter, dot.center(), 4.0, *shape, colour),
+            // Only lines have this colour.
+            None => {
+                painter.hline(dot.x_range(), y, Stroke::new(2.0, colour));
+            }
+        }
         all = all.union(dot);
     }
     all

@@ -125,9 +125,10 @@ impl CutHistogram<'_> {
         let place = Rect::from_center_size(pos2(x, line.center().y), field);
         let font = theme::regular(size::CAPTION);
         let (low, high) = self.range;
+        let [low, high] = format::range_texts([low, high].map(f64::from));
         // The field stays clear of both ends.
-        let low = paint::left(ui.painter(), line, &text(low), font.clone(), p.t3);
-        let high = paint::right(ui.painter(), line, &text(high), font, p.t3);
+        let low = paint::left(ui.painter(), line, &low, font.clone(), p.t3);
+        let high = paint::right(ui.painter(), line, &high, font, p.t3);
         let (first, last) = (low.right() + 6.0, high.left() - 6.0);
         let inside = (first - place.left()).max(0.0) - (place.right() - last).max(0.0);
         let place = place.translate(vec2(inside, 0.0));

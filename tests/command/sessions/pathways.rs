@@ -141,7 +141,7 @@ fn surface() {
     assert!((kept / around - 1.0).abs() < 1e-4, "{kept}, {around}");
     assert!(reopened.state.runtime.pathways.live.value().is_none());
     let why = reopened.state.why_no_pathway();
-    assert!(why.contains("show Segment"), "{why}");
+    assert!(why.contains("Show Segment"), "{why}");
     show(&mut reopened, Task::Segment);
     let live = reopened
         .state

@@ -49,29 +49,43 @@ fn ends(line: [DVec3; 2], marks: Vec<Option<Mark>>) -> EndMarks {
     }
 }
 
+/// How much of a pixel is covered.
+fn covered(picture: &Picture, (x, y): (u32, u32)) -> f64 {
+    (f64::from(picture.pixel(x, y)[0]) / (0.35 * 255.0)).min(1.0)
+}
+
 /// Covered pixels, and how much of each is covered: edges are soft, and their pixels have the dark colour of the rim.
 fn marked(picture: &Picture) -> Vec<([f64; 2], f64)> {
     let all = (0..SIZE * SIZE).map(|i| (i % SIZE, i / SIZE));
-    let covered = |(x, y): (u32, u32)| {
-        let share = (f64::from(picture.pixel(x, y)[0]) / (0.35 * 255.0)).min(1.0);
+    let marked = |(x, y): (u32, u32)| {
+        let share = covered(picture, (x, y));
         (share > 0.0).then_some(([f64::from(x), f64::from(y)], share))
     };
-    all.filter_map(covered).collect()
+    all.filter_map(marked).collect()
 }
 
 fn area<'a>(pixels: impl IntoIterator<Item = &'a ([f64; 2], f64)>) -> f64 {
     pixels.into_iter().map(|(_, share)| share).sum()
 }
 
-/// Smallest and largest coordinate along an axis of pixels that are mostly covered.
-fn extent(pixels: &[([f64; 2], f64)], axis: usize) -> (f64, f64) {
-    let values = pixels.iter().filter(|p| p.1 > 0.5).map(|p| p.0[axis]);
-    values.fold((f64::MAX, f64::MIN), |(low, high), v| {
-        (low.min(v), high.max(v))
-    })
+/// Distance from the outline of a shape, px, negative inside; `at` is to the right of its middle, and above it.
+fn from_outline(shape: MarkShape, radius: f64, at: [f64; 2]) -> f64 {
+    let corners = shape.corners();
+    let corners = corners.iter().map(|c| c.map(|v| f64::from(v) * radius));
+    let corners: Vec<[f64; 2]> = corners.collect();
+    let edges = corners.iter().zip(corners.iter().cycle().skip(1));
+    let beyond = edges.map(|(a, b)| {
+        let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
+        // Corners go clockwise: the outside is on the left.
+        ((at[1] - a[1]) * dx - (at[0] - a[0]) * dy) / dx.hypot(dy)
+    });
+    match shape {
+        MarkShape::Disc => at[0].hypot(at[1]) - radius,
+        _ => beyond.fold(f64::MIN, f64::max),
+    }
 }
 
-/// All shapes have the area of a disc to 10 %, their own width and height, and point up.
+/// All shapes have the area of a disc to 10 %, and cover the pixels within their outlines, point up.
 fn shapes() {
     let mut random = Random::fresh("marks");
     let mut offscreen = offscreen();
@@ -102,28 +116,18 @@ fn shapes() {
                     (area / expected - 1.0).abs() <= 0.1,
                     "{shape:?} {radius} {i}: {area} {expected}"
                 );
-                let (width, height) = match shape {
-                    MarkShape::Disc => (2.0, 2.0),
-                    MarkShape::Diamond => (2.5066, 2.5066),
-                    MarkShape::Square => (1.7725, 1.7725),
-                    MarkShape::Triangle => (2.6935, 2.3327),
-                };
-                for (axis, factor) in [(0, width), (1, height)] {
-                    let (low, high) = extent(&pixels, axis);
-                    let (found, expected) = (high - low + 1.0, factor * radius);
-                    // Sharp corners are cut.
-                    assert!(
-                        (found - expected).abs() <= 2.5,
-                        "{shape:?} {radius} {i}: {found} {expected}"
-                    );
-                }
-                if shape == MarkShape::Triangle {
-                    let centre = f64::from(SIZE) * 0.5 - 0.5;
-                    let (top, bottom) = extent(&pixels, 1);
-                    assert!(
-                        centre - top > bottom - centre + 0.5 * radius,
-                        "{top} {bottom}"
-                    );
+                // Each pixel is covered as far as the outline says.
+                let centre = f64::from(SIZE) * 0.5 - 0.5;
+                for y in 0..SIZE {
+                    for x in 0..SIZE {
+                        let at = [f64::from(x) - centre, centre - f64::from(y)];
+                        let expected = (0.5 - from_outline(shape, radius, at)).clamp(0.0, 1.0);
+                        let found = covered(picture, (x, y));
+                        assert!(
+                            (found - expected).abs() <= 0.35,
+                            "{shape:?} {radius} {i} {at:?}: {found} {expected}"
+                        );
+                    }
                 }
             }
         }

@@ -1,12 +1,13 @@
 //! Data that pathways leave unchanged or take over, and the names of their steps.
 
 use super::Window;
-use super::pathways::{A, drag, in_tensors, live, looking};
+use super::pathways::{A, B, drag, in_tensors, live, looking};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::eikonal::LocalSolver;
 use arcuate::state::methods::methods;
-use arcuate::state::pathways::{PathwayAction, percent_joined};
+use arcuate::state::pathways::jobs::PATHWAY;
+use arcuate::state::pathways::{PathwayAction, Standing, percent_joined};
 use arcuate::state::track::jobs::streamlines::LiveTracking;
 use arcuate::state::{Action, KeptPathway, Phase, Task, ViewAction};
 use arcuate::ui::format;
@@ -21,9 +22,56 @@ pub fn tests() -> Vec<Trial> {
             one_side,
         ),
         test("update::pathways::undo_names_each_step", steps),
+        test("update::pathways::no_status_of_a_gone_result", reported),
         test("update::pathways::methods_mention_each_once", cited_once),
         test("update::pathways::the_joining_width_is_rounded_up", joined),
     ]
+}
+
+fn status(window: &Window) -> String {
+    window.state.runtime.notices.status.to_string()
+}
+
+/// A status about a result does not outlive it.
+fn reported() {
+    let mut window = looking();
+    assert!(
+        status(&window).starts_with("Solved in"),
+        "{}",
+        status(&window)
+    );
+    // The ends no longer meet.
+    drag(&mut window, Role::Seed, B + DVec3::Y, Phase::Done);
+    assert!(window.state.runtime.pathways.live.failure().is_some());
+    assert!(
+        !status(&window).contains("Solved in"),
+        "{}",
+        status(&window)
+    );
+    window.act(Action::Undo);
+    assert!(status(&window).contains("Solved in"), "{}", status(&window));
+    // No end.
+    window.act(Action::Undo);
+    assert!(window.state.runtime.pathways.live.value().is_none());
+    assert!(
+        !status(&window).contains("Solved in"),
+        "{}",
+        status(&window)
+    );
+    window.act(Action::Redo);
+    assert!(status(&window).contains("Solved in"), "{}", status(&window));
+    // Stopped: the pathway that is shown is out of date.
+    drag(&mut window, Role::Seed, A, Phase::Live);
+    assert!(status(&window).contains("Solved in"), "{}", status(&window));
+    window.holding = true;
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    window.act(Action::CancelJob(PATHWAY));
+    assert_eq!(window.state.pathway_standing(), Some(Standing::OutOfDate));
+    assert!(
+        !status(&window).contains("Solved in"),
+        "{}",
+        status(&window)
+    );
 }
 
 fn tracked(window: &Window) -> usize {

@@ -45,7 +45,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 pub(super) const A: DVec3 = dvec3(0.0, -14.0, 0.0);
-const B: DVec3 = dvec3(1.0, 14.0, 1.0);
+pub(super) const B: DVec3 = dvec3(1.0, 14.0, 1.0);
 
 /// Fibres along y, with a seed and a target at the two ends of some.
 pub(super) fn looking() -> Window {

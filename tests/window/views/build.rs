@@ -35,6 +35,7 @@ pub fn tests() -> Vec<Trial> {
             images_are_stacked,
         ),
         test("views::list of the 3-D view", scene_list),
+        test("views::the legend has both ends", legend_of_ends),
         test(
             "views::list colours streamlines as chosen",
             colours_streamlines,
@@ -333,6 +334,30 @@ fn marks_ends() {
     for reason in [StopReason::EnteredCsf, StopReason::LowAmplitude] {
         assert!((radius(&ruled, reason) / valid - 1.4).abs() < 1e-5);
     }
+}
+
+/// The legend has the reasons of both ends, with the shapes of their marks; a seed is an end of no streamline.
+fn legend_of_ends() {
+    let mut state = state();
+    let [seed, low_fa, csf] = [StopReason::Seed, StopReason::LowFa, StopReason::EnteredCsf]
+        .map(|reason| f32::from(reason as u8));
+    let mut both = output();
+    let kept = both.kept.with_per_streamline("stop_start", vec![csf, seed]);
+    both.kept = kept.with_per_streamline("stop_end", vec![low_fa, low_fa]);
+    add_live(&mut state, both);
+    state.document.track.streamline_display.line_colouring = LineColouring::StopReason;
+    let [Legend::Stops(reasons)] = &of_scene(&state)[..] else {
+        panic!("one legend");
+    };
+    let shown: Vec<_> = reasons
+        .iter()
+        .map(|(name, _, mark)| (*name, *mark))
+        .collect();
+    let expected = [
+        (StopReason::LowFa.label(), Some(MarkShape::Diamond)),
+        (StopReason::EnteredCsf.label(), Some(MarkShape::Square)),
+    ];
+    assert_eq!(shown, expected);
 }
 
 /// Each layer with a different colouring has a legend, one of two bars with the layer's name.

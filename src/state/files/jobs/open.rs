@@ -145,6 +145,7 @@ impl Loaded {
 /// thread.
 pub fn with_lengths(tractogram: Tractogram) -> Tractogram {
     tractogram.bounds();
+    tractogram.stop_counts();
     // A file may have its own lengths.
     if tractogram.per_streamline.contains_key(LENGTH) {
         return tractogram;
@@ -273,6 +274,7 @@ pub fn open(
             let tractogram = ValueNames::shown(tractogram);
             // Computed here to keep it off the interface thread.
             tractogram.bounds();
+            tractogram.stop_counts();
             Loaded::Tractogram(tractogram)
         }
         io::Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => {

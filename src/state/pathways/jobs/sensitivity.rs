@@ -2,7 +2,7 @@
 
 use crate::compute::Control;
 use crate::data::Volume;
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::state::job_end::ended;
 use crate::state::pathways::{PathwayResult, update};
 use crate::state::{Effect, State};
@@ -27,7 +27,7 @@ pub struct MappedSensitivity {
     pub volume: Volume,
     /// Voxels that together hold half of the least cost, and 95 % of it, largest shares first.
     pub half: usize,
-    pub most: usize,
+    pub voxels_of_95_percent: usize,
     /// The largest share, percent.
     pub largest: f32,
     pub wall_ms: f64,
@@ -60,7 +60,7 @@ impl Job for MapSensitivity {
         volume.precompute_windows();
         Ok(Box::new(MappedSensitivity {
             half: sensitivity.voxels_with(0.5),
-            most: sensitivity.voxels_with(0.95),
+            voxels_of_95_percent: sensitivity.voxels_with(0.95),
             largest: sensitivity.shares.iter().fold(0.0, |most, s| s.max(most)) * 100.0,
             volume,
             wall_ms,
@@ -78,5 +78,13 @@ impl Receive<State> for MapSensitivity {
         ended(state, self, delivery, effects, |state, mapped, _, _| {
             update::sensitivity_mapped(state, &self.pathway, *mapped);
         });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        // The CPU may compute a map that a graphics card did not.
+        if !matches!(end, Unfinished::DeviceFailed(_)) {
+            update::take_pending_map(state, &self.pathway);
+        }
+        false
     }
 }

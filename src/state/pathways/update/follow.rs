@@ -2,7 +2,7 @@
 
 use crate::state::core::live::{CoarseFirst, Detail, Live, Order, Pace, QUICK_MS};
 use crate::state::pathways::jobs::{FindLifted, FindPathway, PATHWAY};
-use crate::state::pathways::update::{compare, restored_pathways};
+use crate::state::pathways::update::{compare, forget_status, restored_pathways};
 use crate::state::pathways::{KnownCosts, PathwayKey, PathwayParams};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::tensors::mask_text;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Whether the task shows the live pathway, and its tensors or distributions are not about to change.
 pub(in crate::state) fn is_looked_at(state: &State) -> bool {
-    let is_shown = state.view.task == Task::Pathways || state.pathway_follows_surface();
+    let is_shown = state.view.task == Task::Pathways || state.shows_pathway_in_segment();
     is_shown && !state.is_pathway_field_computed()
 }
 
@@ -54,6 +54,7 @@ fn follow_regions(state: &mut State, effects: &mut Vec<Effect>) {
     let order = runtime.live.follow(requested_key.as_ref(), dragging, pace);
     if requested_key.is_none() {
         runtime.hover = Live::default();
+        forget_status(state);
     }
     match order {
         Order::Nothing => {}

@@ -1,58 +1,90 @@
 //! The map of the voxels on which a pathway depends: requesting it, and receiving it as a layer.
 
+use crate::data::DataId;
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
 use crate::state::core::display::{self, Display};
-use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::layer::{Content, LayerId, OriginId};
 use crate::state::core::notices::Severity;
-use crate::state::core::text::{fixed, with_unit};
+use crate::state::core::text::{significant, with_unit};
 use crate::state::edit::edit;
 use crate::state::origin::commands;
-use crate::state::pathways::PathwayResult;
 use crate::state::pathways::jobs::{MapSensitivity, MappedSensitivity, ONLY_TENSORS, SENSITIVITY};
 use crate::state::pathways::recipe::SensitivityRecipe;
-use crate::state::pathways::update::chosen_pathway;
-use crate::state::{Document, Effect, State};
+use crate::state::pathways::update::{chosen_pathway, ends_name, report_not_final};
+use crate::state::pathways::{PathwayResult, PendingMap, ShownCost};
+use crate::state::{Effect, State};
 use std::sync::Arc;
 
-/// Name of the layer.
-const NAME: &str = "Sensitivity of the pathway";
 /// Share of the largest value below which a voxel is transparent.
 const LOWEST_SHOWN: f32 = 0.01;
 
+impl State {
+    /// Whether the map of a pathway, by its excess cost, is being computed.
+    pub fn is_mapping(&self, excess: DataId) -> bool {
+        let pending = &self.runtime.pathways.pending_maps;
+        // A map that a graphics card failed to compute is pending until it is requested again, or computed on the CPU.
+        self.runtime.jobs.is_running(&[SENSITIVITY]) && pending.iter().any(|p| p.excess == excess)
+    }
+}
+
 /// Requests the map of the live pathway, or of a kept one.
 pub(in crate::state) fn map(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
-    if state.runtime.jobs.is_running(&[SENSITIVITY]) {
-        return;
-    }
     let Some((pathway, ..)) = chosen_pathway(state, layer) else {
-        let sentence = "No full pathway yet: wait until it is solved";
-        return state.runtime.notify(Severity::Information, sentence);
+        return report_not_final(state, layer);
     };
     if pathway.pathway.tensors().is_none() {
         return state.runtime.notify(Severity::Information, ONLY_TENSORS);
     }
+    let excess = pathway.excess.id();
+    if state.is_mapping(excess) {
+        let sentence = "The map of this pathway is being computed";
+        return state.runtime.notify(Severity::Information, sentence);
+    }
+    let Some((fit, name)) = fit_and_name(state, layer, &pathway) else {
+        return;
+    };
+    let pending = &mut state.runtime.pathways.pending_maps;
+    pending.retain(|p| p.excess != excess);
+    pending.push(PendingMap { excess, fit, name });
     effects.push(Effect::submit(MapSensitivity { pathway }));
 }
 
-/// The fit of a pathway's tensors, of the document or of a kept pathway.
-fn fit_of(
-    document: &Document,
+/// The fit of a pathway's tensors, and its name: that of its ends unless it is kept.
+fn fit_and_name(
+    state: &State,
+    kept: Option<LayerId>,
     pathway: &PathwayResult,
-) -> Option<crate::state::core::layer::OriginId> {
-    let same = |k: &&Arc<crate::state::KeptPathway>| {
-        let result = k.result.as_ref();
-        result.is_some_and(|r| r.excess.id() == pathway.excess.id())
-    };
-    let kept = document.kept_pathways.iter().find(same).map(|k| k.fit);
-    kept.or_else(|| commands::fit_of(document, pathway.key.field))
+) -> Option<(OriginId, String)> {
+    let document = &state.document;
+    match kept {
+        None => Some((
+            commands::fit_of(document, pathway.key.field)?,
+            ends_name(pathway),
+        )),
+        Some(id) => {
+            let mut all = document.kept_pathways.iter();
+            let kept = all.find(|k| k.id == id)?;
+            Some((kept.fit, kept.name.clone()))
+        }
+    }
 }
 
-/// Adds the map as a layer, or replaces the values of the one with the same recipe.
+/// The map was not computed; `None` if its document was closed.
+pub fn take_pending_map(state: &mut State, pathway: &PathwayResult) -> Option<PendingMap> {
+    let pending = &mut state.runtime.pathways.pending_maps;
+    let excess = pathway.excess.id();
+    let at = pending.iter().position(|p| p.excess == excess)?;
+    Some(pending.remove(at))
+}
+
+/// Adds the map as a layer on top, or replaces the values of the one with the same recipe. The cost would hide it, and is
+/// switched off in the same step.
 pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: MappedSensitivity) {
-    // The document of the pathway may have been closed.
-    let fit = fit_of(&state.document, pathway);
-    let Some((fit, params)) = fit.zip(pathway.key.params.tensors()) else {
+    let Some(PendingMap { fit, name, .. }) = take_pending_map(state, pathway) else {
+        return;
+    };
+    let Some(params) = pathway.key.params.tensors() else {
         return;
     };
     let recipe = SensitivityRecipe {
@@ -60,43 +92,39 @@ pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: Ma
         regions: pathway.key.regions.clone(),
         params: *params,
     };
-    let mut id = LayerId(0);
-    edit(
-        state,
-        "Map of the pathway's sensitivity",
-        false,
-        |document| {
-            let origin = document.origins.add(recipe);
-            let content = Content::Image(mapped.volume.clone());
-            let known = document.layers.iter().find(|l| l.origin == origin);
-            if let Some(known) = known.map(|l| l.id) {
-                id = known;
-                return document.edit_layer(id, |l| {
-                    l.content = content;
-                    l.display.visible = true;
-                });
-            }
-            id = LayerId(document.fresh_id());
-            let display = Display {
-                colour_map: ColourMap::Magma,
-                interpolation: Interpolation::Nearest,
-                opacity: 0.8,
-                ..display::image_display(window(&mapped))
-            };
-            let layer = Layer {
-                unit: "%",
-                ..Layer::new(id, document.free_layer_name(NAME), content, display, origin)
-            };
-            document.layers.push(Arc::new(layer));
-        },
-    );
+    let id = edit(state, "Map sensitivity", false, |document| {
+        document.pathways.shown = ShownCost::Off;
+        let origin = document.origins.add(recipe);
+        let layers = &mut document.layers;
+        if let Some(at) = layers.iter().position(|l| l.origin == origin) {
+            let mut known = layers.remove(at);
+            let layer = Arc::make_mut(&mut known);
+            layer.content = Content::Image(mapped.volume.clone());
+            layer.display.visible = true;
+            let id = layer.id;
+            layers.push(known);
+            return id;
+        }
+        let id = LayerId(document.fresh_id());
+        let name = document.free_layer_name(&format!("Sensitivity of {name}"));
+        let display = Display {
+            colour_map: ColourMap::Magma,
+            interpolation: Interpolation::Nearest,
+            opacity: 0.8,
+            ..display::image_display(window(&mapped))
+        };
+        let volume = mapped.volume.clone();
+        let layer = SensitivityRecipe::layer(id, name, volume, display, origin);
+        document.layers.push(Arc::new(layer));
+        id
+    });
     state.runtime.selected_layer = Some(id);
     state.runtime.regions.selected = None;
     let text = format!(
-        "Half of the cost depends on {}, 95 % of it on {}; no voxel on its own decides more than {}",
+        "Half of the cost depends on {}, 95 % of it on {}; the largest share of one voxel is {}",
         counted(mapped.half, "voxel"),
-        counted(mapped.most, "voxel"),
-        with_unit(&fixed(f64::from(mapped.largest), 1), "%")
+        counted(mapped.voxels_of_95_percent, "voxel"),
+        with_unit(&significant(f64::from(mapped.largest)), "%")
     );
     state.runtime.notices.status = text.into();
 }

@@ -14,13 +14,23 @@ const AT_ONCE: usize = 30_000_000;
 #[derive(Clone, Debug)]
 pub enum ProximityTarget {
     Streamlines(String, Tractogram),
-    /// The voxels where an image is at most this value.
-    Voxels(String, Volume, f32),
+    Pathway(PathwayVoxels),
+}
+
+/// The voxels of a pathway: those where an image is at most this value.
+#[derive(Clone, Debug)]
+pub struct PathwayVoxels {
+    pub name: String,
+    pub excess: Volume,
+    pub level: f32,
+    /// Whether it is the live one, which follows the surface.
+    pub is_live: bool,
 }
 
 impl PartialEq for ProximityTarget {
     fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name() && self.key() == other.key()
+        let is_live = |target: &Self| matches!(target, Self::Pathway(p) if p.is_live);
+        self.name() == other.name() && self.key() == other.key() && is_live(self) == is_live(other)
     }
 }
 
@@ -47,8 +57,8 @@ pub struct Proximity {
     pub name: String,
     /// Whether the object is streamlines.
     pub is_streamlines: bool,
-    /// The data that were measured.
-    pub source: DataId,
+    /// The excess cost of the live pathway, if it is that one.
+    pub live: Option<DataId>,
     pub met: Distance,
     /// For the voxels of a pathway; `None` for streamlines.
     pub margin: Option<WithinMargin>,
@@ -65,14 +75,15 @@ pub struct WithinMargin {
 impl ProximityTarget {
     pub fn name(&self) -> &str {
         match self {
-            Self::Streamlines(name, _) | Self::Voxels(name, ..) => name,
+            Self::Streamlines(name, _) => name,
+            Self::Pathway(pathway) => &pathway.name,
         }
     }
 
     fn key(&self) -> (DataId, u32) {
         match self {
             Self::Streamlines(_, lines) => (lines.id(), 0),
-            Self::Voxels(_, volume, level) => (volume.id(), level.to_bits()),
+            Self::Pathway(pathway) => (pathway.excess.id(), pathway.level.to_bits()),
         }
     }
 
@@ -84,9 +95,9 @@ impl ProximityTarget {
     fn count(&self) -> u64 {
         match self {
             Self::Streamlines(_, lines) => lines.len() as u64,
-            Self::Voxels(_, volume, level) => {
-                let values = volume.frame(0).iter();
-                values.filter(|v| **v <= *level).count() as u64
+            Self::Pathway(pathway) => {
+                let values = pathway.excess.frame(0).iter();
+                values.filter(|v| **v <= pathway.level).count() as u64
             }
         }
     }
@@ -124,21 +135,47 @@ impl ProximityCache {
         let near = targets.iter().map(|target| Proximity {
             name: target.name().to_owned(),
             is_streamlines: matches!(target, ProximityTarget::Streamlines(..)),
-            source: target.key().0,
+            live: match target {
+                ProximityTarget::Pathway(pathway) if pathway.is_live => Some(pathway.excess.id()),
+                _ => None,
+            },
             met: match target.is_large() && !rests {
                 true => Distance::Later,
                 false => self.proximity(target, field, &surface),
             },
-            margin: match target {
-                ProximityTarget::Streamlines(..) => None,
-                ProximityTarget::Voxels(_, volume, level) => Some(WithinMargin {
-                    margin_mm,
-                    count: within(field, &surface, (volume, *level), margin_mm),
-                    of: self.known_target(target).count,
-                }),
-            },
+            margin: self.within_margin(target, (field, &surface), margin_mm),
         });
         near.collect()
+    }
+
+    /// Counts the voxels of the pathways within another margin of the same surface. Needs the backend's threads installed.
+    pub fn change_margin(
+        &mut self,
+        distances: &mut [Proximity],
+        targets: &[ProximityTarget],
+        field: &Field,
+        margin_mm: f64,
+    ) {
+        let surface = Isosurface::of_field(field);
+        for (near, target) in distances.iter_mut().zip(targets) {
+            near.margin = self.within_margin(target, (field, &surface), margin_mm);
+        }
+    }
+
+    fn within_margin(
+        &mut self,
+        target: &ProximityTarget,
+        (field, surface): (&Field, &Isosurface),
+        margin_mm: f64,
+    ) -> Option<WithinMargin> {
+        let ProximityTarget::Pathway(pathway) = target else {
+            return None;
+        };
+        Some(WithinMargin {
+            margin_mm,
+            count: within(field, surface, (&pathway.excess, pathway.level), margin_mm),
+            of: self.known_target(target).count,
+        })
     }
 
     fn proximity(
@@ -150,8 +187,9 @@ impl ProximityCache {
         let known = self.known_target(target);
         let (through, of) = match target {
             ProximityTarget::Streamlines(_, lines) => (through(field, surface, lines), known.count),
-            ProximityTarget::Voxels(_, volume, level) => {
-                (overlap(field, surface, volume, *level), known.count)
+            ProximityTarget::Pathway(pathway) => {
+                let (excess, level) = (&pathway.excess, pathway.level);
+                (overlap(field, surface, excess, level), known.count)
             }
         };
         if let Crossings {
@@ -171,8 +209,8 @@ impl ProximityCache {
             (ProximityTarget::Streamlines(_, lines), _) => {
                 to_streamlines(surface, lines, known.nearest)
             }
-            (ProximityTarget::Voxels(..), Some(other)) => to_surface(surface, other, known.nearest),
-            (ProximityTarget::Voxels(..), None) => None,
+            (ProximityTarget::Pathway(_), Some(other)) => to_surface(surface, other, known.nearest),
+            (ProximityTarget::Pathway(_), None) => None,
         };
         let Some(Approach { mm, point, .. }) = approach else {
             return Distance::Never;
@@ -189,8 +227,8 @@ impl ProximityCache {
                 key,
                 surface: match target {
                     ProximityTarget::Streamlines(..) => None,
-                    ProximityTarget::Voxels(_, volume, level) => {
-                        Some(Isosurface::at_most(volume, *level))
+                    ProximityTarget::Pathway(pathway) => {
+                        Some(Isosurface::at_most(&pathway.excess, pathway.level))
                     }
                 },
                 count: target.count(),

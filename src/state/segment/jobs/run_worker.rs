@@ -14,7 +14,7 @@ use crate::state::segment::jobs::run::RunSender;
 use crate::state::segment::jobs::run_state::Run;
 use crate::state::segment::jobs::{
     InitialSurface, PlacedSphere, RunCheckpoint, RunControl, RunRequest, RunUpdate, SpeedSources,
-    SurfaceStatistics, SurfaceUpdate,
+    SurfaceStatistics, SurfaceUpdate, WithinMargin,
 };
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -166,15 +166,8 @@ impl RunMemory {
         }
         let reference = |requested: &RunRequest| requested.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
-            && (
-                reference(&before),
-                &before.proximity_targets,
-                before.margin_mm,
-            ) != (
-                reference(&self.request),
-                &self.request.proximity_targets,
-                self.request.margin_mm,
-            )
+            && (reference(&before), &before.proximity_targets)
+                != (reference(&self.request), &self.request.proximity_targets)
         {
             run.forget_comparisons();
         }
@@ -545,6 +538,21 @@ impl RunMemory {
             });
             run.compared = true;
             run.figured = Some((started, started.elapsed()));
+        } else if rests && let Some(figures) = &mut run.figures {
+            let request = &self.request;
+            let (targets, margin_mm) = (&request.proximity_targets, request.margin_mm);
+            let differs = |margin: WithinMargin| margin.margin_mm != margin_mm;
+            if figures
+                .distances
+                .iter()
+                .any(|near| near.margin.is_some_and(differs))
+            {
+                let distances = &mut figures.distances;
+                backend.install(|| {
+                    let cache = &mut self.proximity;
+                    cache.change_margin(distances, targets, &field, margin_mm);
+                });
+            }
         }
         if let Ended::Leaked(leak) = run.ended
             && run.leak.is_none_or(|l| l.leak != leak)

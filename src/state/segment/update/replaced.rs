@@ -41,7 +41,7 @@ impl RunStart {
     }
 
     /// Whether a document describes this start.
-    fn is_of(&self, document: &Document) -> bool {
+    pub(in crate::state) fn is_of(&self, document: &Document) -> bool {
         Self::from_document(document).is_some_and(|other| {
             (self.image, self.frame) == (other.image, other.frame) && self.surface == other.surface
         })

@@ -104,7 +104,7 @@ pub enum LayerToRestore {
     Density {
         layer: u64,
         /// These streamlines, if they are not among the items.
-        streamlines: Option<Tractogram>,
+        streamlines: Option<Box<Tractogram>>,
         /// Transform of that layer.
         transform: DAffine3,
         grid: density::DensityGrid,
@@ -239,6 +239,7 @@ fn edited(
                 path: path.clone(),
             })?;
             left.bounds();
+            left.stop_counts();
             Ok(RestoredLayer::File {
                 loaded: Loaded::Tractogram(left),
                 path,
@@ -274,6 +275,7 @@ fn with_transforms(mut restored: RestoredLayer, moves: &[DAffine3]) -> RestoredL
                 });
                 if let Ok(copy) = &copy {
                     copy.bounds();
+                    copy.stop_counts();
                 }
                 (*by, copy)
             })
@@ -326,7 +328,7 @@ fn load(
                 let input = restored.iter().find(|(layer, _)| *layer == input);
                 let input = input.and_then(|(_, result)| result.as_ref().ok());
                 let copy = input.and_then(|result| result.transformed(transform).ok().flatten());
-                let streamlines = streamlines.as_ref().or_else(|| input?.curves());
+                let streamlines = streamlines.as_deref().or_else(|| input?.curves());
                 let moved = copy.or_else(|| match transform == DAffine3::IDENTITY {
                     true => streamlines.cloned(),
                     false => streamlines.map(|t| t.moved(transform)),
@@ -336,6 +338,7 @@ fn load(
             LayerToRestore::Stored { path, sha256 } => session::restore(&path, &sha256, control)
                 .map(|tractogram| {
                     tractogram.bounds();
+                    tractogram.stop_counts();
                     RestoredLayer::Curves(tractogram)
                 })
                 .map_err(|e| match e {

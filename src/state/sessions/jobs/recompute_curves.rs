@@ -209,6 +209,7 @@ impl RecomputeCurves {
         let all = with_target_names(with_lengths(tractogram), &regions);
         let tractogram = apply_edits(&all, &self.edits, memory_for_curves(), backend, control)?;
         tractogram.bounds();
+        tractogram.stop_counts();
         Ok(tractogram)
     }
 }

@@ -143,7 +143,7 @@ pub fn maps_of(document: &Document, streamlines: &[LayerId]) -> Vec<(u64, LayerT
         };
         let item = LayerToRestore::Density {
             layer,
-            streamlines: Some(lines.clone()),
+            streamlines: Some(Box::new(lines.clone())),
             transform,
             grid,
             params,

@@ -1,7 +1,8 @@
 //! Kept pathways in a session: the inputs to recompute them, not the costs; maps of their sensitivity, with their values.
 
 use crate::state::Document;
-use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::layer::{Layer, LayerId};
+use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::pathways::{KeptPathway, PathwaySettings, RandomPairRank};
 use crate::state::sessions::saved::filter::values;
 use crate::state::sessions::saved::regions::region;
@@ -40,14 +41,12 @@ pub(super) fn sensitivity(
     read: &ReadSession,
     layer: &SavedLayer,
 ) -> Result<Layer, PartError> {
-    let content = Content::Image(values(read, layer)?);
+    let values = values(read, layer)?;
     let origins = Table::new(read).resolve(document, read, [layer.origin]);
     let origin = origins.get(layer.origin)?;
     let (name, display) = (layer.name.clone(), layer.display.clone());
-    Ok(Layer {
-        unit: "%",
-        ..Layer::new(LayerId(layer.id), name, content, display, origin)
-    })
+    let id = LayerId(layer.id);
+    Ok(SensitivityRecipe::layer(id, name, values, display, origin))
 }
 
 /// Adds the kept pathways to a document whose layers are loaded.

@@ -192,7 +192,7 @@ pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut OnCha
         let settings = settings.clone();
         set(PathwaySettings { cut, ..settings }, Phase::Done);
     }
-    let Some(live) = scene::pathways::live(state).filter(|_| settings.cloud) else {
+    let Some(live) = scene::pathways::live_with_cost(state).filter(|_| settings.cloud) else {
         return;
     };
     let preset = curve_row(ui, Transfer::cost_presets(), &settings.transfer);

@@ -91,7 +91,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         });
         compared::meaning(ui, state, actions);
         lifted::preview(ui, live);
-        sensitivity::button(ui, state, live, actions);
+        sensitivity::button(ui, state, actions);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Actions on one pathway: from the menu of its row, or by a right click on it.
 
-use super::ask_for_path;
+use super::{ask_for_path, sensitivity};
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwayFile, PathwayResult};
 use crate::state::{Action, KeptPathway, Phase, State};
@@ -77,7 +77,7 @@ fn entries(
         let region = menu::Item::new("Region of its voxels").icon(icons::REGION);
         chosen = chosen.or(item(ui, region, PathwayMenuItem::Region));
         if result.pathway.tensors().is_some() {
-            let map = menu::Item::new("Which voxels does it depend on?").icon(icons::LAYERS);
+            let map = menu::Item::new(sensitivity::NAME).icon(icons::LAYERS);
             chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
         }
         let command = menu::Item::new("Copy as command").icon(icons::TERMINAL);

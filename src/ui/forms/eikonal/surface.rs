@@ -3,19 +3,20 @@
 use super::super::display::select_row;
 use super::OnChange;
 use crate::data::Role;
-use crate::state::pathways::{PathwaySettings, SurfaceUse};
+use crate::state::pathways::{PathwaySettings, SURFACE_USE, SurfaceUse};
 use crate::state::{Phase, State};
 use crate::ui::widgets::menu;
 use egui::Ui;
 
-const HELP: &str = "Whether pathways stay out of the surface of Segment, pay more inside it, or ignore it. In Segment, the \
-                    pathway then follows the surface as it moves";
+const HELP: &str = "How pathways treat the surface of Segment: they ignore it, stay out of it, or pay more inside it. Unless \
+                    they ignore it, the pathway in Segment follows the surface as it moves";
 
-/// Whether there is a surface, or the choice of one is to be seen.
+/// Whether the row is shown: pathways do not ignore the surface, or there are ends and a surface between which to choose.
 pub fn is_shown(state: &State) -> bool {
-    let segment = &state.document.segment;
-    let has_surface = state.runtime.segment.live.is_some() || segment.resume.is_some();
-    has_surface || state.document.pathways.surface_use != SurfaceUse::Ignored
+    let document = &state.document;
+    let has_role = |role| document.regions.iter().any(|r| r.role == role);
+    let has_ends = has_role(Role::Seed) && has_role(Role::Target);
+    document.pathways.surface_use != SurfaceUse::Ignored || has_ends && document.segment.begins()
 }
 
 /// Whether a region, or the surface, is costly.
@@ -26,11 +27,10 @@ pub fn has_costly(state: &State) -> bool {
         || document.pathways.surface_use.role().is_some_and(is_costly)
 }
 
-/// `label`: its name beside the other rows of the task.
-pub fn row(ui: &mut Ui, state: &State, label: &str, set: &mut OnChange) {
+pub fn row(ui: &mut Ui, state: &State, set: &mut OnChange) {
     let settings = &state.document.pathways;
     let now = settings.surface_use;
-    let chosen = select_row(ui, label, HELP, now.name(), |ui| {
+    let chosen = select_row(ui, SURFACE_USE, HELP, now.name(), |ui| {
         let mut chosen = None;
         for surface_use in SurfaceUse::ALL {
             let item = menu::Item::new(described(surface_use)).chosen(surface_use == now);
@@ -51,7 +51,7 @@ pub fn row(ui: &mut Ui, state: &State, label: &str, set: &mut OnChange) {
 
 fn described(surface_use: SurfaceUse) -> &'static str {
     match surface_use {
-        SurfaceUse::Ignored => "Ignored: paths pass through it",
+        SurfaceUse::Ignored => "Ignored: paths pass through",
         SurfaceUse::Excluded => "Excluded: paths stay out",
         SurfaceUse::Costly => "Costly: paths pay more inside",
     }

@@ -1,17 +1,23 @@
 //! Distances of the surface from streamlines and pathways.
 
+use crate::data::text::within_sentence;
+use crate::parameters::Parameters as _;
+use crate::state::pathways::jobs::PATHWAY;
 use crate::state::pathways::{PathwayAction, PathwaySettings};
 use crate::state::segment::jobs::{ProximityTarget, WithinMargin};
-use crate::state::segment::{SegmentAction, SegmentSettings};
+use crate::state::segment::{Margin, SegmentAction, SegmentSettings};
+use crate::state::tensors::jobs::fit::FIT;
 use crate::state::{Action, Distance, Phase, Proximity, State, SurfaceStatistics, ViewAction};
 use crate::ui::format::{count, distance_text, fixed, with_unit};
 use crate::ui::forms::eikonal::surface;
+use crate::ui::forms::parameters::{self, Shown};
 use crate::ui::theme::{self, radius, size, space};
-use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{focus, paint, rows};
 use egui::{CursorIcon, Rect, Sense, Ui, pos2, vec2};
 
 const ROW: f32 = 22.0;
+/// Before a row that belongs to the one above.
+const INDENT: &str = "\u{2003}";
 
 fn text(near: &Proximity) -> String {
     match near.met {
@@ -29,45 +35,54 @@ fn text(near: &Proximity) -> String {
     }
 }
 
+/// `To CST`, `To live pathway`: only a name that the user has not given begins with a small letter.
+fn named(name: &str, is_live_pathway: bool) -> String {
+    match is_live_pathway {
+        true => format!("To {}", within_sentence(name)),
+        false => format!("To {name}"),
+    }
+}
+
 /// The share of the voxels, rounded up, so that it is never too small.
 fn share(margin: WithinMargin) -> String {
     let percent = 100.0 * margin.count as f64 / margin.of.max(1) as f64;
     with_unit(&fixed(percent.ceil(), 0), "%")
 }
 
-fn margin_text(mm: f64) -> String {
-    with_unit(&fixed(mm, 1), "mm")
-}
-
 /// Controls of the distances from pathways.
 pub fn controls(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
-    let has_pathway = state.runtime.pathways.live.value().is_some();
-    if has_pathway {
+    if surface::is_shown(state) {
         let mut set = |settings: PathwaySettings, phase: Phase| {
             actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
         };
-        surface::row(ui, state, "For pathways", &mut set);
+        surface::row(ui, state, &mut set);
     }
-    let settings = &document.segment.settings;
-    let voxels = |target: &ProximityTarget| matches!(target, ProximityTarget::Voxels(..));
-    if !state.proximity_targets().iter().any(voxels) {
+    let live = &state.runtime.pathways.live;
+    let is_followed = state.shows_pathway_in_segment();
+    if is_followed && live.value().is_none() {
+        let text = match state.runtime.jobs.is_running(&[PATHWAY, FIT]) {
+            true => "Solving…",
+            false => state.why_no_pathway(),
+        };
+        rows::hint(ui, text);
+    }
+    let mut kept = document.kept_pathways.iter();
+    if !is_followed && !kept.any(|k| k.visible && k.result.is_some()) {
         return;
     }
-    let limits = SegmentSettings::MARGIN_MM;
-    let row = SliderRow::new("Margin", settings.margin_mm, limits.clone())
-        .decimals(1)
-        .default(SegmentSettings::defaults().margin_mm)
-        .limits(limits)
-        .unit("mm")
-        .help("Distance from the surface within which the voxels of a pathway are counted");
-    if let Some((margin_mm, phase)) = row.value(ui) {
+    let settings = &document.segment.settings;
+    let mm = settings.margin_mm;
+    let defaults = Margin::defaults();
+    let set: &mut parameters::OnChange<Margin> = &mut |margin, phase| {
         let settings = SegmentSettings {
-            margin_mm,
+            margin_mm: margin.mm,
             ..settings.clone()
         };
         actions.push(Action::Segment(SegmentAction::Set { settings, phase }));
-    }
+    };
+    let key = Margin::TABLE[0].key;
+    parameters::number(ui, &Margin { mm }, &defaults, key, Shown::default(), set);
 }
 
 /// One row each, hidden ones last; a click moves the crosshair to the nearest point.
@@ -80,7 +95,8 @@ pub fn show(
     let Some(figures) = figures else {
         // Reserves rows for the first measurement, so that the rows below do not move.
         for target in state.proximity_targets() {
-            rows::reading(ui, &format!("To {}", target.name()), "…");
+            let is_live = matches!(&target, ProximityTarget::Pathway(p) if p.is_live);
+            rows::reading(ui, &named(target.name(), is_live), "…");
         }
         hidden(ui, state);
         return;
@@ -110,18 +126,16 @@ fn measured(ui: &mut Ui, near: &Proximity, is_earlier: bool, actions: &mut Vec<A
         ),
         Distance::Later | Distance::Never => (None, ""),
     };
-    let name = match is_earlier {
-        true => format!("To {} of an earlier surface", near.name.to_lowercase()),
-        false => format!("To {}", near.name),
-    };
+    let name = named(&near.name, near.live.is_some());
     if row(ui, &name, &text(near), help)
         && let Some(point) = place
     {
         actions.push(Action::View(ViewAction::MoveCrosshair(point)));
     }
     if let Some(margin) = near.margin {
-        let name = format!("{} within {}", near.name, margin_text(margin.margin_mm));
-        rows::reading(ui, &name, &share(margin));
+        // Indented below the row of its pathway, whose name may be long.
+        let mm = with_unit(&fixed(margin.margin_mm, 1), "mm");
+        rows::reading(ui, &format!("{INDENT}Voxels within {mm}"), &share(margin));
     }
 }
 

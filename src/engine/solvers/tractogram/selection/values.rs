@@ -3,7 +3,7 @@
 use super::RejectReason;
 use crate::compute::{Backend, Control};
 use crate::data::keyed;
-use crate::data::tractogram::LENGTH;
+use crate::data::tractogram::{LENGTH, STOPS};
 use crate::data::{Tractogram, Volume};
 use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
@@ -12,7 +12,7 @@ use crate::solvers::tractogram::sample::sample_inside;
 use rayon::prelude::*;
 
 /// Why the two ends of a streamline stopped, as numbers of [`StopReason`].
-pub const NAMED_STOPS: [&str; 2] = ["stop_start", "stop_end"];
+pub const NAMED_STOPS: [&str; 2] = STOPS;
 
 /// Streamlines between two checks for cancellation.
 const CHUNK: usize = 4096;

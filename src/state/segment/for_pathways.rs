@@ -1,0 +1,63 @@
+//! The surface as an input of pathways.
+
+use crate::data::Region;
+use crate::data::region::RegionId;
+use crate::state::pathways::SurfaceInput;
+use crate::state::segment::jobs::SurfaceUpdate;
+use crate::state::segment::{RunStart, SurfaceStanding};
+use crate::state::{State, Task};
+use std::sync::Arc;
+
+/// Name of the live surface among the regions of a pathway.
+const NAME: &str = "Surface";
+
+/// Gives pathways the surface that they take into account; returns whether it differs from the one before.
+pub(in crate::state) fn offer(state: &mut State) -> bool {
+    let offered = offered(state);
+    let known = &mut state.runtime.pathways.surface;
+    let differs = !known.is_same(&offered);
+    *known = offered;
+    differs
+}
+
+fn offered(state: &State) -> SurfaceInput {
+    let role = state.document.pathways.surface_use.role();
+    let Some(role) = role.filter(|_| state.document.segment.begins()) else {
+        return SurfaceInput::Nothing;
+    };
+    if state.segment_standing() == Some(SurfaceStanding::Leaked) {
+        return SurfaceInput::Awaited { leaks: true };
+    }
+    let surface = state.surface_of_document();
+    let shape = surface.and_then(|(live, moves)| Some((live.measured.shape.clone()?, moves)));
+    let Some((shape, moves)) = shape else {
+        return SurfaceInput::Awaited { leaks: false };
+    };
+    SurfaceInput::Present {
+        region: Region {
+            id: RegionId(0),
+            name: NAME.to_owned(),
+            role,
+            shape,
+            colour: None,
+            visible: true,
+            label_number: None,
+        },
+        moves,
+    }
+}
+
+impl State {
+    /// The live surface if it is that of the document, and whether it moves. While Segment computes another one, the
+    /// surface that is shown is taken; no other task computes one, so there an earlier surface is none of the document.
+    fn surface_of_document(&self) -> Option<(&Arc<SurfaceUpdate>, bool)> {
+        let runtime = &self.runtime.segment;
+        let live = runtime.live.as_ref().filter(|l| l.run == runtime.run)?;
+        let has_start = |start: &RunStart| start.is_of(&self.document);
+        let is_its =
+            runtime.start.as_ref().is_none_or(has_start) && self.is_moved_as_requested(live);
+        let is_computed = self.view.task == Task::Segment && runtime.running;
+        let runs = self.segment_standing() == Some(SurfaceStanding::Running);
+        (is_its || is_computed).then_some((live, runs || !is_its))
+    }
+}
