@@ -1,6 +1,7 @@
 //! The window's panels, driven as by a user: clicks, drags, keys and typed values, by the names that a screen reader
 //! reads.
 
+mod crossings;
 mod devices;
 mod filter;
 mod first;
@@ -184,6 +185,7 @@ pub fn tests() -> Vec<Trial> {
         paths::tests(),
         obstacles::tests(),
         pathways::tests(),
+        crossings::tests(),
         settings::tests(),
         sessions::tests(),
         rays::tests(),

@@ -207,7 +207,7 @@ fn followed() {
 
 /// Whether the live pathway heeds a surface: as a region that paths stay out of.
 fn is_confined(window: &Window) -> bool {
-    live(window).regions.iter().any(|r| r.role == Role::Exclude)
+    live(window).key.regions.iter().any(|r| r.role == Role::Exclude)
 }
 
 /// In Pathways no surface is computed: a pathway is never that of a surface which the document no longer has.
