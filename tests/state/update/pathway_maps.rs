@@ -41,7 +41,7 @@ fn mapped() {
     let command = window.state.document.command_line(&map).text();
     assert!(command.starts_with("arcuate pathway "), "{command}");
     assert!(
-        command.ends_with("--sensitivity sensitivity.nii.gz"),
+        command.ends_with("--sensitivity sensitivity.nii.gz --null 0"),
         "{command}"
     );
     assert!(methods(&window.state).contains("the adjoint of the discrete equation"));
