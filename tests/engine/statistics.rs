@@ -32,8 +32,8 @@ fn interval() {
         let [low, high] = wilson_interval(successes.count(), 100);
         low <= share && share <= high
     };
-    let covering = (0..draws).filter(|i| holds([0.1, 0.3, 0.5, 0.8][i % 4], &mut random));
-    let coverage = covering.count() as f64 / f64::from(draws as u32);
+    let inside = (0..draws).filter(|i| holds([0.1, 0.3, 0.5, 0.8][i % 4], &mut random));
+    let coverage = inside.count() as f64 / f64::from(draws as u32);
     assert!((0.93..0.97).contains(&coverage), "{coverage}");
 }
 

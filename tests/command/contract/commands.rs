@@ -23,7 +23,7 @@ const LINES: &[&str] = &[
     "pathway head/dwi.nii.gz --mask head/brain_mask.nii.gz --from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12 --out cost",
     "pathway head/dwi.nii.gz --mask head/brain_mask.nii.gz --from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12 --costly sphere:-27,-20,33,6 --null 0 --sensitivity sensitivity.nii.gz --out costly",
     "uncertainty head/dwi.nii.gz --mask head/brain_mask.nii.gz --from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12 --repetitions 3 --distance-to head/brain_mask.nii.gz --out noise",
-    "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --single-fibre-voxels 50 --response-algorithm tournier --maps cone,peak_dispersion --bootstrap 3 --out cones",
+    "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --single-fibre-voxels 50 --response-algorithm tournier --maps cone,peak_dispersion --bootstrap 20 --out cones",
     "gradients distributions fod/wm_fod.nii.gz",
     "track --fod fod/wm_fod.nii.gz --seeds random:50 --out arcs.tck",
     "track --peaks fod/peaks.nii.gz --seeds random:50 --out directions.tck",

@@ -420,7 +420,7 @@ fn sheared() {
             "{found}, {nearest}"
         );
         let (backend, control) = (backend(2), Control::new());
-        let between = from.to_mask(&far, &backend, &control).unwrap().unwrap();
+        let separation = from.to_mask(&far, &backend, &control).unwrap().unwrap();
         let back = MaskDistance::new(&far).unwrap();
         let back = back.to_mask(&mask, &backend, &control).unwrap().unwrap();
         let of_samples = sampled(&far)
@@ -429,12 +429,13 @@ fn sheared() {
             .fold(f64::INFINITY, f64::min);
         let spacing = other.spacing().length() / SAMPLES as f64;
         assert!(
-            between.nearest_mm < of_samples + 2e-3 && between.nearest_mm > of_samples - spacing,
-            "{between:?}, {of_samples}"
+            separation.nearest_mm < of_samples + 2e-3
+                && separation.nearest_mm > of_samples - spacing,
+            "{separation:?}, {of_samples}"
         );
         assert!(
-            (between.nearest_mm - back.nearest_mm).abs() < 2e-3,
-            "{between:?}, {back:?}"
+            (separation.nearest_mm - back.nearest_mm).abs() < 2e-3,
+            "{separation:?}, {back:?}"
         );
     }
 }

@@ -65,7 +65,7 @@ fn mapped() {
     let command = window.state.document.command_line(&map).text();
     assert!(command.starts_with("arcuate pathway "), "{command}");
     assert!(
-        command.ends_with("--sensitivity sensitivity.nii.gz"),
+        command.ends_with("--sensitivity sensitivity.nii.gz --null 0"),
         "{command}"
     );
     let largest = volume.values.iter().fold(0.0, |a: f32, v| a.max(*v));
