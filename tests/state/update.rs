@@ -9,6 +9,7 @@ mod fits;
 mod fod_images;
 mod fods;
 mod masks;
+mod pathway_crossings;
 mod pathway_looks;
 mod pathway_maps;
 mod pathway_steps;
@@ -82,6 +83,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
     let own = own.chain(pathway_surface::tests());
     let own = own.chain(pathway_maps::tests());
+    let own = own.chain(pathway_crossings::tests());
     let own = own.chain(drags::tests()).chain(colours::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     let own = own

@@ -1,6 +1,7 @@
 //! The window's panels, driven as by a user: clicks, drags, keys and typed values, by the names that a screen reader
 //! reads.
 
+mod crossings;
 mod devices;
 mod filter;
 mod first;
@@ -182,6 +183,7 @@ pub fn tests() -> Vec<Trial> {
         parameters::tests(),
         paths::tests(),
         pathways::tests(),
+        crossings::tests(),
         settings::tests(),
         sessions::tests(),
         rays::tests(),

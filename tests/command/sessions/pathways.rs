@@ -1,13 +1,19 @@
 //! Kept pathways: a session stores their inputs, and recomputes them.
 
 use super::replay::{outcomes, run};
+use crate::streamlines::commands::run as run_in_shell;
 use crate::support::session_window::Window;
 use crate::support::test;
+use arcuate::compute::Control;
 use arcuate::data::Role;
+use arcuate::io::{self, Opened};
 use arcuate::solvers::level_set::Sphere;
+use arcuate::solvers::lifted::DirectionSet;
 use arcuate::state::pathways::{PathwayAction, RandomPairRank, ShownCost, Standing, SurfaceUse};
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::{Action, Layer, Phase, Task, ViewAction};
+use arcuate::state::track::types::odf::Model;
+use arcuate::state::update::pathway_command;
+use arcuate::state::{Action, Layer, Phase, Task, TensorAction, ViewAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -16,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::pathways_are_restored", come_back),
         test("sessions::pathways_wait_for_their_surface", surface),
         test("sessions::maps_of_pathways_are_stored", maps),
+        test("sessions::pathways_through_crossings", crossings),
     ]
 }
 
@@ -184,4 +191,73 @@ fn maps() {
     assert_eq!(values(&after), values(&before));
     assert_eq!(after.display, before.display);
     assert!(!again.state.is_dirty());
+}
+
+/// Through distributions: kept with those, solved again from them, replayed, and repeated by the copied command.
+fn crossings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let mut window = Window::with_scan(here);
+    let mut settings = window.state.document.distributions.settings.clone();
+    settings.requested = true;
+    window.act(Action::Tensors(TensorAction::SetFods(settings)));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
+    window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
+    let phase = Phase::Done;
+    let mut settings = window.state.document.pathways.clone();
+    settings.model = Model::Distributions;
+    settings.lifted.curvature_price_mm = 8.0;
+    settings.lifted.directions = DirectionSet::Lattice98;
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    let live = window.state.final_pathway();
+    let live = live
+        .unwrap_or_else(|| panic!("{}", window.messages()))
+        .clone();
+    window.act(Action::Pathway(PathwayAction::Keep));
+    // A second one, through tensors.
+    let mut settings = window.state.document.pathways.clone();
+    settings.model = Model::Tensors;
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    window.act(Action::Pathway(PathwayAction::Keep));
+    window.act(Action::Undo);
+    window.act(Action::Undo);
+    let path = here.join("crossings.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.messages(), "");
+    let settings = &again.state.document.pathways;
+    assert_eq!(*settings, window.state.document.pathways);
+    assert_eq!(settings.model, Model::Distributions);
+    assert_eq!(again.state.pathway_standing(), Some(Standing::Final));
+    let kept = again.state.document.kept_pathways[0].clone();
+    let solved = kept.result.as_ref().expect("solved again");
+    assert_eq!(solved.pathway.total, live.pathway.total, "same bytes");
+    assert!(!again.state.is_dirty());
+    again.save(&path);
+    for threads in ["1", "3"] {
+        let (code, value, stderr) =
+            run(&["replay", "crossings.arcuate", "--threads", threads], here);
+        assert_eq!(code, Some(0), "{stderr}");
+        let all = outcomes(&value);
+        for name in ["pathway".to_owned(), format!("layer_{}", kept.id.0)] {
+            let own = format!("{name}: same_bytes");
+            assert!(all.contains(&own), "{own}: {all:?}");
+        }
+    }
+    let line = pathway_command(&again.state, Some(kept.id));
+    let command = line.expect("a command").text();
+    assert!(command.contains("--directions 98"), "{command}");
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    run_in_shell(&command, elsewhere.path());
+    let out = command.rsplit(" --out ").next().expect("an output");
+    let file = elsewhere.path().join(out).join("u.nii.gz");
+    let opened = io::open(&file, &Control::new());
+    let Ok(Opened::Volume(image, _)) = opened else {
+        panic!("{}: {command}", file.display());
+    };
+    let least = image.values.iter().copied().filter(|v| v.is_finite());
+    let least = f64::from(least.fold(f32::INFINITY, f32::min));
+    let expected = live.pathway.min_cost;
+    assert!((least / expected - 1.0).abs() < 1e-4, "{least} {expected}");
 }

@@ -3,7 +3,7 @@
 use arcuate::parameters::{Kind, Param, Parameters, Value};
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
-    alignment, commit, connectivity, csd, curves, density, geodesic, level_set, metric,
+    alignment, commit, connectivity, csd, curves, density, geodesic, level_set, lifted, metric,
     odf_tracking, pathway, peaks, region, response, tensor_fit,
 };
 use serde_json::json;
@@ -187,6 +187,7 @@ pub fn names() {
     );
     table("metric", |p: &metric::Params| json!(p));
     table("pathway", |p: &pathway::Params| json!(p));
+    table("lifted", |p: &lifted::Params| json!(p));
     table("level_set", |p: &level_set::Params| json!(p));
     table("target", |p: &level_set::TargetParts| {
         let params = level_set::Params {

@@ -67,7 +67,8 @@ fn coarse(window: &Window, from: usize) -> Vec<bool> {
 }
 
 fn alpha(window: &Window) -> f64 {
-    live(window).params.metric.alpha
+    let params = live(window).key.params.tensors();
+    params.expect("through tensors").metric.alpha
 }
 
 /// A drag of α with pauses shows a coarse pathway at every pause.

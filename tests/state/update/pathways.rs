@@ -12,7 +12,9 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::origin::{FitRecipe, Origin};
 use arcuate::state::pathways::jobs::region::MakePathwayRegion;
 use arcuate::state::pathways::jobs::{FindPathway, KEPT_PATHWAY, PATHWAY};
-use arcuate::state::pathways::{PathwayAction, PathwayFile, PathwayKey, PathwaySettings, Standing};
+use arcuate::state::pathways::{
+    PathwayAction, PathwayFile, PathwayKey, PathwayParams, PathwaySettings, Standing,
+};
 use arcuate::state::tensors::recipe::FitMask;
 use arcuate::state::update::pathway_command;
 use arcuate::state::{Action, CommandLine, Phase, RegionAction, Task, TensorAction, ViewAction};
@@ -470,10 +472,11 @@ fn another() {
     let mut document = window.state.document.clone();
     Arc::make_mut(&mut document.kept_pathways[0]).result = None;
     let mut other = document.clone();
-    Arc::make_mut(&mut other.kept_pathways[0])
-        .params
-        .metric
-        .alpha = 2.0;
+    let kept = Arc::make_mut(&mut other.kept_pathways[0]);
+    let PathwayParams::Tensors(params) = &mut kept.params else {
+        panic!("through tensors");
+    };
+    params.metric.alpha = 2.0;
     window.state.document = document;
     window.state.runtime.pathways.full_ms = [Some(5.0); 2];
     let count = full_requests(&window).len();
@@ -505,7 +508,8 @@ fn another() {
     window.deliver(|_| {});
     let kept = &window.state.document.kept_pathways[0];
     let found = kept.result.as_ref().expect("solved");
-    assert_eq!(found.params.metric, Params::sharpened(2.0));
+    let params = found.key.params.tensors().expect("through tensors");
+    assert_eq!(params.metric, Params::sharpened(2.0));
     assert!(window.state.runtime.pathways.unsolved.is_empty());
     assert!(
         window.state.runtime.pathways.live.value().is_none(),

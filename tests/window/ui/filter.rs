@@ -378,7 +378,7 @@ fn behind() {
     let live = solved.runtime.pathways.live.value();
     let mut live = live.expect("solved").clone();
     let tensors = state.document.tensors.as_ref().expect("tensors");
-    Arc::make_mut(&mut live).field = tensors.field.id();
+    Arc::make_mut(&mut live).key.field = tensors.field.id();
     let key = PathwayKey::from_result(&live);
     let shown = &mut state.runtime.pathways.live;
     assert!(shown.done(key.clone(), Detail::Full, live, Some(&key)));

@@ -8,7 +8,7 @@ use arcuate::scene::draw_list::{Colours, Transfer};
 use arcuate::state::core::volume_look::VolumeCut;
 use arcuate::state::files::jobs::LOAD;
 use arcuate::state::pathways::jobs::FindPathway;
-use arcuate::state::pathways::{PathwayAction, PathwaySettings, ShownCost};
+use arcuate::state::pathways::{PathwayAction, PathwayCosts, PathwaySettings, ShownCost};
 use arcuate::state::{Action, KeptPathway, State, Task, ViewAction};
 use arcuate::ui::format;
 use arcuate::ui::palette::names;
@@ -176,10 +176,11 @@ fn not_joined() {
     assert!(from >= live.pathway.joining_epsilon * 100.0);
     // If no width joins them another remedy is offered, and none that does not help.
     let live = window.state_mut().state.runtime.pathways.live.value_mut();
-    Arc::make_mut(live.expect("a pathway"))
-        .pathway
-        .joint
-        .joining_epsilon = 1.3;
+    let live = Arc::make_mut(live.expect("a pathway"));
+    let PathwayCosts::Tensors(costs) = &mut live.pathway else {
+        panic!("through tensors");
+    };
+    costs.joint.joining_epsilon = 1.3;
     window.run();
     let most = format::with_unit("100", "%");
     let note = format!("Not joined at any width up to {most}");
