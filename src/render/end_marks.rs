@@ -49,7 +49,7 @@ type EndKey = (DataId, usize, [&'static str; 2]);
 
 /// Ends of a tractogram on the device.
 struct KeptEnds {
-    of: EndKey,
+    key: EndKey,
     /// The first streamline that is not loaded.
     next: usize,
     /// One buffer for each piece, with its number of ends.
@@ -57,16 +57,16 @@ struct KeptEnds {
 }
 
 impl KeptEnds {
-    fn new(of: EndKey) -> Self {
+    fn new(key: EndKey) -> Self {
         Self {
-            of,
+            key,
             next: 0,
             places: Vec::new(),
         }
     }
 
     fn load_piece(&mut self, gpu: &Gpu, tractogram: &Tractogram) {
-        let (_, every, values) = self.of;
+        let (_, every, values) = self.key;
         let until = (self.next + PIECE * every).min(tractogram.len());
         let places = places(tractogram, (self.next..until, every), values);
         if !places.is_empty() {
@@ -179,10 +179,10 @@ impl EndMarkRenderer {
         let (mut count, mut complete) = (0, true);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for marks in all {
-            let of = key(marks);
-            match kept.iter().position(|k| k.of == of) {
+            let wanted = key(marks);
+            match kept.iter().position(|k| k.key == wanted) {
                 Some(known) => kept[..=known].rotate_right(1),
-                None => kept.insert(0, KeptEnds::new(of)),
+                None => kept.insert(0, KeptEnds::new(wanted)),
             }
             if let Some(ends) = kept.first_mut() {
                 let tractogram = &marks.tractogram.0;
@@ -203,7 +203,7 @@ impl EndMarkRenderer {
     /// The ends of the streamlines that are drawn, as far as they are loaded.
     fn places(&self, marks: &EndMarks) -> Vec<(wgpu::Buffer, u32)> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept.iter().find(|k| k.of == key(marks));
+        let known = kept.iter().find(|k| k.key == key(marks));
         known.map_or_else(Vec::new, |known| known.places.clone())
     }
 

@@ -71,7 +71,10 @@ impl OdfLayoutOptions {
 
 /// Notes why the CPU follows distributions although there is a graphics card.
 pub fn note_cpu_reason(order: usize, runner: &Runner) {
-    if let (Some(why), Some(_)) = (curves::cpu_reason(order), runner.backend.accelerator()) {
+    if let (Some(why), Some(_)) = (
+        curves::Params::cpu_reason(order),
+        runner.backend.accelerator(),
+    ) {
         note!("Computed on the CPU: {why}");
     }
 }

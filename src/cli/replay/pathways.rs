@@ -10,9 +10,9 @@ use crate::state::update::{find_pathway, find_pathway_of_map};
 /// other neighbours where several cost about the same.
 const MAX_MOVED: f64 = 1.0;
 
-fn costs(name: &str, of: &str, read: &ReadSession, solved: &PathwayResult) -> Replayed {
+fn costs(name: &str, result_name: &str, read: &ReadSession, solved: &PathwayResult) -> Replayed {
     let recomputed = RecomputedResult::Values(&solved.pathway.total);
-    Replayed::new(name, of, read, &recomputed)
+    Replayed::new(name, result_name, read, &recomputed)
 }
 
 /// The pathway of the regions, if no surface is needed or it was restored.
@@ -45,19 +45,19 @@ pub fn around_surface(
 /// Kept pathways.
 pub fn kept(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
-    let mut replay = |kept: &Arc<KeptPathway>, of: &str| {
+    let mut replay = |kept: &Arc<KeptPathway>, result_name: &str| {
         // Opening the session solved it, or failed: then the reason is requested.
         if let Some(solved) = &kept.result {
-            return Ok(costs(&kept.name, of, read, solved));
+            return Ok(costs(&kept.name, result_name, read, solved));
         }
         let solved = window.solve(find_pathway(&document, kept)?)?;
-        Ok(costs(&kept.name, of, read, &solved))
+        Ok(costs(&kept.name, result_name, read, &solved))
     };
     let all = document.kept_pathways.iter();
     all.map(|kept| {
-        let of = saved::result_name(kept.id.0);
-        let result = replay(kept, &of);
-        (of, result)
+        let result_name = saved::result_name(kept.id.0);
+        let result = replay(kept, &result_name);
+        (result_name, result)
     })
     .collect()
 }
@@ -71,7 +71,7 @@ pub fn sensitivities(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let (Some(recipe), Content::Image(then)) = (recipe, &layer.content) else {
             continue;
         };
-        let of = saved::result_name(layer.id.0);
+        let result_name = saved::result_name(layer.id.0);
         let mut replay = || {
             let solved = window.run(find_pathway_of_map(&document, &layer.name, recipe)?)?;
             let pathway = Arc::new(*solved);
@@ -81,11 +81,11 @@ pub fn sensitivities(window: &mut Headless, read: &ReadSession) -> Outcomes {
             Ok(Replayed {
                 outcome: Some(outcome),
                 expected_count: Some(then.values.len() as u64),
-                ..Replayed::new(&layer.name, &of, read, &recomputed).with_noun("values")
+                ..Replayed::new(&layer.name, &result_name, read, &recomputed).with_noun("values")
             })
         };
         let replayed = replay();
-        all.push((of, replayed));
+        all.push((result_name, replayed));
     }
     all
 }

@@ -165,7 +165,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     };
     parameters::rows(ui, &params, &defaults, Rows::Only(&["method"]), &mut set);
     let field = state.document.distributions.field();
-    let why = field.and_then(|field| curves::cpu_reason(field.order()));
+    let why = field.and_then(|field| curves::Params::cpu_reason(field.order()));
     if let Some(why) = why.filter(|_| state.runtime.is_on_card()) {
         rows::hint(ui, &format!("Computed on the CPU: {why}"));
     }

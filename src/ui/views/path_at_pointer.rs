@@ -62,7 +62,7 @@ struct DomainLimit<'a> {
 
 impl<'a> DomainLimit<'a> {
     /// `None` if it is not in memory.
-    fn of(state: &'a State, result: &'a PathwayResult) -> Option<Self> {
+    fn from_result(state: &'a State, result: &'a PathwayResult) -> Option<Self> {
         Some(match &result.key.params {
             PathwayParams::Tensors(params) => {
                 let tensors = state.document.tensors.as_ref()?;
@@ -100,7 +100,7 @@ pub fn text(state: &State, result: &PathwayResult, at: DVec3) -> Option<(String,
         let cut_off = || "no path: cut off from the ends".to_owned();
         return Some((result.max_epsilon().map_or_else(cut_off, beyond), false));
     }
-    let domain = DomainLimit::of(state, result)?;
+    let domain = DomainLimit::from_result(state, result)?;
     if !domain.mask.contains(at) {
         return None;
     }

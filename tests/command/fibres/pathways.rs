@@ -64,9 +64,9 @@ pub fn through_distributions() {
     assert!(here.join("cst/path.tck").exists());
     // The command repeats it.
     let repeat = value["repeat"].as_str().expect("a command");
-    let again = repeat.strip_prefix("arcuate ").expect("arcuate");
-    let again = run(&again.replace("--out cst", "--out again"), here);
-    assert!((number(&again, "least") / least - 1.0).abs() < 1e-4);
+    let repeated = repeat.strip_prefix("arcuate ").expect("arcuate");
+    let repeated = run(&repeated.replace("--out cst", "--out repeated"), here);
+    assert!((number(&repeated, "least") / least - 1.0).abs() < 1e-4);
     // Where the path runs, costs rise.
     let costly = run(
         &format!("{base} --costly sphere:-27,-20,33,12 --costly-factor 3 --out costly"),

@@ -72,7 +72,7 @@ fn come_back() {
     let sentence = "Weakest stretch cheaper than 87\u{202F}% of 200 random pairs in this head, cost per mm cheaper than 78\u{202F}%";
     assert_eq!(back.compared.map(|c| c.text()).as_deref(), Some(sentence));
     let (was, is) = (kept.result.as_ref().expect("found"), back.result.as_ref());
-    let is = is.expect("solved again");
+    let is = is.expect("solved reopened");
     assert!((was.pathway.min_cost / is.pathway.min_cost - 1.0).abs() < 1e-4);
     assert!(!reopened.state.is_dirty());
     let (code, value, stderr) = run(&["replay", "paths.arcuate"], folder.path());
@@ -144,7 +144,7 @@ fn surface() {
     let mut reopened = Window::opened(&path);
     assert_eq!(reopened.messages(), "");
     let kept = reopened.state.document.kept_pathways[0].result.as_ref();
-    let kept = kept.expect("solved again").pathway.min_cost;
+    let kept = kept.expect("solved reopened").pathway.min_cost;
     assert!((kept / around - 1.0).abs() < 1e-4, "{kept}, {around}");
     assert!(reopened.state.runtime.pathways.live.value().is_none());
     let why = reopened.state.why_no_pathway();
@@ -161,8 +161,8 @@ fn surface() {
     assert_eq!(code, Some(0), "{stderr}");
     // The surface is restored before the pathway around it is solved.
     let all = outcomes(&value);
-    let is_same = |of: &str| {
-        let mut lines = all.iter().filter(|line| line.starts_with(of));
+    let is_same = |prefix: &str| {
+        let mut lines = all.iter().filter(|line| line.starts_with(prefix));
         lines.any(|line| line.ends_with("same_bytes") || line.ends_with("within_tolerance"))
     };
     assert!(is_same("surface: ") && is_same("pathway: "), "{all:?}");
@@ -198,9 +198,9 @@ fn maps() {
     assert!(!reopened.state.is_dirty());
     let outcome = |session: &str| {
         let (code, value, stderr) = run(&["replay", session], folder.path());
-        let of = format!("layer_{}: ", before.id.0);
+        let prefix = format!("layer_{}: ", before.id.0);
         let all = outcomes(&value);
-        let outcome = all.iter().find_map(|line| line.strip_prefix(&of));
+        let outcome = all.iter().find_map(|line| line.strip_prefix(&prefix));
         (code, outcome.map(str::to_owned), stderr)
     };
     let (code, same, stderr) = outcome("map.arcuate");
@@ -255,17 +255,17 @@ fn crossings() {
     window.act(Action::Undo);
     let path = here.join("crossings.arcuate");
     window.save(&path);
-    let mut again = Window::opened(&path);
-    assert_eq!(again.messages(), "");
-    let settings = &again.state.document.pathways;
+    let mut reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    let settings = &reopened.state.document.pathways;
     assert_eq!(*settings, window.state.document.pathways);
     assert_eq!(settings.model, Model::Distributions);
-    assert_eq!(again.state.pathway_standing(), Some(Standing::Final));
-    let kept = again.state.document.kept_pathways[0].clone();
-    let solved = kept.result.as_ref().expect("solved again");
+    assert_eq!(reopened.state.pathway_standing(), Some(Standing::Final));
+    let kept = reopened.state.document.kept_pathways[0].clone();
+    let solved = kept.result.as_ref().expect("solved reopened");
     assert_eq!(solved.pathway.total, live.pathway.total, "same bytes");
-    assert!(!again.state.is_dirty());
-    again.save(&path);
+    assert!(!reopened.state.is_dirty());
+    reopened.save(&path);
     for threads in ["1", "3"] {
         let (code, value, stderr) =
             run(&["replay", "crossings.arcuate", "--threads", threads], here);
@@ -276,7 +276,7 @@ fn crossings() {
             assert!(all.contains(&own), "{own}: {all:?}");
         }
     }
-    let line = pathway_command(&again.state, Some(kept.id));
+    let line = pathway_command(&reopened.state, Some(kept.id));
     let command = line.expect("a command").text();
     assert!(command.contains("--directions 98"), "{command}");
     let elsewhere = tempfile::tempdir().expect("a folder");

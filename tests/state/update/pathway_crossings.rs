@@ -95,8 +95,8 @@ fn switched() {
     assert_eq!(label, Some("Directions of pathways"));
     window.act(Action::Undo);
     assert_eq!(window.state.document.pathways.model, Model::Tensors);
-    let again = live(&window).pathway.min_cost;
-    assert!((again / through_tensors - 1.0).abs() < 1e-5);
+    let restored = live(&window).pathway.min_cost;
+    assert!((restored / through_tensors - 1.0).abs() < 1e-5);
     window.act(Action::Redo);
     assert_eq!(live(&window).key.params.model(), Model::Distributions);
     change(&mut window, Phase::Done, |s| {
@@ -281,16 +281,16 @@ fn kept() {
         role: Role::Region,
     }));
     assert_eq!(window.state.document.regions.len(), count + 1);
-    // Costs that are not in memory are solved again.
+    // Costs that are not in memory are computed once more.
     for kept in &mut window.state.document.kept_pathways {
         let kept = std::sync::Arc::make_mut(kept);
         kept.result = None;
     }
     window.act(Action::Settle);
-    let again = window.state.document.kept_pathways[0].result.as_ref();
-    let again = again.expect("solved again");
-    assert_eq!(again.pathway.total, result.pathway.total, "same bytes");
-    assert!(matches!(again.pathway, PathwayCosts::Joint(_)));
+    let restored = window.state.document.kept_pathways[0].result.as_ref();
+    let restored = restored.expect("solved");
+    assert_eq!(restored.pathway.total, result.pathway.total, "same bytes");
+    assert!(matches!(restored.pathway, PathwayCosts::Joint(_)));
 }
 
 fn needed() {

@@ -198,7 +198,7 @@ fn followed() {
         }
         other => panic!("{other:?}"),
     }
-    // Ignored again, it is neither drawn nor measured there.
+    // Ignored restored, it is neither drawn nor measured there.
     change(&mut window, Phase::Done, |s| {
         s.surface_use = SurfaceUse::Ignored
     });
@@ -207,7 +207,11 @@ fn followed() {
 
 /// Whether the live pathway heeds a surface: as a region that paths stay out of.
 fn is_confined(window: &Window) -> bool {
-    live(window).key.regions.iter().any(|r| r.role == Role::Exclude)
+    live(window)
+        .key
+        .regions
+        .iter()
+        .any(|r| r.role == Role::Exclude)
 }
 
 /// In Pathways no surface is computed: a pathway is never that of a surface which the document no longer has.
@@ -225,13 +229,13 @@ fn undone_elsewhere() {
     window.act(Action::Undo);
     assert!(window.state.document.segment.spheres.is_empty());
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
-    let again = live(&window).pathway.min_cost;
-    assert!((again - free).abs() < 1e-6 * free, "{again}, {free}");
+    let restored = live(&window).pathway.min_cost;
+    assert!((restored - free).abs() < 1e-6 * free, "{restored}, {free}");
     assert!(!is_confined(&window));
-    // Redone, it is the surface of the document again, at the latest once Segment is shown.
+    // Redone, it is the surface of the document restored, at the latest once Segment is shown.
     window.act(Action::Redo);
     if window.state.final_pathway().is_some() {
-        assert!(is_confined(&window), "the sphere is in the way again");
+        assert!(is_confined(&window), "the sphere is in the way restored");
     }
     show(&mut window, Task::Segment);
     show(&mut window, Task::Pathways);
@@ -359,7 +363,7 @@ fn kept_rows() {
         "it shares the kept voxels"
     );
     assert!(!earlier(&window, &kept.name));
-    // Its row belongs to no earlier surface when it is deleted, until the distances are measured again.
+    // Its row belongs to no earlier surface when it is deleted, until the distances are measured restored.
     let near = row(&window, &kept.name).expect("a row");
     window.act(Action::Pathway(PathwayAction::Delete(kept.id)));
     assert!(!window.state.is_of_earlier_pathway(&near));

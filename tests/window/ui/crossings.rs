@@ -84,7 +84,7 @@ fn switch() {
     assert!(has(&window, "Price of a turn") && !has(&window, "Sharpening α"));
     // Figures that only tensors have.
     assert!(!has(&window, "mean FA") && !has(&window, "cheaper than"));
-    assert!(is_disabled(&window, "Which voxels does it depend on?"));
+    assert!(is_disabled(&window, "Map sensitivity"));
     click(&mut window, "Directions: One tensor");
     assert_eq!(settings(&window).model, Model::Tensors);
     assert_eq!(submitted::<FindPathway>(&window).len(), 1);
@@ -93,7 +93,8 @@ fn switch() {
     window.run();
     assert_eq!(settings(&window).model, Model::Distributions);
     let all = names(&window.state().state, "directions of pathways");
-    assert_eq!(all[0], "Directions of pathways: one tensor");
+    let name = "Directions of pathways: one tensor";
+    assert!(all.iter().any(|n| n == name), "{all:?}");
 }
 
 fn rows() {
@@ -104,7 +105,7 @@ fn rows() {
     }
 }
 
-/// Without distributions, the choice is there and its hint says what to do.
+/// Without distributions, the choice is grey.
 fn waits() {
     let mut state = solved();
     state.document.distributions.result = None;
@@ -114,10 +115,6 @@ fn waits() {
     window.get_by_label(SWITCH).click();
     window.run();
     assert_eq!(settings(&window).model, Model::Tensors);
-    let at = window.get_by_label(SWITCH).rect().center();
-    window.hover_at(at);
-    window.run_steps(60);
-    assert!(has(&window, "estimate them in Track"));
 }
 
 fn price() {

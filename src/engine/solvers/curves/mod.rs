@@ -68,7 +68,9 @@ pub use seeding::MAX_SEEDS;
 /// The highest order of distributions that the kernels follow.
 pub(super) const MAX_ODF_ORDER_ON_CARD: usize = 12;
 
-/// Why the CPU follows distributions of an order even if there is a graphics card, as a clause; `None` if a card can.
-pub fn cpu_reason(order: usize) -> Option<&'static str> {
-    (order > MAX_ODF_ORDER_ON_CARD).then_some("graphics cards handle orders up to 12")
+impl Params {
+    /// Why the CPU follows distributions of an order even if there is a graphics card, as a clause; `None` if a card can.
+    pub fn cpu_reason(odf_order: usize) -> Option<&'static str> {
+        (odf_order > MAX_ODF_ORDER_ON_CARD).then_some("graphics cards handle orders up to 12")
+    }
 }

@@ -262,7 +262,9 @@ pub fn trace_lobes(
     }
     control.check()?;
     match backend.accelerator() {
-        Some(Accelerator::Cuda(_)) if curves::cpu_reason(metric.field.order()).is_none() => {
+        Some(Accelerator::Cuda(_))
+            if curves::Params::cpu_reason(metric.field.order()).is_none() =>
+        {
             cuda::trace_lobes(metric, regions, params, memory, backend, control)
         }
         _ => backend.install(|| cpu::trace_lobes(metric, regions, params, memory, control)),

@@ -77,7 +77,7 @@ impl Parameters for Params {
         Param {
             key: "directions",
             value_name: "DIRECTIONS",
-            label: "Number of directions",
+            label: "Path directions",
             help: "Directions in which a path may run",
             reason: "with this set, paths stayed in their bundle in every tested crossing at 60 and 90 degrees",
             hint: "",

@@ -128,7 +128,7 @@ type Progress = [u32; 16];
 
 /// Tracks on all cards; only for distributions without a [`cpu_reason`].
 ///
-/// [`cpu_reason`]: crate::solvers::curves::cpu_reason
+/// [`cpu_reason`]: crate::solvers::curves::Params::cpu_reason
 pub fn track(job: &Job, field: &OdfField, devices: &[Device]) -> Result<Output, Error> {
     let fibres = Fibres::upload(job, field, devices)?;
     let record_of = match (fibres.first(), devices.first()) {

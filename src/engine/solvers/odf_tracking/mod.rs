@@ -206,7 +206,7 @@ fn checked<'a>(
 fn track_on_cards(job: &Job, fibres: &Fibres) -> Option<Result<Output, Error>> {
     match (fibres, job.backend.accelerator()) {
         (Fibres::Distributions(field), Some(Accelerator::Cuda(devices)))
-            if curves::cpu_reason(field.order()).is_none() =>
+            if curves::Params::cpu_reason(field.order()).is_none() =>
         {
             Some(cuda::track(job, field, devices))
         }

@@ -25,8 +25,11 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
             format!("E* + {}", percent(pointed.excess)),
         ),
         None => ("Cheapest path", {
-            let fa = live.mean_fa.map(|fa| format::fixed(fa, 2));
-            fa.map_or_else(String::new, |fa| format!("mean FA {fa}"))
+            match live.mean_fa {
+                Some(fa) => format!("mean FA {}", format::fixed(fa, 2)),
+                // It is more accurate than E*, which the table shows.
+                None => format!("costs {}", format::significant(path.total_cost())),
+            }
         }),
     };
     panels::caption(ui, name, &fact);

@@ -204,11 +204,11 @@ fn single_voxel(here: &Path) {
         assert_eq!(row, &[mm[i], median[i], low[i], high[i]]);
     }
     // The command repeats it, and a costly region on the path makes all repetitions cost more.
-    let again = split_arguments(value["repeat"].as_str().unwrap());
-    let mut again: Vec<&str> = again[1..].iter().map(String::as_str).collect();
-    again.push("--force");
+    let repeated = split_arguments(value["repeat"].as_str().unwrap());
+    let mut repeated: Vec<&str> = repeated[1..].iter().map(String::as_str).collect();
+    repeated.push("--force");
     assert_eq!(
-        json(&again, here)["least_repeated"],
+        json(&repeated, here)["least_repeated"],
         value["least_repeated"]
     );
     let at = format!("sphere:{:.1},{:.1},{:.1},9", middle.x, middle.y, middle.z);
