@@ -179,10 +179,10 @@ impl EndMarkRenderer {
         let (mut count, mut complete) = (0, true);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for marks in all {
-            let wanted = key(marks);
-            match kept.iter().position(|k| k.key == wanted) {
+            let sought = key(marks);
+            match kept.iter().position(|k| k.key == sought) {
                 Some(known) => kept[..=known].rotate_right(1),
-                None => kept.insert(0, KeptEnds::new(wanted)),
+                None => kept.insert(0, KeptEnds::new(sought)),
             }
             if let Some(ends) = kept.first_mut() {
                 let tractogram = &marks.tractogram.0;
