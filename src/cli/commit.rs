@@ -64,7 +64,7 @@ pub struct Options {
     pub mask: Option<PathBuf>,
     /// Directions of the water around fibres: three volumes per peak in world axes, FSL's dyads1 with the other files
     /// beside it, a model of DSI Studio (.fib.gz), or MRtrix's fixels (default: those of tensors)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["odf_basis", "odf_frame", "odf_affine"])]
     pub peaks: Option<PathBuf>,
     /// Fibre orientation distributions: the water around fibres has the directions of their peaks, at most three in a
     /// voxel

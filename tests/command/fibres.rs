@@ -216,7 +216,7 @@ fn refusals() {
     refused("--peaks fod/wm_fod.nii.gz", &["15 volumes", "--fod"]);
     refused(
         &format!("--fod head/brain_mask.nii.gz {layout}"),
-        &["a single volume", "choose the image of white matter"],
+        &["a single volume", "name the image of white matter"],
     );
     refused(
         &format!("{fod} --tissues fod/wm_fod.nii.gz"),
@@ -432,7 +432,7 @@ fn weights() {
         (world, "--fod"),
         (
             "--peaks fod/peaks.nii.gz --odf-affine matrix:0,1,0,0,-1,0,0,0,0,0,1,0",
-            "--fod",
+            "cannot be used with",
         ),
     ] {
         let line = format!("{base} {rest} --out e");

@@ -61,7 +61,7 @@ fn reported() {
     window.act(Action::Redo);
     assert!(status(&window).contains("Solved in"), "{}", status(&window));
     // Stopped: the pathway that is shown is out of date.
-    drag(&mut window, Role::Seed, A, Phase::Live);
+    drag(&mut window, Role::Seed, A - DVec3::X, Phase::Live);
     assert!(status(&window).contains("Solved in"), "{}", status(&window));
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);

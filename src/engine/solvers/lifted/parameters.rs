@@ -140,6 +140,7 @@ impl Parameters for Params {
             kind: Kind::Number(Number {
                 decimals: 3,
                 soft: (0.0, 0.5),
+                hard: Limits::between(0.0, 100.0),
                 ..Number::new(
                     |p| Some(p.min_amplitude),
                     |p, v| p.min_amplitude = v.unwrap_or(p.min_amplitude),
