@@ -548,7 +548,7 @@ fn refusals() {
         outcome
             .unwrap_err()
             .to_string()
-            .contains("was made for another mask")
+            .contains("was placed in another mask")
     );
     let control = Control::new();
     control.cancel();

@@ -153,6 +153,16 @@ fn scene_of(dwi: Volume) -> Scene {
 }
 
 fn repetitions(scene: &Scene, repetitions: usize, random_seed: u64, threads: usize) -> Repetitions {
+    repetitions_of_width(scene, EPSILON, repetitions, random_seed, threads)
+}
+
+fn repetitions_of_width(
+    scene: &Scene,
+    epsilon: f64,
+    repetitions: usize,
+    random_seed: u64,
+    threads: usize,
+) -> Repetitions {
     let params = pathway::Params::defaults();
     Repetitions::solve(
         &scene.pathway,
@@ -161,7 +171,7 @@ fn repetitions(scene: &Scene, repetitions: usize, random_seed: u64, threads: usi
             gradients: &scene.gradients,
             fit: &scene.fit,
         },
-        (&params.metric, EPSILON),
+        (&params.metric, epsilon),
         &RepetitionParams {
             repetitions,
             random_seed,
@@ -297,37 +307,42 @@ fn quiet() {
     assert!(share.values.iter().all(|s| (0.0..=1.0).contains(s)));
 }
 
-/// Voxels that touch the pathway only at edges and corners belong to no repetition, as they do not to the pathway.
+/// Only the part of a repetition's pathway that joins the regions counts; where a pathway is too narrow to join them, all
+/// of its voxels do, and the repetition is counted.
 fn joined() {
-    let (grid, gradients, fit) = (grid(), gradients(), tensor_fit::Params::defaults());
-    let straight = |[x, y, z]: [usize; 3]| (y, z) == (4, 4) && (2..=22).contains(&x);
-    let aside = |[x, y, z]: [usize; 3]| (y, z) == (5, 5) && (8..=16).contains(&x);
-    let voxels = || (0..grid.voxel_count()).map(|v| grid.voxel(v));
-    let inside: Vec<u8> = voxels()
-        .map(|v| u8::from(straight(v) || aside(v)))
-        .collect();
-    let signal = |b: &f64| (S0 * (-b * 0.9e-3).exp()) as f32;
-    let volumes = gradients.b_s_per_mm2.iter();
-    let values = volumes.flat_map(|b| vec![signal(b); grid.voxel_count()]);
-    let values: Vec<f32> = values.collect();
-    let frames = gradients.len();
-    let dwi = Volume::new(grid.clone(), frames, VolumeKind::Scalar, values);
-    let (backend, control) = (backend(1), Control::new());
-    let fitted = tensor_fit::fit(&dwi, &gradients, &whole(), &fit, &backend, &control).unwrap();
-    let end = |role, x| sphere(role, grid.world(dvec3(x, 4.0, 4.0)), 2.5);
-    let ends = [end(Role::Seed, 2.0), end(Role::Target, 22.0)];
-    let scene = Scene {
-        pathway: pathway_between(&ends, &fitted.field, &Mask::new(grid.clone(), inside)),
-        dwi,
-        gradients,
-        fit,
-    };
-    let own = scene.pathway.joining_mask(EPSILON).unwrap();
-    assert!(scene.pathway.mask(EPSILON).voxels_inside().any(aside));
-    assert!(own.voxels_inside().all(straight));
-    let found = repetitions(&scene, 4, 1, 2);
-    assert_eq!((found.without_path(), found.not_joined), (0, 0));
-    assert_eq!(found.mask(0.25).inside, own.inside);
+    let mut random = Random::fresh("joined repetitions");
+    let scene = scene(Some(20.0), &mut random);
+    let wide = repetitions_of_width(&scene, EPSILON, 8, 3, 2);
+    assert_eq!((wide.without_path(), wide.not_joined), (0, 0));
+    // What all repetitions share joins the regions if each of them does.
+    let [seed, target] = regions();
+    let any = wide.mask(0.01);
+    for end in [seed, target] {
+        let grid = &any.grid;
+        let mut inside = any.voxels_inside();
+        assert!(inside.any(|v| {
+            let at = grid.world(DVec3::from_array(v.map(|c| c as f64)));
+            end.shape.contains(at)
+        }));
+    }
+    let narrow = repetitions_of_width(&scene, 1e-5, 8, 3, 2);
+    assert_eq!(narrow.without_path(), 0);
+    assert!(narrow.not_joined > 0, "{}", narrow.not_joined);
+    assert!(narrow.mask(0.01).count() > 0);
+    // Without noise, a repetition counts the voxels that join the regions in the pathway itself.
+    let quiet = scene_of(scan(&gradients(), None, &mut random));
+    for epsilon in [0.02, 0.05, 0.1] {
+        let found = repetitions_of_width(&quiet, epsilon, 2, 1, 2);
+        let own = match quiet.pathway.joining_mask(epsilon) {
+            Some(own) => own.count(),
+            None => quiet.pathway.mask(epsilon).count(),
+        };
+        let count = found.mask(1.0).count();
+        assert!(
+            count.abs_diff(own) <= 2 + own / 50,
+            "{epsilon}: {count} {own}"
+        );
+    }
 }
 
 fn distances() {

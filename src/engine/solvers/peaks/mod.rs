@@ -158,8 +158,11 @@ impl Search {
         self.refined(coefficients, &starts)
     }
 
-    /// Newton's method from each start; equal peaks are one.
+    /// Newton's method from each start; equal peaks are one. An isotropic function has none.
     fn refined(&self, coefficients: &[f64], starts: &[usize]) -> Vec<Peak> {
+        if coefficients.iter().skip(1).all(|c| *c == 0.0) {
+            return Vec::new();
+        }
         let series = self.polynomials.series(coefficients);
         let directions = half_sphere();
         let mut peaks: Vec<Peak> = Vec::with_capacity(starts.len());
