@@ -133,6 +133,13 @@ pub struct PathwayRegions {
 }
 
 impl PathwayRegions {
+    /// Notes a factor of costly regions, other than the default one, without any.
+    fn note_unused_factor(&self, factor: f64, default: f64) {
+        if self.costly.is_empty() && factor != default {
+            note!("--costly-factor has no effect without --costly");
+        }
+    }
+
     fn shapes(&self) -> impl Iterator<Item = (Role, &ShapeSpec)> {
         let of_role = |(role, shapes)| -> Vec<(Role, &ShapeSpec)> {
             let shapes: &Vec<ShapeSpec> = shapes;

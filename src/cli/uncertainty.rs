@@ -28,8 +28,8 @@ Examples:
 Each repetition refits the tensors with random signs of the residuals (wild bootstrap) and recomputes the pathway.
 Repetition r depends only on the random seed and on r. Files in the folder: share.nii.gz, the share of the repetitions
 whose pathway contains the voxel; paths.tck, the cheapest path of each repetition; with --distance-to also distances.csv,
-the distance of the paths from the mask along the pathway. As in arcuate pathway, only voxels that join both regions
-count. Distances in the text are rounded down.
+the distance of the paths from the mask along the pathway. Only voxels that join both regions count, or all of them where
+the pathway is too narrow to join the regions. Distances in the text are rounded down.
 
 This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift.";
 
@@ -39,7 +39,12 @@ const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the 
 const MIN_FOR_RANGES: usize = 20;
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(
+    after_help = AFTER_HELP,
+    // Tensors have no residuals.
+    mut_arg("tensor_order", |arg| arg.hide(true)),
+    mut_arg("tensor_frame", |arg| arg.hide(true)),
+)]
 pub struct Options {
     #[command(flatten)]
     pub inputs: PathwayInputs,

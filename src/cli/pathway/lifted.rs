@@ -49,6 +49,8 @@ impl Options {
             min_amplitude,
             ..defaults
         })?;
+        let factors = [params, Params::defaults()].map(|params| params.costly_factor);
+        self.regions.note_unused_factor(factors[0], factors[1]);
         Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
     }
 

@@ -67,6 +67,8 @@ impl PathwayInputs {
             min_fa,
             ..defaults
         })?;
+        let factors = [params, Params::defaults()].map(|params| params.costly_factor);
+        self.regions.note_unused_factor(factors[0], factors[1]);
         Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
     }
 

@@ -9,9 +9,10 @@ use std::collections::HashMap;
 
 /// Distance between the points of a smoothed path, voxels.
 const POINTS: f64 = 0.5;
-/// Half the lengths over which a path is averaged, in edges of a cube as large as a voxel, and how often. Long ones remove the corners of the grid, short
-/// ones keep to a thin or curved bundle.
-const HALF_WINDOWS: [f64; 4] = [1.0, 1.5, 2.5, 4.0];
+/// Half the lengths over which a path is averaged, in edges of a cube as large as a voxel, and the number of passes. Wide
+/// windows remove the corners of the grid; narrow ones keep to a thin or curved bundle. Without any, the path keeps to its
+/// states: where no bundle joins the regions, averaging leads it off the lobes that it follows in turn.
+const HALF_WINDOWS: [f64; 6] = [0.0, 0.5, 1.0, 1.5, 2.5, 4.0];
 const PASSES: usize = 3;
 /// A vertex counts as the origin of a value if it reproduces it within this relative difference.
 const ATTAINED: f64 = 1e-4;
