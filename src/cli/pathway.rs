@@ -205,7 +205,7 @@ pub fn joining_mask(costs: &JointCosts, epsilon: f64, excess_limit: Option<f64>)
     match (&joined, costs.joining_epsilon.is_finite()) {
         (Some(_), _) => {}
         (None, true) => warning!(
-            "The pathway is not joined at this width, found --epsilon {}, expected at least \
+            "The pathway does not join the regions: found --epsilon {}, expected at least \
              {:.4}; widen it",
             number(epsilon),
             costs.joining_epsilon

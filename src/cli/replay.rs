@@ -45,8 +45,8 @@ which at most 1 % of the cost has moved to other voxels. The same program gives 
 the same vector instructions.
 
 Results that need a missing file are not recomputed. Maps of a fit of tensors, distributions or weights are not compared
-on their own. Exit code 0: every result was recomputed, and
-none differs.";
+on their own. Exit code 0: every result was recomputed, and none
+differs.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -151,8 +151,8 @@ fn are_rays(curves: &CurveParams) -> bool {
     matches!(curves, CurveParams::Rays(..))
 }
 
-/// Recomputes kept streamlines. `of` names a result of a layer, and `called` gives
-/// its name for the user.
+/// Recomputes kept streamlines. `result_name` gives the session's name of a layer's result, and `called` its name for the
+/// user.
 fn kept(
     window: &mut Headless,
     document: &Document,

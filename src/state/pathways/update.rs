@@ -312,6 +312,11 @@ pub(in crate::state) fn keep(state: &mut State) {
 
 /// Changes a kept pathway.
 pub(in crate::state) fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
+    let (low, high) = PathwaySettings::EPSILON.into_inner();
+    let changed = KeptPathway {
+        epsilon: changed.epsilon.clamp(low, high),
+        ..changed
+    };
     let mut kept = state.document.kept_pathways.iter();
     let Some(was) = kept.find(|k| k.id == changed.id) else {
         return;

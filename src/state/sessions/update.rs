@@ -347,7 +347,9 @@ pub(in crate::state) fn was_loaded(
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
     let source = document.distributions.settings.source;
+    // A model that the session holds stays.
     state.runtime.track.model_chosen_for = Some(source);
+    state.runtime.pathways.model_chosen_for = Some(source);
     state.document = document;
     state.runtime.tensors.offered_mask = offered_mask;
     state.runtime.snapshots.all = snapshots;

@@ -182,7 +182,7 @@ fn width_of(
     from: Option<f64>,
     max_epsilon: f64,
 ) -> Option<(f64, Phase)> {
-    let from = from.map(percent_joined);
+    let from = from.filter(|from| from.is_finite()).map(percent_joined);
     let percent = |from: f64| format::with_unit(&format::fixed(from, 1), "%");
     let text = from.map_or_else(String::new, |from| format!("joined from {}", percent(from)));
     let mut chosen = None;
@@ -225,10 +225,12 @@ fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
             Model::Tensors => "Lower α or the FA of the domain",
             Model::Distributions => "Lower the price of a turn or the amplitude of the domain",
         };
-        let way_out = format!(
-            "The ends meet from ε = {}. {remedy}, or enlarge an end",
-            percent(value)
-        );
+        let meet = match value.is_finite() {
+            true => format!("The ends meet from ε = {}. ", percent(value)),
+            false => "No width joins the ends: the path passes between voxels that share no face. "
+                .to_owned(),
+        };
+        let way_out = format!("{meet}{remedy}, or enlarge an end");
         response.on_hover_text(way_out);
         return;
     }

@@ -72,7 +72,7 @@ fn come_back() {
     let sentence = "Weakest stretch cheaper than 87\u{202F}% of 200 random pairs in this head, cost per mm cheaper than 78\u{202F}%";
     assert_eq!(back.compared.map(|c| c.text()).as_deref(), Some(sentence));
     let (was, is) = (kept.result.as_ref().expect("found"), back.result.as_ref());
-    let is = is.expect("solved reopened");
+    let is = is.expect("recomputed");
     assert!((was.pathway.min_cost / is.pathway.min_cost - 1.0).abs() < 1e-4);
     assert!(!reopened.state.is_dirty());
     let (code, value, stderr) = run(&["replay", "paths.arcuate"], folder.path());
@@ -144,7 +144,7 @@ fn surface() {
     let mut reopened = Window::opened(&path);
     assert_eq!(reopened.messages(), "");
     let kept = reopened.state.document.kept_pathways[0].result.as_ref();
-    let kept = kept.expect("solved reopened").pathway.min_cost;
+    let kept = kept.expect("recomputed").pathway.min_cost;
     assert!((kept / around - 1.0).abs() < 1e-4, "{kept}, {around}");
     assert!(reopened.state.runtime.pathways.live.value().is_none());
     let why = reopened.state.why_no_pathway();
@@ -262,7 +262,7 @@ fn crossings() {
     assert_eq!(settings.model, Model::Distributions);
     assert_eq!(reopened.state.pathway_standing(), Some(Standing::Final));
     let kept = reopened.state.document.kept_pathways[0].clone();
-    let solved = kept.result.as_ref().expect("solved reopened");
+    let solved = kept.result.as_ref().expect("recomputed");
     assert_eq!(solved.pathway.total, live.pathway.total, "same bytes");
     assert!(!reopened.state.is_dirty());
     reopened.save(&path);

@@ -198,14 +198,14 @@ fn followed() {
         }
         other => panic!("{other:?}"),
     }
-    // Ignored restored, it is neither drawn nor measured there.
+    // Once it is ignored, it is neither drawn nor measured there.
     change(&mut window, Phase::Done, |s| {
         s.surface_use = SurfaceUse::Ignored
     });
     assert_eq!(target(&window), None);
 }
 
-/// Whether the live pathway heeds a surface: as a region that paths stay out of.
+/// Whether the live pathway depends on a surface, as a region that paths stay out of.
 fn is_confined(window: &Window) -> bool {
     live(window)
         .key
@@ -232,10 +232,10 @@ fn undone_elsewhere() {
     let restored = live(&window).pathway.min_cost;
     assert!((restored - free).abs() < 1e-6 * free, "{restored}, {free}");
     assert!(!is_confined(&window));
-    // Redone, it is the surface of the document restored, at the latest once Segment is shown.
+    // Redone, it is the surface of the document, at the latest once Segment is shown.
     window.act(Action::Redo);
     if window.state.final_pathway().is_some() {
-        assert!(is_confined(&window), "the sphere is in the way restored");
+        assert!(is_confined(&window), "the sphere is in the way");
     }
     show(&mut window, Task::Segment);
     show(&mut window, Task::Pathways);
@@ -268,7 +268,7 @@ fn other_values() {
     assert!(window.state.final_pathway().is_some() && is_confined(&window));
 }
 
-/// Pathways shows the surface that its paths heed, and no other.
+/// Pathways shows the surface on which its paths depend, and no other.
 fn drawn() {
     let mut window = with_sphere();
     let shown = |window: &Window| scene::segment::live(&window.state).is_some();
@@ -363,7 +363,7 @@ fn kept_rows() {
         "it shares the kept voxels"
     );
     assert!(!earlier(&window, &kept.name));
-    // Its row belongs to no earlier surface when it is deleted, until the distances are measured restored.
+    // Its row belongs to no earlier surface when it is deleted, until the distances are measured.
     let near = row(&window, &kept.name).expect("a row");
     window.act(Action::Pathway(PathwayAction::Delete(kept.id)));
     assert!(!window.state.is_of_earlier_pathway(&near));

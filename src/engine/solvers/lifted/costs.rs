@@ -12,7 +12,7 @@ use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Above this order lobes are narrower than the directions are apart, and fall between them.
+/// Above this order, lobes are narrower than the spacing of the directions and may fall between them.
 const NARROW_ORDER: usize = 8;
 /// Width by which such lobes are blurred, radians.
 const BLUR_RAD: f64 = 6.0 * std::f64::consts::PI / 180.0;
@@ -151,7 +151,7 @@ pub fn sampled(
     Ok((amplitudes, values))
 }
 
-/// Harmonics at directions, and the distributions that they are summed over.
+/// Harmonics in each direction, and the distributions to which they are applied.
 struct Tables<'a> {
     field: &'a OdfField,
     /// By pair of directions and function.

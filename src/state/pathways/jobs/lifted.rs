@@ -244,7 +244,9 @@ impl FindLifted {
                 .flatten();
             let pathway = backend.install(|| LiftedPathway::new(a, b));
             let pathway = pathway.map_err(|error| separated.unwrap_or(error))?;
-            if pathway.joining_epsilon.is_finite() || max_excess >= GREATEST_EXCESS {
+            // A preview during a drag is not searched further.
+            let is_far_enough = self.coarse || max_excess >= GREATEST_EXCESS;
+            if pathway.joining_epsilon.is_finite() || is_far_enough {
                 return Ok((pathway, max_excess));
             }
             max_excess = (max_excess * FARTHER).min(GREATEST_EXCESS);

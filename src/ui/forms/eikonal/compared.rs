@@ -74,7 +74,10 @@ pub fn show(ui: &mut Ui, state: &State) {
 pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = "A path exists between almost any two regions: on its own it is no evidence of a connection";
     rows::hint(ui, text);
-    if let Some(why) = &state.runtime.pathways.not_compared {
+    let live = state.runtime.pathways.live.value();
+    let is_comparable = live.is_some_and(|live| live.pathway.tensors().is_some());
+    let why = state.runtime.pathways.not_compared.as_ref();
+    if let Some(why) = why.filter(|_| is_comparable) {
         let text = format!("Not compared with random pairs: {why}");
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Information, &text).action("Compare");

@@ -12,9 +12,9 @@ use egui::{Sense, Ui, vec2};
 pub const NAME: &str = "Map sensitivity";
 
 const HEIGHT: f32 = 32.0;
-const HINT: &str = "Adds a layer with the percentage of the cost E* that depends on each voxel: how far E* changes if \
-                    a step through it costs a little more. It holds for small changes: without a voxel, the path goes \
-                    elsewhere";
+const HINT: &str = "Adds a layer with the percentage of the cost E* that depends on each voxel: how much E* \
+                    changes if crossing it costs slightly more. It is valid for small changes only: if a voxel is \
+                    removed, the path takes another route";
 
 pub fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let live = state.runtime.pathways.live.value();

@@ -8,7 +8,7 @@ use crate::state::{Phase, State};
 use crate::ui::widgets::menu;
 use egui::Ui;
 
-const HELP: &str = "How pathways treat the surface of Segment: they ignore it, stay out of it, or pay more inside it. Unless \
+const HELP: &str = "How pathways treat the surface of Segment: they ignore it, stay out of it, or cost more inside it. Unless \
                     they ignore it, the pathway in Segment follows the surface as it moves";
 
 /// Whether the row is shown: pathways do not ignore the surface, or there are ends and a surface between which to choose.
@@ -53,6 +53,6 @@ fn described(surface_use: SurfaceUse) -> &'static str {
     match surface_use {
         SurfaceUse::Ignored => "Ignored: paths pass through",
         SurfaceUse::Excluded => "Excluded: paths stay out",
-        SurfaceUse::Costly => "Costly: paths pay more inside",
+        SurfaceUse::Costly => "Costly: paths cost more inside",
     }
 }
