@@ -258,7 +258,7 @@ fn costs(state: &State) -> Vec<Reading> {
         return vec![Reading::outside(Quantity::Cost, COST)];
     };
     let place = places.place_of(voxel.map(|i| i as i64));
-    let beyond = result.max_epsilon().filter(|_| place.is_some());
+    let beyond = result.excess_limit.filter(|_| place.is_some());
     let Some(place) = place.filter(|p| pathway.total[*p].is_finite()) else {
         let text = beyond.map_or_else(|| "no path".to_owned(), path_at_pointer::beyond);
         return vec![reading_of(Quantity::Cost, COST, text)];

@@ -166,18 +166,6 @@ impl PathwayResult {
         }
     }
 
-    /// The largest width at which all voxels of the pathway are known; `None`: at every width.
-    pub fn max_epsilon(&self) -> Option<f64> {
-        let needed = self.key.max_excess?;
-        // Where a narrower one did not join the ends, costs were computed further.
-        let joining = self.pathway.joining_epsilon;
-        Some(if joining.is_finite() {
-            needed.max(joining)
-        } else {
-            needed
-        })
-    }
-
     /// Voxels of the ε-pathway.
     pub fn count(&self, epsilon: f64) -> usize {
         self.shares.partition_point(|&s| f64::from(s) <= epsilon)

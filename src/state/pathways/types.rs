@@ -319,10 +319,20 @@ pub struct KeptPathway {
     pub fit: OriginId,
     pub regions: Vec<Region>,
     pub params: PathwayParams,
+    /// The excess up to which costs through distributions were requested when it was kept, whatever its width has become;
+    /// `None`: all costs.
+    pub max_excess: Option<f64>,
     /// `None` until it is recomputed.
     pub result: Option<Arc<PathwayResult>>,
     /// `None`: it was not compared.
     pub compared: Option<RandomPairRank>,
+}
+
+impl KeptPathway {
+    /// The width with which its costs are computed.
+    pub fn solved_epsilon(&self) -> f64 {
+        self.max_excess.unwrap_or(self.epsilon)
+    }
 }
 
 /// Rank of a pathway among random pairs of the same head: fractions of the pairs that cost less, 0..1.

@@ -102,7 +102,12 @@ pub fn done(state: &mut State, result: PathwayResult, wall_ms: f64) {
         let put = |document: &mut Document| {
             for kept in &mut document.kept_pathways {
                 let regions = kept.regions.clone();
-                let key = PathwayKey::new(result.key.field, regions, kept.params, kept.epsilon);
+                let key = PathwayKey::new(
+                    result.key.field,
+                    regions,
+                    kept.params,
+                    kept.solved_epsilon(),
+                );
                 if kept.id == id && kept.result.is_none() && key == PathwayKey::from_result(&result)
                 {
                     Arc::make_mut(kept).result = Some(result.clone());
@@ -302,6 +307,7 @@ pub(in crate::state) fn keep(state: &mut State) {
             fit,
             regions: result.key.regions.clone(),
             params: result.key.params,
+            max_excess: result.key.max_excess,
             result: Some(Arc::new(result.to_keep())),
             compared,
         };

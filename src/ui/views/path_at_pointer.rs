@@ -98,7 +98,7 @@ pub fn text(state: &State, result: &PathwayResult, at: DVec3) -> Option<(String,
     }
     if place.is_some() {
         let cut_off = || "no path: cut off from the ends".to_owned();
-        return Some((result.max_epsilon().map_or_else(cut_off, beyond), false));
+        return Some((result.excess_limit.map_or_else(cut_off, beyond), false));
     }
     let domain = DomainLimit::from_result(state, result)?;
     if !domain.mask.contains(at) {

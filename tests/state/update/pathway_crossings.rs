@@ -202,7 +202,7 @@ fn wide() {
     assert_eq!(full_requests(&window), count + 1);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     assert!(live(&window).count(0.6) > narrow);
-    assert_eq!(live(&window).max_epsilon(), Some(0.6));
+    assert_eq!(live(&window).excess_limit, Some(0.6));
     // A voxel whose cost is not known says so.
     change(&mut window, Phase::Done, |s| s.epsilon = 0.05);
     let found = live(&window);
@@ -219,6 +219,16 @@ fn wide() {
     window.act(Action::Pathway(PathwayAction::Hover(Some(middle))));
     let pointed = window.state.path_pointed().expect("a path");
     assert!(pointed.excess < 0.3 && pointed.path.points.len() > 3);
+    // A kept one is computed as far as when it was kept, whatever its width has become.
+    change(&mut window, Phase::Done, |s| s.epsilon = 0.6);
+    window.act(Action::Pathway(PathwayAction::Keep));
+    for kept in &mut window.state.document.kept_pathways {
+        let kept = std::sync::Arc::make_mut(kept);
+        (kept.epsilon, kept.result) = (0.1, None);
+    }
+    window.act(Action::Settle);
+    let kept = window.state.document.kept_pathways[0].result.as_ref();
+    assert_eq!(kept.expect("solved").excess_limit, Some(0.6));
 }
 
 fn unavailable() {

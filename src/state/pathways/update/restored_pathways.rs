@@ -37,7 +37,7 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindKept, Missing
             distributions: Box::new(inputs::distributions(document, name, kept.fit)?),
             regions,
             params,
-            epsilon: kept.epsilon,
+            epsilon: kept.solved_epsilon(),
             coarse: false,
             prepared: None,
             kept: Some(kept.id.0),

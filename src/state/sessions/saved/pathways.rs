@@ -30,6 +30,7 @@ impl ReferencedItems<'_> {
             regions: regions.map(|r| self.region(document, r)).collect(),
             fit: self.origin(document, kept.fit),
             params: kept.params,
+            max_excess: kept.max_excess,
             compared: kept.compared,
         })
     }
@@ -88,6 +89,9 @@ pub(in crate::state) fn add_pathways(
             fit,
             regions,
             params: pathway.params,
+            max_excess: pathway
+                .max_excess
+                .filter(|excess| (0.0..=10.0).contains(excess)),
             result: None,
             compared: pathway.compared.and_then(RandomPairRank::validated),
         };

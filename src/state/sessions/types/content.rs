@@ -218,6 +218,9 @@ pub struct SavedPathway {
     /// The member `params` for tensors, `lifted` for distributions.
     #[serde(flatten)]
     pub params: PathwayParams,
+    /// The excess up to which costs through distributions were requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_excess: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<RandomPairRank>,
 }

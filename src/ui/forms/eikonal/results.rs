@@ -314,7 +314,7 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         rows::hint(ui, &among.text());
     }
     let joined_from = kept.result.as_ref().map(|f| f.pathway.joining_epsilon);
-    let max_epsilon = kept.result.as_ref().and_then(|r| r.max_epsilon());
+    let max_epsilon = kept.result.as_ref().and_then(|r| r.excess_limit);
     let limit = *PathwaySettings::EPSILON.end();
     let max_epsilon = max_epsilon.map_or(limit, |known| known.min(limit));
     let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from, max_epsilon);
