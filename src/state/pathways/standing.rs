@@ -25,7 +25,7 @@ impl State {
         match self.pathway_key() {
             None if self.pathway_awaits_surface() => match self.runtime.pathways.surface {
                 SurfaceInput::Awaited { leaks: true } => {
-                    "The pathway waits because the surface is leaking. Rewind it in Segment, or choose “Ignored” for \
+                    "The pathway waits because the surface is leaking. Undo the leak in Segment, or choose “Ignored” for \
                      the surface"
                 }
                 _ => {

@@ -67,10 +67,14 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
 fn pathway(state: &State) -> Option<(String, Standing)> {
     let runtime = &state.runtime.pathways;
     let ms = duration_text(runtime.wall_ms);
+    let model = state.document.pathways.model;
+    let shown = runtime.live.value().map(|live| live.key.params.model());
     Some(match state.pathway_standing()? {
+        // The result of the other model is shown until the first one of this.
+        Path::Coarse if shown != Some(model) => ("Updating…".to_owned(), Standing::Updating),
         Path::Final => (format!("Final · {ms}"), Standing::Final),
         Path::Coarse => {
-            let text = match state.document.pathways.model {
+            let text = match model {
                 Model::Tensors => format!("Coarse · double voxels · {ms}"),
                 Model::Distributions => format!("Preview · 42 directions · {ms}"),
             };

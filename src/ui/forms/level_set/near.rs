@@ -113,7 +113,7 @@ fn measured(ui: &mut Ui, near: &Proximity, is_earlier: bool, actions: &mut Vec<A
     let (place, help) = match near.met {
         _ if is_earlier => (
             None,
-            "From this surface to the pathway of an earlier one; that of this surface is being solved",
+            "From this surface to the pathway of an earlier one, until that of this surface is solved",
         ),
         Distance::Away { point, .. } => (
             Some(point),
