@@ -10,8 +10,8 @@ use arcuate::solvers::csd;
 use arcuate::solvers::peaks::Maps;
 use arcuate::state::tensors::jobs::fod::EstimateFods;
 use arcuate::state::tensors::recipe::fod::ResponseAlgorithm;
-use arcuate::state::tensors::types::fods::{FodSettings, Fods};
-use arcuate::state::{Action, State, TensorAction, update};
+use arcuate::state::tensors::types::fods::{FodResult, FodSettings, Fods};
+use arcuate::state::{Action, Content, Document, State, TensorAction, update};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -25,6 +25,26 @@ pub fn requested(state: &mut State, change: impl FnOnce(&mut FodSettings)) -> Es
     let effects = update(state, Action::Tensors(TensorAction::SetFods(settings)));
     let mut jobs = effects.iter().filter_map(|e| e.job::<EstimateFods>());
     jobs.next().expect("an estimation").clone()
+}
+
+/// Gives a document distributions of its scan as if they had been estimated with its settings.
+pub fn give(document: &mut Document, fods: impl FnOnce(&Arc<Grid>, &Gradients) -> Fods) {
+    let scan = document.scan().expect("a scan").clone();
+    let Content::Scan {
+        dwi,
+        gradients: Some(gradients),
+    } = &scan.content
+    else {
+        panic!("a scan with gradients");
+    };
+    document.distributions.settings.requested = true;
+    let key = document.requested_fods().expect("requested");
+    document.distributions.result = Some(Arc::new(FodResult {
+        key,
+        origin: scan.origin,
+        fods: Arc::new(fods(&dwi.grid, gradients)),
+        wall_ms: 1900.0,
+    }));
 }
 
 /// An estimation ends with these distributions.

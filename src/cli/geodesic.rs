@@ -3,7 +3,7 @@
 mod lobes;
 mod tensors;
 
-use super::options::models::{Models, OtherModel, options_of, wrong_usage};
+use super::options::models::{Models, OtherModel, options_of};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{CountedCurves, key, save};
@@ -86,15 +86,8 @@ impl Args for Options {
 
 impl FromArgMatches for Options {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let chosen = MODELS.chosen(matches);
-        match (matches.get_one::<String>("scan"), chosen) {
-            (None, None) => return Err(wrong_usage(NO_MODEL)),
-            (Some(scan), Some(other)) => return Err(MODELS.both_given(scan, other)),
-            _ => {}
-        }
         let options = options_of::<tensors::Options, lobes::Options>();
-        MODELS.refuse_foreign(chosen, options, matches)?;
-        Ok(match chosen {
+        Ok(match MODELS.checked(NO_MODEL, options, matches)? {
             Some(_) => Self::Lobes(Box::new(FromArgMatches::from_arg_matches(matches)?)),
             None => Self::Tensors(Box::new(FromArgMatches::from_arg_matches(matches)?)),
         })

@@ -6,7 +6,7 @@ mod tensors;
 
 pub use tensors::PathwayInputs;
 
-use super::options::models::{Models, OtherModel, options_of, wrong_usage};
+use super::options::models::{Models, OtherModel, options_of};
 use super::options::{DomainOptions, ImageEnding, make_folder, shape};
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -89,15 +89,8 @@ impl Args for Options {
 
 impl FromArgMatches for Options {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let chosen = MODELS.chosen(matches);
-        match (matches.get_one::<String>("scan"), chosen) {
-            (None, None) => return Err(wrong_usage(NO_MODEL)),
-            (Some(scan), Some(other)) => return Err(MODELS.both_given(scan, other)),
-            _ => {}
-        }
         let options = options_of::<tensors::Options, lifted::Options>();
-        MODELS.refuse_foreign(chosen, options, matches)?;
-        Ok(match chosen {
+        Ok(match MODELS.checked(NO_MODEL, options, matches)? {
             Some(_) => Self::Lifted(Box::new(FromArgMatches::from_arg_matches(matches)?)),
             None => Self::Tensors(Box::new(FromArgMatches::from_arg_matches(matches)?)),
         })

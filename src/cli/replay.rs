@@ -8,6 +8,7 @@ use super::options::{SessionOptions, make_folder};
 use super::runner::{Failure, Runner};
 use super::segment;
 use crate::data::Tractogram;
+use crate::data::text::counted;
 use crate::io::session::{self, Match, RecomputedResult};
 use crate::jobs::ValueNames;
 use crate::solvers::commit::solver::Ended;
@@ -455,6 +456,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
                 bad += 1;
             }
         }
+    }
+    let is_not_compared = |result: &&Result<Replayed, Failure>| {
+        (result.as_ref()).is_ok_and(|result| result.outcome.is_none())
+    };
+    let not_compared = results.iter().filter(is_not_compared).count();
+    if not_compared > 0 {
+        warning!(
+            "Found no checksum of {}, expected one of each: nothing was compared with them; open the session, wait until \
+             its results are final, and save it again",
+            counted(not_compared, "result")
+        );
     }
     let then = &read.computed_on;
     text += &format!(

@@ -58,6 +58,23 @@ impl Models {
         others.find(|other| is_given(matches, other.option))
     }
 
+    /// The other model, if the options name either a scan or one of these, and only options of the model that they choose.
+    pub fn checked(
+        &self,
+        no_model: &str,
+        options: ModelOptions,
+        matches: &ArgMatches,
+    ) -> Result<Option<OtherModel>, clap::Error> {
+        let chosen = self.chosen(matches);
+        match (matches.get_one::<String>("scan"), chosen) {
+            (None, None) => return Err(wrong_usage(no_model)),
+            (Some(scan), Some(other)) => return Err(self.both_given(scan, other)),
+            _ => {}
+        }
+        self.refuse_foreign(chosen, options, matches)?;
+        Ok(chosen)
+    }
+
     /// A scan was named although another model was chosen.
     pub fn both_given(&self, scan: &str, other: OtherModel) -> clap::Error {
         let Self { to, .. } = self;

@@ -85,50 +85,23 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
     }
     joined(ui, state, &mut set);
-    match settings.model {
-        Model::Tensors => rows(
-            ui,
-            settings,
-            (Rows::Only(METRIC), Rows::Only(&[])),
-            &mut set,
-        ),
-        Model::Distributions => {
-            lifted::parameter_rows(ui, settings, Rows::Only(lifted::FIRST), &mut set)
-        }
-    }
+    let first = (Rows::Only(METRIC), Rows::Only(&[]));
+    rows(ui, settings, first, Rows::Only(lifted::FIRST), &mut set);
     if state.runtime.tour == Some(TourStep::Width) {
         anchor::scroll_to(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
-    match settings.model {
-        Model::Tensors => rows(
-            ui,
-            settings,
-            (Rows::Only(&[]), Rows::Only(SOLVER)),
-            &mut set,
-        ),
-        Model::Distributions => {
-            lifted::parameter_rows(ui, settings, Rows::Only(lifted::DOMAIN), &mut set)
-        }
-    }
+    let domain = (Rows::Only(&[]), Rows::Only(SOLVER));
+    rows(ui, settings, domain, Rows::Only(lifted::DOMAIN), &mut set);
     if surface::is_shown(state) {
         surface::row(ui, state, &mut set);
     }
-    let elsewhere = if surface::has_costly(state) {
-        match settings.model {
-            Model::Tensors => rows(
-                ui,
-                settings,
-                (Rows::Only(&[]), Rows::Only(COSTLY)),
-                &mut set,
-            ),
-            Model::Distributions => {
-                lifted::parameter_rows(ui, settings, Rows::Only(COSTLY), &mut set);
-            }
-        }
+    let costly = if surface::has_costly(state) {
         COSTLY
     } else {
         &[]
     };
+    let of_tensors = (Rows::Only(&[]), Rows::Only(costly));
+    rows(ui, settings, of_tensors, Rows::Only(costly), &mut set);
     // In the first steps of the tour the results get the space.
     if state
         .runtime
@@ -149,21 +122,10 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         memory.toggle(more);
     }
     if open {
-        match settings.model {
-            Model::Tensors => rows(
-                ui,
-                settings,
-                (
-                    Rows::AllBut(METRIC),
-                    Rows::AllBut(&[SOLVER, elsewhere].concat()),
-                ),
-                &mut set,
-            ),
-            Model::Distributions => {
-                let placed = [lifted::PLACED, elsewhere].concat();
-                lifted::parameter_rows(ui, settings, Rows::AllBut(&placed), &mut set);
-            }
-        }
+        let solver = [SOLVER, costly].concat();
+        let of_tensors = (Rows::AllBut(METRIC), Rows::AllBut(&solver));
+        let placed = [lifted::FIRST, lifted::DOMAIN, costly].concat();
+        rows(ui, settings, of_tensors, Rows::AllBut(&placed), &mut set);
     }
     super::glyphs::show(ui, state, memory, actions);
 }
@@ -271,12 +233,17 @@ pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> 
 }
 
 /// Rows of parameters: the metric's, then the solver's.
+/// Rows of the chosen model: of the metric and the solver of tensors, or of costs through distributions.
 fn rows(
     ui: &mut Ui,
     settings: &PathwaySettings,
     (metric, solver): (Rows, Rows),
+    through_distributions: Rows,
     set: &mut OnChange,
 ) {
+    if settings.model == Model::Distributions {
+        return lifted::parameter_rows(ui, settings, through_distributions, set);
+    }
     let (now, defaults) = (settings.params, pathway::Params::defaults());
     parameters::rows(
         ui,

@@ -16,7 +16,6 @@ use egui::Ui;
 
 pub const MORE: &str = "Directions, speed off fibres";
 /// Parameters with a row elsewhere; all others are under [`MORE`].
-pub const PLACED: &[&str] = &["curvature-price", "min-amplitude"];
 pub const FIRST: &[&str] = &["curvature-price"];
 pub const DOMAIN: &[&str] = &["min-amplitude"];
 

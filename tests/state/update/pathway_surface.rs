@@ -297,7 +297,7 @@ fn drawn() {
     assert!(!shown(&window));
 }
 
-/// What Segment reports is not replaced by reports of the pathway that follows its surface.
+/// In Segment, results of the pathway that follows the surface do not replace the status of the surface.
 fn quiet() {
     let mut window = with_sphere();
     change(&mut window, Phase::Done, |s| {

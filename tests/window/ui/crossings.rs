@@ -6,14 +6,13 @@ use arcuate::parameters::Parameters as _;
 use arcuate::solvers::lifted;
 use arcuate::state::pathways::jobs::{FindLifted, FindPathway};
 use arcuate::state::pathways::{PathwayAction, PathwaySettings};
-use arcuate::state::tensors::types::fods::FodResult;
 use arcuate::state::track::types::odf::Model;
-use arcuate::state::{Action, Content, Phase, State, Task, ViewAction, update};
+use arcuate::state::{Action, Phase, State, Task, ViewAction, update};
 use arcuate::ui::palette::names;
 use egui::{Key, Role as Widget};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -36,23 +35,10 @@ fn solved() -> State {
         window.state = sample::tracked(sample::state([32, 40, 30], 6));
         let document = &mut window.state.document;
         document.regions.truncate(2);
-        let scan = document.scan().expect("a scan").clone();
-        let Content::Scan {
-            dwi,
-            gradients: Some(gradients),
-        } = &scan.content
-        else {
-            panic!("a scan with gradients");
-        };
-        document.distributions.settings.requested = true;
-        let key = document.requested_fods().expect("requested");
         let everywhere_mm = 300.0;
-        document.distributions.result = Some(Arc::new(FodResult {
-            key,
-            origin: scan.origin,
-            fods: Arc::new(distributions::crossing(&dwi.grid, gradients, everywhere_mm)),
-            wall_ms: 1900.0,
-        }));
+        distributions::give(document, |grid, gradients| {
+            distributions::crossing(grid, gradients, everywhere_mm)
+        });
         window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
         let settings = PathwaySettings {
             model: Model::Distributions,

@@ -15,7 +15,7 @@ use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::CompareDistributions;
 use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD, ReadFods};
 use arcuate::state::tensors::types::OfferedMask;
-use arcuate::state::tensors::types::fods::{FodResult, FodSource, ResponseChoice, TissueChoice};
+use arcuate::state::tensors::types::fods::{FodSource, ResponseChoice, TissueChoice};
 use arcuate::state::track::types::odf::Model;
 use arcuate::state::{
     Action, Content, Effect, Layer, LayerId, State, Task, TensorAction, Tool, TrackAction, update,
@@ -79,22 +79,7 @@ fn with_distributions() -> State {
 
 /// Round distributions in every voxel of a document's scan.
 fn distributions_of(mut state: State) -> State {
-    let scan = state.document.scan().expect("a scan").clone();
-    let Content::Scan {
-        dwi,
-        gradients: Some(gradients),
-    } = &scan.content
-    else {
-        panic!("a scan with gradients");
-    };
-    state.document.distributions.settings.requested = true;
-    let key = state.document.requested_fods().expect("requested");
-    state.document.distributions.result = Some(Arc::new(FodResult {
-        key,
-        origin: scan.origin,
-        fods: Arc::new(distributions::round(&dwi.grid, gradients)),
-        wall_ms: 1900.0,
-    }));
+    distributions::give(&mut state.document, distributions::round);
     state
 }
 

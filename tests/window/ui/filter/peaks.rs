@@ -3,7 +3,6 @@
 use super::{Window, choose, filtering, weighing};
 use crate::support::distributions;
 use arcuate::state::filter::{ChosenPeaks, GivenPeaks};
-use arcuate::state::tensors::types::fods::FodResult;
 use arcuate::state::{Content, Task};
 use egui::Role;
 use egui_kittest::kittest::Queryable as _;
@@ -15,22 +14,7 @@ const DISTRIBUTIONS: &str = "from the distributions";
 /// Adds round distributions.
 fn add_distributions(window: &mut Window) {
     let document = &mut window.state_mut().state.document;
-    let scan = document.scan().expect("a scan").clone();
-    let Content::Scan {
-        dwi,
-        gradients: Some(gradients),
-    } = &scan.content
-    else {
-        panic!("a scan with gradients");
-    };
-    document.distributions.settings.requested = true;
-    let key = document.requested_fods().expect("requested");
-    document.distributions.result = Some(Arc::new(FodResult {
-        key,
-        origin: scan.origin,
-        fods: Arc::new(distributions::round(&dwi.grid, gradients)),
-        wall_ms: 1900.0,
-    }));
+    distributions::give(document, distributions::round);
     window.run();
 }
 
