@@ -445,8 +445,18 @@ fn off_bundles() {
         let pathway = on.install(|| LiftedPathway::new(a, b)).unwrap();
         let path = pathway.minimal_path().unwrap();
         let ratio = path.total_cost() / pathway.min_cost;
-        println!("{} directions: path {ratio:.2} of E*", set.key());
-        assert!(ratio < 1.5, "{}: {ratio}", set.key());
+        let averaged = path.points.windows(3).map(|p| (p[0] + p[1] + p[2]) / 3.0);
+        let averaged = prepared.path(averaged.collect()).total_cost() / pathway.min_cost;
+        println!(
+            "{} directions: path {ratio:.2} of E*, averaged {averaged:.2}",
+            set.key()
+        );
+        // Prices of turns are rough, and so is E*.
+        assert!(
+            ratio < 1.6 && averaged > ratio,
+            "{}: {ratio}, {averaged}",
+            set.key()
+        );
     }
 }
 
