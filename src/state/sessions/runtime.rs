@@ -145,6 +145,8 @@ pub struct SessionsRuntime {
     pub in_files: DataInFiles,
     /// Layers of which the last saved session stores only the recipe, until the user has seen it.
     pub recipe_only: Vec<RecipeOnly>,
+    /// Results without a checksum in a file being written, since they were not final.
+    pub not_final: Vec<&'static str>,
     /// The view in that file, and the one in a file being written.
     pub view: Option<View>,
     pub view_being_saved: Option<View>,

@@ -24,6 +24,7 @@ pub use crate::state::sessions::saved::found_later::{
 pub(in crate::state) use crate::state::sessions::saved::missing::add_missing;
 pub use crate::state::sessions::saved::missing::{missing_parts, not_stored_text, unopened};
 pub use crate::state::sessions::saved::read::{build, items, parse, surface_cameras, view};
+pub(in crate::state) use crate::state::sessions::saved::results::results_not_final;
 pub use crate::state::sessions::saved::snapshots::restore as snapshots;
 pub use crate::state::sessions::saved::write::{autosave, draft};
 pub use crate::state::sessions::types::content::*;

@@ -5,7 +5,7 @@ use super::recovery::recovered;
 use crate::support::origins::{density_maps, segments};
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
-use arcuate::data::{Role, Tractogram};
+use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
@@ -44,6 +44,10 @@ pub fn tests() -> Vec<Trial> {
             "sessions::streamlines that no session can hold are named",
             without_recipe,
         ),
+        test(
+            "sessions::results that are not final are named when saved",
+            not_final,
+        ),
     ]
 }
 
@@ -55,6 +59,37 @@ fn without(things: &[UnsavedPart], saved: Option<LayerId>, fitted: LayerId) -> V
         _ => true,
     };
     things.iter().filter(is).cloned().collect()
+}
+
+/// A session stores no checksum of a result that is being computed, and says so.
+fn not_final() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.arcuate");
+    let mut window = Window::with_scan(folder.path());
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    window.place(Role::Seed, DVec3::ZERO, 5.0);
+    let status = |window: &Window| window.state.runtime.notices.status.to_string();
+    assert!(window.state.final_live().is_some());
+    window.save(&path);
+    assert!(!status(&window).contains("checksum"), "{}", status(&window));
+    // Its job has not ended.
+    let region = window.state.document.regions[0].id;
+    let _ = update(
+        &mut window.state,
+        Action::Region(RegionAction::Delete(region)),
+    );
+    let shape = Shape::Sphere {
+        centre: DVec3::Y,
+        radius_mm: 4.0,
+    };
+    let role = Role::Seed;
+    let _ = update(
+        &mut window.state,
+        Action::Region(RegionAction::Add { role, shape }),
+    );
+    window.save(&path);
+    let results = "without checksums of results that are not final (the streamlines of Track): ";
+    assert!(status(&window).contains(results), "{}", status(&window));
 }
 
 /// Every export, and the layer that its file holds in full.

@@ -88,3 +88,39 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
     }
     results
 }
+
+/// Results that are being computed, or of earlier settings: a session stores no checksum of them.
+pub(in crate::state) fn results_not_final(state: &State) -> Vec<&'static str> {
+    let document = &state.document;
+    let mut names = Vec::new();
+    let mut name = |is_requested: bool, is_final: bool, name| {
+        if is_requested && !is_final {
+            names.push(name);
+        }
+    };
+    let tracked = state.standing().is_some();
+    name(
+        tracked,
+        state.final_live().is_some(),
+        "the streamlines of Track",
+    );
+    name(
+        state.surface_script().is_some(),
+        state.resting_surface().is_some(),
+        "the surface",
+    );
+    let has_pathway = state.pathway_key().is_some() || state.pathway_awaits_surface();
+    name(
+        has_pathway && state.view.task == Task::Pathways,
+        state.final_pathway().is_some(),
+        "the pathway",
+    );
+    let requested = document.requested_fods();
+    let fods = document.distributions.result.as_ref();
+    name(
+        requested.is_some(),
+        fods.is_some_and(|fods| Some(&fods.key) == requested.as_ref()),
+        "the distributions",
+    );
+    names
+}

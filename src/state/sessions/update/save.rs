@@ -33,6 +33,7 @@ pub(in crate::state) fn save(
     };
     saving.next = then;
     let draft = Box::new(saved::draft(state));
+    state.runtime.sessions.not_final = saved::results_not_final(state);
     state.runtime.sessions.view_being_saved = Some(state.view.clone());
     state.runtime.sessions.base_being_saved = Some(Arc::new(Base::saved(state)));
     submit(
@@ -126,14 +127,21 @@ fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
     let recipe_only = state.recipe_only();
-    let message = match recipe_only.len() {
-        0 => format!("Saved session: {}", path.display()),
-        _ => format!(
-            "Saved session without the streamlines of {}: {}",
-            summed(&recipe_only),
-            path.display()
-        ),
-    };
+    let not_final = std::mem::take(&mut state.runtime.sessions.not_final);
+    let mut without = Vec::new();
+    if !recipe_only.is_empty() {
+        without.push(format!(
+            " without the streamlines of {}",
+            summed(&recipe_only)
+        ));
+    }
+    if !not_final.is_empty() {
+        let names = not_final.join(", ");
+        without.push(format!(
+            " without checksums of results that are not final ({names})"
+        ));
+    }
+    let message = format!("Saved session{}: {}", without.join(" and"), path.display());
     state.runtime.notices.status = message.into();
     notify_lost(state);
     state.runtime.forget(Topic::Recovered);
