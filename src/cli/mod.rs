@@ -32,6 +32,7 @@ mod bench_glyphs;
 mod bench_io;
 mod bench_levelset;
 mod bench_lifted;
+mod bench_live;
 mod bench_odf_tracking;
 mod bench_regions;
 mod bench_render;

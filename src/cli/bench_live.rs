@@ -1,0 +1,263 @@
+//! `arcuate bench live`: the time from a moved control to the figures that follow it.
+//!
+//! The state of the window runs without drawing on the built-in head: its pathway between a sphere in the posterior limb
+//! of the internal capsule and one below the motor cortex, and a surface that grows beside it and that paths avoid.
+//!
+//! - `region of a pathway`: the target moves by 0.5 mm. `wall_s`: until a pathway of the new regions is shown, on voxels
+//!   of twice the size where the backend cannot solve all within a frame; `final_s`: until the full one, once the pointer
+//!   rests.
+//! - `surface beside a pathway`: a slider of the speed moves while the surface grows. `wall_s`: until the distance of the
+//!   surface from the shown pathway, and the share of it within the margin, belong to a surface that the new speed moved;
+//!   `final_s`: until the pathway avoids such a surface.
+
+use super::bench::Choice;
+use crate::compute::Backend;
+use crate::data::statistics::quantile;
+use crate::data::{Role, Shape};
+use crate::jobs::{JobHandle, Jobs};
+use crate::solvers::level_set::Sphere;
+use crate::state::pathways::{PathwayAction, PathwayKey, PathwayResult, SurfaceUse};
+use crate::state::segment::SegmentAction;
+use crate::state::{
+    Action, Effect, Phase, RegionAction, State, SurfaceUpdate, Task, ViewAction, update,
+};
+use glam::{DVec3, dvec3};
+use serde_json::{Value, json};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const SEED: (DVec3, f64) = (dvec3(-24.0, -18.0, 8.0), 6.0);
+const TARGET: (DVec3, f64) = (dvec3(-30.0, -22.0, 58.0), 9.0);
+/// The start of the surface, lateral to the pathway.
+const START: (DVec3, f64) = (dvec3(-40.0, -20.0, 30.0), 6.0);
+/// A result that takes longer counts as an error.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Measures this many repeats; returns `wall_s` and `final_s`.
+type Measure = fn(&mut Window, usize) -> Result<[f64; 2], String>;
+
+const CASES: [(&str, Measure); 2] = [
+    ("region of a pathway", region),
+    ("surface beside a pathway", surface),
+];
+
+/// One JSON object per case.
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let mut cases = CASES.iter().filter(|case| choice.takes(case.0)).peekable();
+    if cases.peek().is_none() {
+        return Vec::new();
+    }
+    let window = Window::with_pathway(backend);
+    let mut window = match window {
+        Ok(window) => window,
+        Err(error) => return vec![json!({"workload": "live", "error": error})],
+    };
+    let repeats = if choice.quick { 6 } else { 21 };
+    let mut line = |&(name, case): &(&str, Measure)| {
+        let workload = format!("live {name}");
+        match case(&mut window, repeats) {
+            Ok([wall_s, final_s]) => json!({
+                "workload": workload,
+                "size": { "repeats": repeats - 1 },
+                "rate": 1.0 / wall_s,
+                "unit": "results_per_s",
+                "wall_s": wall_s,
+                "final_s": final_s,
+                "backend": backend.name(),
+                "detail": backend.detail(),
+                "threads": backend.threads(),
+            }),
+            Err(error) => json!({"workload": workload, "error": error}),
+        }
+    };
+    cases.map(&mut line).collect()
+}
+
+/// The state of the window; jobs run beside it, as they do beside the window.
+struct Window {
+    state: State,
+    jobs: Jobs<State>,
+    wakes: Receiver<()>,
+}
+
+impl Window {
+    /// The built-in head with the pathway of the capsule, final.
+    fn with_pathway(backend: &Backend) -> Result<Self, String> {
+        let (wake, wakes) = channel();
+        let wake = Mutex::new(wake);
+        let wake = move || {
+            if let Ok(wake) = wake.lock() {
+                // Nobody waits for the jobs that end after the last measurement.
+                let _ = wake.send(());
+            }
+        };
+        let mut state = State::new(backend.label());
+        state.runtime.device.backend.on_card = backend.accelerator().is_some();
+        let mut window = Self {
+            state,
+            jobs: Jobs::new(backend.clone(), Arc::new(wake)),
+            wakes,
+        };
+        window.act(Action::OpenDemo { tour: false });
+        window.wait(|state| state.document.tensors.is_some())?;
+        window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+        for (role, (centre, radius_mm)) in [(Role::Seed, SEED), (Role::Target, TARGET)] {
+            let shape = Shape::Sphere { centre, radius_mm };
+            window.act(Action::Region(RegionAction::Add { role, shape }));
+        }
+        window.act(Action::Settle);
+        window.wait(|state| state.final_pathway().is_some())?;
+        Ok(window)
+    }
+
+    fn act(&mut self, action: Action) {
+        let mut effects = update(&mut self.state, action);
+        while !effects.is_empty() {
+            match effects.remove(0) {
+                Effect::Submit(job) => {
+                    let job: JobHandle = self.jobs.submit(job);
+                    effects.extend(update(&mut self.state, Action::JobStarted(job)));
+                }
+                Effect::Cancel(slot) => self.jobs.cancel(slot),
+                Effect::CancelOfDocument => self.jobs.cancel_of_document(),
+                Effect::LimitMemory(bytes) => self.jobs.limit_memory(bytes),
+                Effect::CopyText(_) | Effect::TakePicture(..) | Effect::Store | Effect::Close => {}
+            }
+        }
+    }
+
+    /// Receives the results of jobs until something is shown.
+    fn wait(&mut self, mut is_shown: impl FnMut(&State) -> bool) -> Result<(), String> {
+        let start = Instant::now();
+        while !is_shown(&self.state) {
+            if start.elapsed() > PATIENCE {
+                let messages = self.state.runtime.notices.messages.iter();
+                let messages: Vec<&str> = messages.map(|m| m.text.as_str()).collect();
+                return Err(format!(
+                    "No result within {} s. {}",
+                    PATIENCE.as_secs(),
+                    messages.join(". ")
+                ));
+            }
+            // Progress wakes nobody, so that the state is read now and then.
+            let _ = self.wakes.recv_timeout(Duration::from_millis(20));
+            for event in self.jobs.poll() {
+                self.act(Action::Event(event));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn shown(state: &State) -> Option<&PathwayResult> {
+    state.runtime.pathways.live.value().map(|live| &**live)
+}
+
+/// Medians of two times, without the first pair: it loads kernels.
+fn medians(times: Vec<[f64; 2]>) -> Result<[f64; 2], String> {
+    let median = |i: usize| {
+        let mut column: Vec<f64> = times[1..].iter().map(|pair| pair[i]).collect();
+        quantile(&mut column, 0.5).ok_or("nothing was measured")
+    };
+    Ok([median(0)?, median(1)?])
+}
+
+fn region(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
+    let mut regions = window.state.document.regions.iter();
+    let target = regions.find(|region| region.role == Role::Target);
+    let target = target.ok_or("the target is gone")?.id;
+    let mut times = Vec::new();
+    for repeat in 0..repeats {
+        let (centre, radius_mm) = TARGET;
+        let centre = centre + 0.5 * (repeat + 1) as f64 * DVec3::Y;
+        let moved = |phase| {
+            let shape = Shape::Sphere { centre, radius_mm };
+            Action::Region(RegionAction::SetShape {
+                region: target,
+                shape,
+                phase,
+            })
+        };
+        let start = Instant::now();
+        window.act(moved(Phase::Live));
+        window.wait(|state| shown(state).map(PathwayKey::from_result) == state.pathway_key())?;
+        let first_s = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        window.act(moved(Phase::Done));
+        window.act(Action::Settle);
+        window.wait(|state| state.final_pathway().is_some())?;
+        times.push([first_s, start.elapsed().as_secs_f64()]);
+    }
+    medians(times)
+}
+
+/// The step from which the last change of the speed acted.
+fn changed_at(surface: &SurfaceUpdate, changes: usize) -> Option<u64> {
+    let events = &surface.script.events;
+    (events.len() >= changes).then(|| events.last().map_or(0, |event| event.step))
+}
+
+fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
+    let mut settings = window.state.document.pathways.clone();
+    settings.surface_use = SurfaceUse::Excluded;
+    let phase = Phase::Done;
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let (centre, radius_mm) = START;
+    window.act(Action::Segment(SegmentAction::Sphere(Sphere {
+        add: true,
+        centre,
+        radius_mm,
+    })));
+    window.wait(|state| state.resting_surface().is_some())?;
+    let mut settings = window.state.document.segment.settings.clone();
+    // Slow growth without an end: the whole head has the values of the target.
+    settings.watched = false;
+    settings.params.tolerance = 1e4;
+    settings.params.smoothness = 0.95;
+    let set = |settings, phase| Action::Segment(SegmentAction::Set { settings, phase });
+    window.act(set(settings.clone(), Phase::Done));
+    window.act(Action::Segment(SegmentAction::Play));
+    let mut times = Vec::new();
+    for repeat in 0..repeats {
+        window.wait(|state| state.runtime.segment.running)?;
+        let before = window.state.runtime.segment.live.clone();
+        let changes = before.map_or(0, |surface| surface.script.events.len());
+        settings.params.smoothness = 0.95 - 0.001 * (repeat + 1) as f32;
+        let start = Instant::now();
+        window.act(set(settings.clone(), Phase::Live));
+        let mut figures_s = None;
+        window.wait(|state| {
+            let Some(surface) = &state.runtime.segment.live else {
+                return false;
+            };
+            let Some(step) = changed_at(surface, changes + 1) else {
+                return false;
+            };
+            let pathway = shown(state).map(|pathway| pathway.excess.id());
+            let figures = surface.figures.as_ref().filter(|f| f.step > step);
+            let mut rows = figures.iter().flat_map(|f| &f.distances);
+            if figures_s.is_none()
+                && rows.any(|row| row.live.is_some() && row.live == pathway && row.margin.is_some())
+            {
+                figures_s = Some(start.elapsed().as_secs_f64());
+            }
+            let avoided = shown(state).map(|pathway| &pathway.key.regions);
+            let mut regions = avoided.iter().flat_map(|regions| regions.iter());
+            let measured = surface
+                .measured
+                .shape
+                .as_ref()
+                .filter(|_| surface.measured.step > step);
+            let is_avoided = measured
+                .is_some_and(|shape| regions.any(|region| Arc::ptr_eq(&region.shape, shape)));
+            figures_s.is_some() && is_avoided
+        })?;
+        let figures_s = figures_s.ok_or("the distance was not measured")?;
+        times.push([figures_s, start.elapsed().as_secs_f64()]);
+        window.act(set(settings.clone(), Phase::Done));
+    }
+    window.act(Action::Segment(SegmentAction::Pause));
+    medians(times)
+}
