@@ -3,8 +3,8 @@
 //! The state of the window runs without drawing on the built-in head: its pathway between a sphere in the posterior limb
 //! of the internal capsule and one below the motor cortex, and a surface that grows beside it and that paths avoid.
 //!
-//! - `region of a pathway`: the target moves by 0.5 mm. `wall_s`: until a pathway of the new regions is shown, on voxels
-//!   of twice the size where the backend cannot solve all within a frame; `final_s`: until the full one, once the pointer
+//! - `region of …`: a seed or target moves by 0.5 mm. `wall_s`: until a result of the new regions is shown, with less
+//!   detail where the backend cannot compute all of it within a frame; `final_s`: until the full one, once the pointer
 //!   rests.
 //! - `surface beside a pathway`: a slider of the speed moves while the surface grows. `wall_s`: until the distance of the
 //!   surface from the shown pathway, and the share of it within the margin, belong to a surface that the new speed moved;
@@ -18,6 +18,7 @@ use crate::jobs::{JobHandle, Jobs};
 use crate::solvers::level_set::Sphere;
 use crate::state::pathways::{PathwayAction, PathwayKey, PathwayResult, SurfaceUse};
 use crate::state::segment::SegmentAction;
+use crate::state::track::types::odf::Model;
 use crate::state::{
     Action, Effect, Phase, RegionAction, State, SurfaceUpdate, Task, ViewAction, update,
 };
@@ -37,8 +38,11 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Measures this many repeats; returns `wall_s` and `final_s`.
 type Measure = fn(&mut Window, usize) -> Result<[f64; 2], String>;
 
-const CASES: [(&str, Measure); 2] = [
-    ("region of a pathway", region),
+const CASES: [(&str, Measure); 5] = [
+    ("region of streamlines", streamlines),
+    ("region of streamlines along distributions", odf_streamlines),
+    ("region of a pathway", pathway),
+    ("region of a pathway through crossings", lifted_pathway),
     ("surface beside a pathway", surface),
 ];
 
@@ -111,6 +115,14 @@ impl Window {
         Ok(window)
     }
 
+    /// Estimates the distributions of the head, unless that was done.
+    fn deconvolve(&mut self) -> Result<(), String> {
+        let mut settings = self.state.document.distributions.settings.clone();
+        settings.requested = true;
+        self.act(Action::Tensors(TensorAction::SetFods(settings)));
+        self.wait(|state| state.document.distributions.field().is_some())
+    }
+
     fn act(&mut self, action: Action) {
         let mut effects = update(&mut self.state, action);
         while !effects.is_empty() {
@@ -163,33 +175,85 @@ fn medians(times: Vec<[f64; 2]>) -> Result<[f64; 2], String> {
     Ok([median(0)?, median(1)?])
 }
 
-fn region(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
+/// Moves a region step by step; `is_first`: whether a result of its new place is shown.
+fn region(
+    window: &mut Window,
+    role: Role,
+    repeats: usize,
+    is_first: fn(&State) -> bool,
+    is_final: fn(&State) -> bool,
+) -> Result<[f64; 2], String> {
     let mut regions = window.state.document.regions.iter();
-    let target = regions.find(|region| region.role == Role::Target);
-    let target = target.ok_or("the target is gone")?.id;
+    let region = regions.find(|region| region.role == role);
+    let region = region.ok_or("the region is missing")?.id;
+    let (place, radius_mm) = if role == Role::Seed { SEED } else { TARGET };
     let mut times = Vec::new();
     for repeat in 0..repeats {
-        let (centre, radius_mm) = TARGET;
-        let centre = centre + 0.5 * (repeat + 1) as f64 * DVec3::Y;
+        // At most 2 mm from its place, and never twice the same.
+        let centre = place + 0.5 * ((7 * repeat + 3) % 9) as f64 * DVec3::Y - 2.0 * DVec3::Y;
         let moved = |phase| {
             let shape = Shape::Sphere { centre, radius_mm };
             Action::Region(RegionAction::SetShape {
-                region: target,
+                region,
                 shape,
                 phase,
             })
         };
         let start = Instant::now();
         window.act(moved(Phase::Live));
-        window.wait(|state| shown(state).map(PathwayKey::from_result) == state.pathway_key())?;
+        window.wait(is_first)?;
         let first_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
         window.act(moved(Phase::Done));
         window.act(Action::Settle);
-        window.wait(|state| state.final_pathway().is_some())?;
+        window.wait(is_final)?;
         times.push([first_s, start.elapsed().as_secs_f64()]);
     }
     medians(times)
+}
+
+fn tracked(window: &mut Window, model: Model, repeats: usize) -> Result<[f64; 2], String> {
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    window.act(Action::Track(TrackAction::SetModel(model)));
+    let is_final = |state: &State| state.final_live().is_some();
+    window.wait(is_final)?;
+    let is_first = |state: &State| {
+        let live = state.runtime.track.live.value();
+        live.is_some_and(|live| live.key.is_current(&state.document))
+    };
+    region(window, Role::Seed, repeats, is_first, is_final)
+}
+
+fn streamlines(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
+    tracked(window, Model::Tensors, repeats)
+}
+
+fn odf_streamlines(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
+    window.deconvolve()?;
+    tracked(window, Model::Distributions, repeats)
+}
+
+fn solved(window: &mut Window, model: Model, repeats: usize) -> Result<[f64; 2], String> {
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    let mut settings = window.state.document.pathways.clone();
+    settings.model = model;
+    let phase = Phase::Done;
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    window.act(Action::Settle);
+    let is_final = |state: &State| state.final_pathway().is_some();
+    window.wait(is_final)?;
+    let is_first =
+        |state: &State| shown(state).map(PathwayKey::from_result) == state.pathway_key();
+    region(window, Role::Target, repeats, is_first, is_final)
+}
+
+fn pathway(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
+    solved(window, Model::Tensors, repeats)
+}
+
+fn lifted_pathway(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
+    window.deconvolve()?;
+    solved(window, Model::Distributions, repeats)
 }
 
 /// The step from which the last change of the speed acted.
@@ -200,6 +264,7 @@ fn changed_at(surface: &SurfaceUpdate, changes: usize) -> Option<u64> {
 
 fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
     let mut settings = window.state.document.pathways.clone();
+    settings.model = Model::Tensors;
     settings.surface_use = SurfaceUse::Excluded;
     let phase = Phase::Done;
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
