@@ -20,7 +20,8 @@ use crate::state::pathways::{PathwayAction, PathwayKey, PathwayResult, SurfaceUs
 use crate::state::segment::SegmentAction;
 use crate::state::track::types::odf::Model;
 use crate::state::{
-    Action, Effect, Phase, RegionAction, State, SurfaceUpdate, Task, ViewAction, update,
+    Action, Effect, Phase, RegionAction, State, SurfaceUpdate, Task, TensorAction, TrackAction,
+    ViewAction, update,
 };
 use glam::{DVec3, dvec3};
 use serde_json::{Value, json};
@@ -242,8 +243,7 @@ fn solved(window: &mut Window, model: Model, repeats: usize) -> Result<[f64; 2],
     window.act(Action::Settle);
     let is_final = |state: &State| state.final_pathway().is_some();
     window.wait(is_final)?;
-    let is_first =
-        |state: &State| shown(state).map(PathwayKey::from_result) == state.pathway_key();
+    let is_first = |state: &State| shown(state).map(PathwayKey::from_result) == state.pathway_key();
     region(window, Role::Target, repeats, is_first, is_final)
 }
 

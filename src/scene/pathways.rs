@@ -58,20 +58,26 @@ pub fn side_window(side: &Volume) -> (f32, f32) {
     (0.0, side.percentiles(0, 0.01, 0.99).1)
 }
 
-/// The images below the cost: in grey if requested, since colours of directions and of cost cannot be distinguished.
+/// The images below the cost or a map of sensitivity: in grey if requested, since colours of directions cannot be
+/// distinguished from theirs.
 pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
-    let settings = &state.document.pathways;
-    let seen = settings.shown != ShownCost::Off && settings.opacity > 0.0;
-    if live_with_cost(state).is_none() || !(seen && settings.greys) {
-        return images;
-    }
-    let fa = state.document.tensors.as_ref().map(|t| &t.fa);
-    let document = &state.document;
+    let (document, settings) = (&state.document, &state.document.pathways);
     let layers = document.layers.iter();
     let maps = layers.filter(|l| document.sensitivity_recipe(l.id).is_some());
     let maps: Vec<DataId> = maps
         .filter_map(|l| Some(l.content.volume()?.picture().id()))
         .collect();
+    let shows_cost = live_with_cost(state).is_some()
+        && settings.shown != ShownCost::Off
+        && settings.opacity > 0.0;
+    let shows_map = state.view.task == Task::Pathways
+        && images
+            .iter()
+            .any(|image| maps.contains(&image.volume.0.id()));
+    if !settings.greys || !(shows_cost || shows_map) {
+        return images;
+    }
+    let fa = document.tensors.as_ref().map(|t| &t.fa);
     for image in &mut images {
         let volume = &image.volume.0;
         // The colours of a map of sensitivity are those of its legend.

@@ -3,8 +3,8 @@
 use super::pathways::{A, change, drag, live, looking};
 use super::{Window, segment};
 use crate::support::test;
-use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
+use arcuate::data::{Role, VolumeKind};
 use arcuate::scene;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
@@ -128,6 +128,17 @@ fn seen() {
     let legend = of_slices(&window.state).and_then(|l| l.sentence());
     let legend = legend.expect("a colour bar");
     assert!(legend.starts_with(&map.name), "{legend}");
+    // Images below it are grey, also in place of the cost.
+    let images = scene::pathways::ground(&window.state, scene::images(&window.state));
+    let colours: Vec<ColourMap> = images.iter().map(|i| i.colour_map).collect();
+    assert_eq!(colours.last(), Some(&ColourMap::Magma));
+    let is_grey = |i: &scene::draw_list::Image| {
+        i.colour_map == ColourMap::Grey && i.volume.0.kind != VolumeKind::Rgb
+    };
+    assert!(
+        images.len() > 1 && images[..images.len() - 1].iter().all(is_grey),
+        "{colours:?}"
+    );
     // With the cost shown as well, only the images below the map are grey.
     change(&mut window, Phase::Done, |s| s.shown = ShownCost::Total);
     let images = scene::pathways::ground(&window.state, scene::images(&window.state));
