@@ -277,8 +277,10 @@ fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
     })));
     window.wait(|state| state.resting_surface().is_some())?;
     let mut settings = window.state.document.segment.settings.clone();
-    // Slow growth without an end: the whole head has the values of the target.
+    // Growth without an end, since the whole head has the values of the target, and so slow that the surface stays beside
+    // the pathway.
     settings.watched = false;
+    settings.steps_per_update = Some(1);
     settings.params.tolerance = 1e4;
     settings.params.smoothness = 0.95;
     let set = |settings, phase| Action::Segment(SegmentAction::Set { settings, phase });
