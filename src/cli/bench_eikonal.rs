@@ -3,8 +3,8 @@
 //! The three examples of Jeong et al. 2007 with each local solver: a 64³ field of one diagonal tensor, a 64³ helix of
 //! anisotropy 1 : 1e-4, and a brain-like field of some 196,000 voxels in a mask, for one source and for two. The last
 //! one is also timed for dragging one end, and both. `field_s` ends with the fields, `wall_s` with the pathway, both
-//! starting from the new position of an end; `trace_s` is the time of the minimal path after that. `papers_s` is the
-//! published figure (GeForce 8800 GTX). The error of the first example is that against the closed form, sum over sum;
+//! starting from the new position of an end; `trace_s` is the time of the minimal path after that, `sensitivity_s` that of
+//! the map of sensitivity. `papers_s` is the published figure (GeForce 8800 GTX). The error of the first example is that against the closed form, sum over sum;
 //! `residual` compares the values of some voxels with the result of the local solver on their neighbours, in double
 //! precision.
 
@@ -205,6 +205,7 @@ fn drag(
     )?;
     let (mut walls, mut solved, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
     let (mut pathway, mut traces, mut points) = (None, Vec::new(), 0);
+    let mut maps = Vec::new();
     // The first run is not counted, as in `measure`.
     for run in 0..=repeats {
         let places: Vec<u32> = (0..count).map(|k| place(1 - k, run)).collect();
@@ -223,6 +224,11 @@ fn drag(
             let path = pathway.as_ref().and_then(Pathway::minimal_path);
             points = path.map_or(0, |p| p.points.len());
             traces.push(start.elapsed().as_secs_f64());
+            if let Some(pathway) = &pathway {
+                let start = Instant::now();
+                pathway.sensitivity(backend, &control)?;
+                maps.push(start.elapsed().as_secs_f64());
+            }
             solved.push(field_s);
             kernels.extend(kernel_s);
         }
@@ -239,6 +245,7 @@ fn drag(
         "field_s": field_s,
         "trace_s": quantile(&mut traces, 0.5),
         "path_points": points,
+        "sensitivity_s": quantile(&mut maps, 0.5),
         "kernel_s": kernel,
         "backend": backend.name(),
         "detail": backend.detail(),

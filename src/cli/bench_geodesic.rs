@@ -2,18 +2,21 @@
 //!
 //! The papers' cases: rays along the uniform field of van Aart (2010), a curved field of the same size that no ray
 //! leaves, many rays, and the demo head with rays in all directions from a patch of 22 × 4 voxels of its corpus
-//! callosum. `papers` is the published figure (GTX 260). The papers' own algorithm is measured next to ours.
+//! callosum; also rays along lobes of distributions, which the papers lack. `papers` is the published figure (GTX 260). The papers' own algorithm is measured next to ours.
 
 use super::bench::Choice;
+use super::bench_lifted::ball;
 use super::bench_tracking::{field, prolate, seed};
 use super::runner::Failure;
 use crate::compute::{Backend, Control};
 use crate::data::statistics::quantile;
 use crate::data::{BuiltInHead, Region, Role, Shape, TensorField};
 use crate::phantom;
+use crate::solvers::Error;
 use crate::solvers::curves::{self, Integrator, Interpolation, Seeding};
 use crate::solvers::geodesic::{
-    Cut, Directions, Form, Params, Precision, RayMetric, Sharpening, rank, trace,
+    Cut, Directions, Form, LOBE_DIRECTIONS, OdfMetric, OdfSpeed, Params, Precision, RayMetric,
+    Sharpening, rank, trace, trace_lobes,
 };
 use crate::solvers::tensor_fit;
 use glam::DVec3;
@@ -63,6 +66,7 @@ impl Case {
     }
 }
 
+const LOBES: &str = "along lobes";
 const PREPARATION: &str = "preparation of tensors";
 const HEAD: &str = "head, 22 x 4 patch";
 const MILLION: usize = 1 << 20;
@@ -91,11 +95,62 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
             }
         });
     }
+    if choice.takes(LOBES) {
+        results.push(lobes(quick, repeats, backend).unwrap_or_else(
+            |error| json!({"workload": format!("geodesic {LOBES}"), "error": error.to_string()}),
+        ));
+    }
     if choice.takes(PREPARATION) {
         let size = if on_card { 200 } else { 60 };
         results.push(preparation(size, repeats, backend));
     }
     results
+}
+
+/// Rays along the lobes of fibres on circles, from a cone around the fibres; order 8, voxels of 2 mm.
+fn lobes(quick: bool, repeats: usize, backend: &Backend) -> Result<Value, Error> {
+    let control = Control::new();
+    let (field, _) = ball(2.0);
+    let start = Instant::now();
+    let metric = OdfMetric::new(&field, OdfSpeed::defaults(), backend, &control)?;
+    let prepare_s = start.elapsed().as_secs_f64();
+    let count = match (quick, backend.devices().is_empty()) {
+        (true, true) => 64,
+        (_, true) => 512,
+        (_, false) => 8192,
+    };
+    let mut params = base();
+    params.directions = LOBE_DIRECTIONS;
+    params.curves.seeding = Seeding::Random { count };
+    params.curves.max_steps = 500;
+    let seeds = [seed(Shape::Sphere {
+        centre: DVec3::ZERO,
+        radius_mm: 10.0,
+    })];
+    let (mut walls, mut kernels, mut size) = (Vec::new(), Vec::new(), (0, 0));
+    // The first run is not counted: it loads kernels and uploads the distributions.
+    for run in 0..=repeats {
+        let start = Instant::now();
+        let traced = trace_lobes(&metric, &seeds, &params, None, backend, &control)?;
+        size = (traced.seeds * traced.directions, traced.rays.steps);
+        if run > 0 {
+            walls.push(start.elapsed().as_secs_f64());
+            kernels.extend(traced.kernel_s);
+        }
+    }
+    let (wall, kernel) = (quantile(&mut walls, 0.5), quantile(&mut kernels, 0.5));
+    Ok(json!({
+        "workload": format!("geodesic {LOBES}"),
+        "size": {"rays": size.0, "steps": size.1, "order": field.order()},
+        "rate": kernel.or(wall).map(|s| size.1 as f64 / s),
+        "unit": "steps_per_s",
+        "wall_s": wall,
+        "kernel_s": kernel,
+        "prepare_s": prepare_s,
+        "backend": backend.name(),
+        "detail": backend.detail(),
+        "threads": backend.threads(),
+    }))
 }
 
 /// Sharpening of a cube of voxels, by an α that needs the eigenvectors.

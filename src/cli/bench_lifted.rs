@@ -47,8 +47,8 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     cases.map(line).collect()
 }
 
-/// Distributions and mask of the ball, around the origin.
-fn ball(voxel_mm: f64) -> (OdfField, Mask) {
+/// Distributions of order 8 and mask of the ball, around the origin.
+pub(super) fn ball(voxel_mm: f64) -> (OdfField, Mask) {
     let side = 2 * (RADIUS_MM / voxel_mm).ceil() as usize + 1;
     let corner = DVec3::splat(-0.5 * (side - 1) as f64 * voxel_mm);
     let Some(grid) = Grid::axis_aligned([side; 3], DVec3::splat(voxel_mm), corner) else {
