@@ -13,7 +13,7 @@ use crate::compute::{Backend, Control, memory};
 use crate::data::Volume;
 use crate::solvers::Error;
 use crate::solvers::eikonal::derivative_by_log_cost;
-use crate::solvers::metric::Metric;
+use crate::solvers::metric::Places;
 use std::sync::Arc;
 
 /// The contribution of each voxel to E*.
@@ -44,9 +44,9 @@ impl Pathway {
 
 impl Sensitivity {
     /// The shares as an image in percent: 0 outside the mask.
-    pub fn percent(&self, metric: &Metric) -> Volume {
+    pub fn percent(&self, places: &Places) -> Volume {
         let percent: Vec<f32> = self.shares.iter().map(|share| 100.0 * share).collect();
-        metric.volume(&percent, 0.0)
+        places.volume(&percent, 0.0)
     }
 
     /// The number of voxels with the largest shares that together make up this fraction of E*.
