@@ -12,7 +12,6 @@ use crate::solvers::{curves, density};
 use crate::state::core::chain::chain;
 use crate::state::core::pane::Pane;
 use crate::state::core::text::quoted_path;
-use crate::state::pathways::recipe::sensitivity_argument;
 use crate::state::pictures::Look;
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
@@ -370,6 +369,7 @@ impl CommandLine {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
             Self::Pathway { is_map: true, .. } => "sensitivity.nii.gz",
+            Self::LiftedPathway(command) if command.is_map => "sensitivity.nii.gz",
             Self::Pathway { .. } | Self::LiftedPathway(_) => "pathway",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
@@ -488,14 +488,7 @@ impl CommandLine {
                 epsilon,
                 is_map,
             } => {
-                let (folder, map) = match is_map {
-                    // A map needs no random pairs.
-                    true => (
-                        Path::new("pathway"),
-                        sensitivity_argument(out) + " --null 0",
-                    ),
-                    false => (out, String::new()),
-                };
+                let (folder, map) = pathways::recipe::outputs(out, *is_map);
                 pathways::recipe::command("pathway", fit, regions, params, *epsilon, folder) + &map
             }
             Self::Track {

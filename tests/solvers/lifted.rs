@@ -2,6 +2,8 @@
 
 mod crossing;
 mod parity;
+mod random_pairs;
+mod sensitivity;
 
 use crate::support::fields::{backend, odd_grid};
 use crate::support::test;
@@ -43,6 +45,8 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter()
         .chain(crossing::tests())
         .chain(parity::tests())
+        .chain(random_pairs::tests())
+        .chain(sensitivity::tests())
         .collect()
 }
 

@@ -2,9 +2,9 @@
 
 use crate::data::{Region, Role, ShellCommand, Volume};
 use crate::io::quoted;
-use crate::parameters::arguments;
+use crate::parameters::{Parameters, arguments, arguments_of};
 use crate::solvers::lifted;
-use crate::solvers::pathway::{Params, Width};
+use crate::solvers::pathway::{COSTLY_FACTOR, Params, Width};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::text::quoted_path;
@@ -17,18 +17,18 @@ use std::path::Path;
 /// The recipe of a map of the voxels on which a pathway depends.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SensitivityRecipe {
+    /// The fit of the tensors, or the distributions.
     pub fit: OriginId,
     pub regions: Vec<Region>,
-    pub params: Params,
+    pub params: PathwayParams,
 }
 
 impl SensitivityRecipe {
     /// Whether a pathway has the same regions and parameters.
     pub fn has_inputs_of(&self, pathway: &PathwayResult) -> bool {
-        let params = PathwayParams::Tensors(self.params);
         let own = PathwayKey {
             regions: self.regions.clone(),
-            params,
+            params: self.params,
             ..pathway.key.clone()
         };
         own == pathway.key
@@ -46,6 +46,17 @@ impl SensitivityRecipe {
             unit: "%",
             ..Layer::new(id, name, Content::Image(values), display, origin)
         }
+    }
+}
+
+/// The folder of a pathway, and the options of a map in this file. A map needs no random pairs.
+pub fn outputs(out: &Path, is_map: bool) -> (&Path, String) {
+    match is_map {
+        true => (
+            Path::new("pathway"),
+            sensitivity_argument(out) + " --null 0",
+        ),
+        false => (out, String::new()),
     }
 }
 
@@ -82,7 +93,7 @@ pub fn command(
 ) -> String {
     let mut text = format!("arcuate {name} {}", fit.text());
     text += &region_options(regions);
-    text += &arguments(params);
+    text += &cost_options(params, regions);
     text += &arguments(&params.metric);
     text += &arguments(&Width { epsilon });
     text + &format!(" --out {}", quoted_path(out))
@@ -98,7 +109,7 @@ pub fn lifted_command(
 ) -> String {
     let mut text = format!("arcuate pathway {odf}");
     text += &region_options(regions);
-    text += &arguments(params);
+    text += &cost_options(params, regions);
     text += &arguments(&Width { epsilon });
     text + &format!(" --out {}", quoted_path(out))
 }
@@ -110,6 +121,8 @@ pub struct LiftedPathwayCommand {
     pub regions: Vec<RegionSpec>,
     pub params: lifted::Params,
     pub epsilon: f64,
+    /// Whether its result is the map of the voxels on which the pathway depends.
+    pub is_map: bool,
 }
 
 impl LiftedPathwayCommand {
@@ -117,9 +130,20 @@ impl LiftedPathwayCommand {
     pub fn commands(&self, out: &Path) -> Vec<ShellCommand> {
         let folder = Path::new(FODS_FOLDER);
         let odf = format!("--fod {}", quoted_path(&folder.join(WHITE_MATTER_FILE)));
+        let (out, map) = outputs(out, self.is_map);
         let text = lifted_command(&odf, &self.regions, &self.params, self.epsilon, out);
-        vec![self.fods.command(folder), text.into()]
+        vec![self.fods.command(folder), (text + &map).into()]
     }
+}
+
+/// The options of a table; the factor of costly regions only with such a region, without which it is refused.
+fn cost_options<P: Parameters>(params: &P, regions: &[RegionSpec]) -> String {
+    let has_costly = regions.iter().any(|region| region.role == Role::Costly);
+    let keys = P::TABLE.iter().map(|row| row.key);
+    let keys: Vec<&str> = keys
+        .filter(|key| has_costly || *key != COSTLY_FACTOR)
+        .collect();
+    arguments_of(params, &keys)
 }
 
 fn region_options(regions: &[RegionSpec]) -> String {

@@ -40,11 +40,8 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 /// Maps of the sensitivity of kept pathways that are solved.
 fn maps(state: &State) -> impl Iterator<Item = Entry> {
     let kept = state.document.kept_pathways.iter();
-    let is_through_tensors = |kept: &&std::sync::Arc<KeptPathway>| {
-        let result = kept.result.as_ref();
-        result.is_some_and(|r| r.pathway.tensors().is_some())
-    };
-    kept.filter(is_through_tensors).map(|kept| {
+    let solved = kept.filter(|kept| kept.result.is_some());
+    solved.map(|kept| {
         let map = Action::Pathway(PathwayAction::Sensitivity(Some(kept.id)));
         entry(format!("{} of {}", sensitivity::NAME, kept.name), MAP, map)
     })
@@ -87,10 +84,8 @@ fn of_live(state: &State) -> Vec<Entry> {
     if let Some(live) = state.final_pathway() {
         let keep = Action::Pathway(PathwayAction::Keep);
         all.push(entry("Keep pathway".to_owned(), "path", keep));
-        if live.pathway.tensors().is_some() {
-            let map = Action::Pathway(PathwayAction::Sensitivity(None));
-            all.push(entry(sensitivity::NAME.to_owned(), MAP, map));
-        }
+        let map = Action::Pathway(PathwayAction::Sensitivity(None));
+        all.push(entry(sensitivity::NAME.to_owned(), MAP, map));
         let from = live.pathway.joining_epsilon;
         let percent = percent_joined(from);
         let epsilon = percent / 100.0;

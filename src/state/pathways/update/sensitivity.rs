@@ -9,11 +9,12 @@ use crate::state::core::notices::Severity;
 use crate::state::core::text::{significant, with_unit};
 use crate::state::edit::edit;
 use crate::state::origin::commands;
-use crate::state::pathways::jobs::{MapSensitivity, MappedSensitivity, ONLY_TENSORS, SENSITIVITY};
+use crate::state::pathways::jobs::{FindLifted, MapSensitivity, MappedSensitivity, SENSITIVITY};
 use crate::state::pathways::recipe::SensitivityRecipe;
-use crate::state::pathways::update::{chosen_pathway, ends_name, report_not_final};
-use crate::state::pathways::{PathwayResult, PendingMap, ShownCost};
-use crate::state::{Effect, State};
+use crate::state::pathways::update::{FindKept, chosen_pathway, ends_name, find, report_not_final};
+use crate::state::pathways::{PathwayCosts, PathwayResult, PendingMap, ShownCost};
+use crate::state::tensors::inputs::MissingInput;
+use crate::state::{Document, Effect, State};
 use std::sync::Arc;
 
 /// Share of the largest value below which a voxel is transparent.
@@ -33,9 +34,6 @@ pub(in crate::state) fn map(state: &mut State, layer: Option<LayerId>, effects: 
     let Some((pathway, ..)) = chosen_pathway(state, layer) else {
         return report_not_final(state, layer);
     };
-    if pathway.pathway.tensors().is_none() {
-        return state.runtime.notify(Severity::Information, ONLY_TENSORS);
-    }
     let excess = pathway.excess.id();
     if state.is_mapping(excess) {
         let sentence = "The map of this pathway is being computed";
@@ -44,13 +42,36 @@ pub(in crate::state) fn map(state: &mut State, layer: Option<LayerId>, effects: 
     let Some((fit, name)) = fit_and_name(state, layer, &pathway) else {
         return;
     };
+    let find = match find_fields(&state.document, layer, &pathway) {
+        Ok(find) => find,
+        Err(missing) => {
+            return state.runtime.notify(Severity::Warning, missing.to_string());
+        }
+    };
     let pending = &mut state.runtime.pathways.pending_maps;
     pending.retain(|p| p.excess != excess);
     pending.push(PendingMap { excess, fit, name });
-    effects.push(Effect::submit(MapSensitivity { pathway }));
+    effects.push(Effect::submit(MapSensitivity { pathway, find }));
 }
 
-/// The fit of a pathway's tensors, and its name: that of its ends unless it is kept.
+/// Finds the pathway once more, if it was kept without its fields.
+fn find_fields(
+    document: &Document,
+    kept: Option<LayerId>,
+    pathway: &PathwayResult,
+) -> Result<Option<Box<FindLifted>>, MissingInput> {
+    let mut all = document.kept_pathways.iter();
+    let kept = all.find(|k| Some(k.id) == kept);
+    let kept = kept.filter(|_| matches!(pathway.pathway, PathwayCosts::Joint(_)));
+    let found = kept.map(|kept| find(document, kept)).transpose()?;
+    Ok(match found {
+        // Kept results have no fields.
+        Some(FindKept::Distributions(job)) => Some(Box::new(FindLifted { kept: None, ..job })),
+        Some(FindKept::Tensors(_)) | None => None,
+    })
+}
+
+/// The origin of a pathway's tensors or distributions, and its name: that of its ends unless it is kept.
 fn fit_and_name(
     state: &State,
     kept: Option<LayerId>,
@@ -59,7 +80,7 @@ fn fit_and_name(
     let document = &state.document;
     match kept {
         None => Some((
-            commands::fit_of(document, pathway.key.field)?,
+            commands::field_origin(document, pathway.key.field)?,
             ends_name(pathway),
         )),
         Some(id) => {
@@ -84,13 +105,10 @@ pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: Ma
     let Some(PendingMap { fit, name, .. }) = take_pending_map(state, pathway) else {
         return;
     };
-    let Some(params) = pathway.key.params.tensors() else {
-        return;
-    };
     let recipe = SensitivityRecipe {
         fit,
         regions: pathway.key.regions.clone(),
-        params: *params,
+        params: pathway.key.params,
     };
     let id = edit(state, "Map sensitivity", false, |document| {
         document.pathways.shown = ShownCost::Off;

@@ -9,10 +9,11 @@ use crate::solvers::geodesic::Cut;
 use crate::solvers::level_set::{RunHistory, Sphere};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Runs;
-use crate::solvers::{commit, density, pathway};
+use crate::solvers::{commit, density};
 use crate::state::alignment::AlignedBy;
 use crate::state::files::types::PhantomPart;
 use crate::state::filter::{GivenPeaks, ScanTimings, WeightMap};
+use crate::state::pathways::PathwayParams;
 use crate::state::sessions::types::content::{
     Content, SavedGrid, SavedInputs, SavedRegion, SavedStart,
 };
@@ -140,7 +141,9 @@ pub struct SavedCurves {
 pub struct SavedSensitivity {
     pub fit: usize,
     pub regions: Vec<SavedRegion>,
-    pub params: pathway::Params,
+    /// The member `params` for tensors, `lifted` for distributions.
+    #[serde(flatten)]
+    pub params: PathwayParams,
 }
 
 /// A layer that something was made of, and where that came from then.

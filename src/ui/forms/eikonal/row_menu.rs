@@ -2,7 +2,7 @@
 
 use super::{ask_for_path, sensitivity};
 use crate::data::Role;
-use crate::state::pathways::{PathwayAction, PathwayFile, PathwayResult};
+use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::{Action, KeptPathway, Phase, State};
 use crate::ui::dialogs::rename::{self, RenameTarget};
 use crate::ui::files::DialogPosition;
@@ -29,12 +29,12 @@ pub fn show(
     (button, row): (&Response, &Response),
     state: &State,
     kept: Option<&Arc<KeptPathway>>,
-    solved: Option<&PathwayResult>,
+    is_solved: bool,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     let unsolved = kept.is_some_and(|k| state.runtime.pathways.unsolved.contains(&k.id));
-    let entries = |ui: &mut Ui| entries(ui, kept.map(|k| &**k), solved, unsolved);
+    let entries = |ui: &mut Ui| entries(ui, kept.map(|k| &**k), is_solved, unsolved);
     let mut chosen = menu::popup(button, WIDTH, entries);
     menu::context(row, |ui| {
         ui.set_width(WIDTH - 8.0);
@@ -61,7 +61,7 @@ pub fn colour(rgb: [u8; 3]) -> Color32 {
 fn entries(
     ui: &mut Ui,
     kept: Option<&KeptPathway>,
-    solved: Option<&PathwayResult>,
+    is_solved: bool,
     unsolved: bool,
 ) -> Option<PathwayMenuItem> {
     let item = |ui: &mut Ui, item: menu::Item, more: PathwayMenuItem| item.show(ui).then_some(more);
@@ -70,16 +70,14 @@ fn entries(
         chosen = item(ui, menu::Item::new("Solve again"), PathwayMenuItem::Again);
         menu::line(ui);
     }
-    if let Some(result) = solved {
+    if is_solved {
         menu::caption(ui, "Export");
         chosen = chosen.or(files(ui).map(PathwayMenuItem::File));
         menu::line(ui);
         let region = menu::Item::new("Region of its voxels").icon(icons::REGION);
         chosen = chosen.or(item(ui, region, PathwayMenuItem::Region));
-        if result.pathway.tensors().is_some() {
-            let map = menu::Item::new(sensitivity::NAME).icon(icons::LAYERS);
-            chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
-        }
+        let map = menu::Item::new(sensitivity::NAME).icon(icons::LAYERS);
+        chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
         let command = menu::Item::new("Copy as command").icon(icons::TERMINAL);
         chosen = chosen.or(item(ui, command, PathwayMenuItem::Command));
     }

@@ -1,7 +1,6 @@
 //! The button that maps the voxels on which the live pathway depends.
 
 use crate::state::pathways::PathwayAction;
-use crate::state::pathways::jobs::ONLY_TENSORS;
 use crate::state::{Action, State};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::Button;
@@ -19,9 +18,7 @@ const HINT: &str = "Adds a layer with the percentage of the cost E* that depends
 pub fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let live = state.runtime.pathways.live.value();
     let is_mapping = live.is_some_and(|live| state.is_mapping(live.excess.id()));
-    let is_lifted = live.is_some_and(|live| live.pathway.tensors().is_none());
     let why = match is_mapping {
-        _ if is_lifted => Some(ONLY_TENSORS),
         true => Some("Computing the map"),
         false => state.why_not_final(),
     };
