@@ -6,6 +6,7 @@ use crate::io::AffineReading;
 use crate::io::{Reading, quoted};
 use crate::parameters::arguments;
 use crate::solvers::geodesic::{self, RayMetricParams, Rays};
+use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::solvers::{curves, density};
@@ -369,7 +370,7 @@ impl CommandLine {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
             Self::Pathway { is_map: true, .. } => "sensitivity.nii.gz",
-            Self::LiftedPathway(command) if command.is_map => "sensitivity.nii.gz",
+            Self::LiftedPathway(command) if command.map.is_some() => "sensitivity.nii.gz",
             Self::Pathway { .. } | Self::LiftedPathway(_) => "pathway",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
@@ -488,7 +489,8 @@ impl CommandLine {
                 epsilon,
                 is_map,
             } => {
-                let (folder, map) = pathways::recipe::outputs(out, *is_map);
+                let (folder, map) =
+                    pathways::recipe::outputs(out, is_map.then_some(SensitivityTo::Cost));
                 pathways::recipe::command("pathway", fit, regions, params, *epsilon, folder) + &map
             }
             Self::Track {

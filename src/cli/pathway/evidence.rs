@@ -4,13 +4,14 @@ use crate::cli::options::ValueError;
 use crate::cli::runner::{Failure, Runner};
 use crate::data::text::counted;
 use crate::io::Format;
+use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates};
 use crate::state::core::text::{duration_text, fixed, significant};
 use crate::state::files::jobs::SaveVolume;
 use crate::state::pathways::jobs::{
     ComparePathway, MapSensitivity, MappedSensitivity, PathwayComparison, RANDOM_PAIRS,
 };
-use crate::state::pathways::recipe::sensitivity_argument;
+use crate::state::pathways::recipe::sensitivity_arguments;
 use crate::state::pathways::{PathwayResult, RandomPairRank};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -45,13 +46,13 @@ impl EvidenceOptions {
     }
 
     /// The options as text of a command, empty for the defaults.
-    pub fn arguments(&self) -> String {
+    pub fn arguments(&self, to: SensitivityTo) -> String {
         let mut text = String::new();
         if self.null != RANDOM_PAIRS {
             text += &format!(" --null {}", self.null);
         }
         if let Some(file) = &self.sensitivity {
-            text += &sensitivity_argument(file);
+            text += &sensitivity_arguments(file, to);
         }
         text
     }
@@ -61,7 +62,7 @@ impl EvidenceOptions {
         &self,
         result: &PathwayResult,
         comparison: impl FnOnce() -> ComparePathway,
-        domain_options: &str,
+        (to, domain_options): (SensitivityTo, &str),
         command: &str,
         (value, text): (&mut Value, &mut String),
         runner: &mut Runner,
@@ -73,8 +74,12 @@ impl EvidenceOptions {
         }
         if let Some(file) = &self.sensitivity {
             let pathway = Arc::new(result.clone());
-            let find = None;
-            let (mapped, _) = runner.run(MapSensitivity { pathway, find })?;
+            let job = MapSensitivity {
+                pathway,
+                to,
+                find: None,
+            };
+            let (mapped, _) = runner.run(job)?;
             runner.run(SaveVolume {
                 source: None,
                 volume: mapped.volume.clone(),
@@ -107,14 +112,19 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
         "wall_ms": mapped.wall_ms,
     });
     if let Some(by_amplitude) = mapped.by_amplitude {
+        value["to"] = json!(mapped.to.key());
         value["percent_per_percent_amplitude"] = json!(-by_amplitude);
     }
     value
 }
 
 fn sensitivity_text(mapped: &MappedSensitivity) -> String {
+    let what = match mapped.to {
+        SensitivityTo::Cost => "the least cost",
+        SensitivityTo::Amplitude => "the effect of amplitudes",
+    };
     let mut text = format!(
-        "Half of the least cost depends on {}, 95 % of it on {}; the largest share of one voxel is {} %\n",
+        "Half of {what} depends on {}, 95 % of it on {}; the largest share of one voxel is {} %\n",
         counted(mapped.half, "voxel"),
         counted(mapped.voxels_of_95_percent, "voxel"),
         significant(f64::from(mapped.largest))

@@ -8,7 +8,7 @@ use crate::compute::Control;
 use crate::data::text::counted;
 use crate::io::quoted;
 use crate::parameters::Parameters as _;
-use crate::solvers::lifted::Params;
+use crate::solvers::lifted::{Params, SensitivityTo};
 use crate::solvers::pathway::Width;
 use crate::state::core::text::duration_text;
 use crate::state::pathways::KnownCosts;
@@ -17,6 +17,7 @@ use crate::state::pathways::jobs::{
 };
 use crate::state::pathways::recipe::lifted_command;
 use crate::state::tensors::jobs::input::Distributions;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -36,6 +37,11 @@ pub struct Options {
     pub width: GivenParameters<Width>,
     #[command(flatten)]
     pub evidence: EvidenceOptions,
+    /// Input of the voxels to which --sensitivity refers: their costs in all directions, or their amplitudes. By amplitude,
+    /// 1 % stands for a least cost that falls by a thousandth where the amplitudes of the voxel are a tenth larger; the
+    /// percentages add up to less than 100 [default: cost]
+    #[arg(long, value_name = "INPUT", requires = "sensitivity", value_parser = inputs())]
+    pub sensitivity_to: Option<SensitivityTo>,
     /// Compare random pairs and this path on its own voxels and in its own directions, not on voxels of twice the size in
     /// 42 directions: takes dozens of times as long
     #[arg(long)]
@@ -47,7 +53,17 @@ pub struct Options {
     pub images: ImageEnding,
 }
 
+/// The inputs of voxels, by their keys.
+fn inputs() -> impl TypedValueParser<Value = SensitivityTo> {
+    let keys = PossibleValuesParser::new(SensitivityTo::KEYS);
+    keys.map(|key| SensitivityTo::from_key(&key).unwrap_or_default())
+}
+
 impl Options {
+    fn map_to(&self) -> SensitivityTo {
+        self.sensitivity_to.unwrap_or_default()
+    }
+
     /// The parameters, with the width of the pathway.
     fn params(&self) -> Result<(Params, f64), Failure> {
         let defaults = Params::defaults();
@@ -70,7 +86,7 @@ impl Options {
         odf += &self.layout.arguments();
         let text = lifted_command(&odf, &regions, params, epsilon, &self.out);
         let full = if self.null_full { " --null-full" } else { "" };
-        text + &self.images.argument() + &self.evidence.arguments() + full
+        text + &self.images.argument() + &self.evidence.arguments(self.map_to()) + full
     }
 }
 
@@ -133,7 +149,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     options.evidence.add(
         &result,
         comparison,
-        "--min-amplitude, --within",
+        (options.map_to(), "--min-amplitude, --within"),
         &command,
         report_parts,
         runner,

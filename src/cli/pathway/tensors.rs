@@ -6,6 +6,7 @@ use crate::cli::options::{FitOptions, FittedScan, GivenParameters, ImageEnding};
 use crate::cli::runner::{Failure, Runner};
 use crate::data::text::{counted, singular_or_plural};
 use crate::parameters::Parameters as _;
+use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
 use crate::solvers::pathway::{Params, Width};
 use crate::state::core::text::duration_text;
@@ -86,7 +87,7 @@ impl Options {
         let fit = &fitted.arguments;
         let mut text = command("pathway", fit, &regions, params, epsilon, &self.out);
         text += &self.images.argument();
-        text + &self.evidence.arguments()
+        text + &self.evidence.arguments(SensitivityTo::Cost)
     }
 }
 
@@ -108,7 +109,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     summary.write(&options.out, &files, &images, &command, runner)?;
     let (mut value, mut text) = summary.value_and_text();
     let comparison = || ComparePathway {
-        costs: ComparedCosts::Tensors(job.tensors, params),
+        costs: ComparedCosts::Tensors(Box::new(job.tensors), params),
         regions: job.regions,
         pairs: options.evidence.null,
         known_pairs: None,
@@ -117,7 +118,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     options.evidence.add(
         &result,
         comparison,
-        "--min-fa, --within",
+        (SensitivityTo::Cost, "--min-fa, --within"),
         &command,
         report_parts,
         runner,

@@ -75,8 +75,8 @@ pub fn sensitivities(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let mut replay = || {
             let solved = window.solve(find_pathway_of_map(&document, &layer.name, recipe)?)?;
             let pathway = Arc::new(*solved);
-            let find = None;
-            let now = window.run(MapSensitivity { pathway, find })?.volume;
+            let (to, find) = (recipe.to, None);
+            let now = window.run(MapSensitivity { pathway, to, find })?.volume;
             let recomputed = RecomputedResult::Values(&now.values);
             let outcome = compared(&then.values, &now.values);
             Ok(Replayed {

@@ -4,6 +4,7 @@
 use crate::data::{DataId, Region, ShellCommand};
 use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
+use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::pathway::DEFAULT_EPSILON;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
@@ -146,7 +147,7 @@ impl Describe for SensitivityRecipe {
 
     fn command_line(&self, document: &Document) -> CommandLine {
         let pathway = (&self.regions[..], &self.params, DEFAULT_EPSILON);
-        pathway_command(document, self.fit, pathway, true).unwrap_or_else(unknown)
+        pathway_command(document, self.fit, pathway, Some(self.to)).unwrap_or_else(unknown)
     }
 }
 
@@ -156,7 +157,7 @@ pub fn pathway_command(
     document: &Document,
     origin: OriginId,
     (regions, params, epsilon): (&[Region], &PathwayParams, f64),
-    is_map: bool,
+    map: Option<SensitivityTo>,
 ) -> Option<CommandLine> {
     let without_file =
         |MaskWithoutFile(region)| CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
@@ -172,7 +173,7 @@ pub fn pathway_command(
                     regions,
                     params,
                     epsilon,
-                    is_map,
+                    is_map: map.is_some(),
                 }),
             )
         }
@@ -184,7 +185,7 @@ pub fn pathway_command(
                     regions,
                     params,
                     epsilon,
-                    is_map,
+                    map,
                 })
             });
             Some(command.map_or_else(without_file, |command| {

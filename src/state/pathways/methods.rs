@@ -3,7 +3,7 @@
 use crate::data::{Region, Role};
 use crate::parameters::differing;
 use crate::solvers::eikonal::LocalSolver;
-use crate::solvers::lifted;
+use crate::solvers::lifted::{self, SensitivityTo};
 use crate::solvers::metric::Cost;
 use crate::solvers::pathway::Params;
 use crate::state::core::citations::Citations;
@@ -73,10 +73,16 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
                     costs_and_settings(&map.regions, &map.params, is_shown, citations);
                 text += &format!("{costs}.{settings}");
             }
+            let input = match map.to {
+                SensitivityTo::Cost => "the cost of each voxel",
+                SensitivityTo::Amplitude => {
+                    "the amplitudes of each voxel at a constant reference amplitude"
+                }
+            };
             let _ = write!(
                 text,
-                " “{}” maps the relative change of the least cost of paths between {} and {} with the cost of each \
-                 voxel, computed with the adjoint of the discrete equation.",
+                " “{}” maps the relative change of the least cost of paths between {} and {} with {input}, computed with \
+                 the adjoint of the discrete equation.",
                 layer.name,
                 names(&map.regions, Role::Seed),
                 names(&map.regions, Role::Target)

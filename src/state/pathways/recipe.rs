@@ -3,7 +3,7 @@
 use crate::data::{Region, Role, ShellCommand, Volume};
 use crate::io::quoted;
 use crate::parameters::{Parameters, arguments, arguments_of};
-use crate::solvers::lifted;
+use crate::solvers::lifted::{self, SensitivityTo};
 use crate::solvers::pathway::{COSTLY_FACTOR, Params, Width};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
@@ -21,6 +21,8 @@ pub struct SensitivityRecipe {
     pub fit: OriginId,
     pub regions: Vec<Region>,
     pub params: PathwayParams,
+    /// Only distributions have amplitudes.
+    pub to: SensitivityTo,
 }
 
 impl SensitivityRecipe {
@@ -50,19 +52,23 @@ impl SensitivityRecipe {
 }
 
 /// The folder of a pathway, and the options of a map in this file. A map needs no random pairs.
-pub fn outputs(out: &Path, is_map: bool) -> (&Path, String) {
-    match is_map {
-        true => (
+pub fn outputs(out: &Path, map: Option<SensitivityTo>) -> (&Path, String) {
+    match map {
+        Some(to) => (
             Path::new("pathway"),
-            sensitivity_argument(out) + " --null 0",
+            sensitivity_arguments(out, to) + " --null 0",
         ),
-        false => (out, String::new()),
+        None => (out, String::new()),
     }
 }
 
-/// `--sensitivity FILE`.
-pub fn sensitivity_argument(file: &Path) -> String {
-    format!(" --sensitivity {}", quoted_path(file))
+/// `--sensitivity FILE`, and to what unless that is the cost.
+pub fn sensitivity_arguments(file: &Path, to: SensitivityTo) -> String {
+    let file = quoted_path(file);
+    match to {
+        SensitivityTo::Cost => format!(" --sensitivity {file}"),
+        other => format!(" --sensitivity {file} --sensitivity-to {}", other.key()),
+    }
 }
 
 /// Option of `arcuate pathway` for regions with this role, without its dashes; `None` if they have no effect.
@@ -121,8 +127,8 @@ pub struct LiftedPathwayCommand {
     pub regions: Vec<RegionSpec>,
     pub params: lifted::Params,
     pub epsilon: f64,
-    /// Whether its result is the map of the voxels on which the pathway depends.
-    pub is_map: bool,
+    /// The map that is its result; `None`: the pathway.
+    pub map: Option<SensitivityTo>,
 }
 
 impl LiftedPathwayCommand {
@@ -130,7 +136,7 @@ impl LiftedPathwayCommand {
     pub fn commands(&self, out: &Path) -> Vec<ShellCommand> {
         let folder = Path::new(FODS_FOLDER);
         let odf = format!("--fod {}", quoted_path(&folder.join(WHITE_MATTER_FILE)));
-        let (out, map) = outputs(out, self.is_map);
+        let (out, map) = outputs(out, self.map);
         let text = lifted_command(&odf, &self.regions, &self.params, self.epsilon, out);
         vec![self.fods.command(folder), (text + &map).into()]
     }

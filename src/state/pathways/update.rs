@@ -217,14 +217,14 @@ pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine>
             let origin = commands::field_origin(document, result.key.field)?;
             let (regions, params) = (&result.key.regions, &result.key.params);
             let epsilon = document.pathways.epsilon;
-            commands::pathway_command(document, origin, (&regions[..], params, epsilon), false)
+            commands::pathway_command(document, origin, (&regions[..], params, epsilon), None)
         }
         Some(id) => {
             let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
             let result = kept.result.as_ref()?;
             let (regions, params) = (&result.key.regions, &result.key.params);
             let pathway = (&regions[..], params, kept.epsilon);
-            commands::pathway_command(document, kept.fit, pathway, false)
+            commands::pathway_command(document, kept.fit, pathway, None)
         }
     }
 }

@@ -231,7 +231,20 @@ fn one_case() {
     assert_eq!(output.status.code(), Some(0));
     let line: Value = serde_json::from_slice(&output.stdout).expect("one line");
     assert_eq!(line["workload"], "geodesic preparation of tensors");
-    assert_eq!(bench("no such").status.code(), Some(2));
+    let refused = bench("no such");
+    assert_eq!(refused.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(error.contains("“preparation"), "{error}");
+    let lifted = arcuate(&["bench", "lifted", "--case", "nothing"], folder.path());
+    let error = String::from_utf8_lossy(&lifted.stderr).into_owned();
+    assert_eq!(lifted.status.code(), Some(2));
+    assert!(
+        error.contains(
+            "No case has “nothing” in its name, expected a part of one of these: “42 directions, 4 mm”, “98 directions, \
+             2 mm”, “162 directions, 2 mm”"
+        ),
+        "{error}"
+    );
 }
 
 /// Refused with a sentence if the process may not take the memory it needs.

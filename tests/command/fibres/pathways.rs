@@ -25,7 +25,10 @@ pub fn through_distributions() {
     let here = folder.path();
     make_head(here);
     let base = format!("pathway --fod fod/wm_fod.nii.gz {WORLD} {ENDS} --directions 42");
-    let value = run(&format!("{base} --epsilon 0.5 --null 40 --sensitivity held.nii.gz --out cst"), here);
+    let value = run(
+        &format!("{base} --epsilon 0.5 --null 40 --sensitivity held.nii.gz --out cst"),
+        here,
+    );
     supported(&value, here);
     assert_eq!(value["command"], "pathway");
     let least = number(&value, "least");
@@ -112,6 +115,20 @@ fn supported(value: &Value, here: &Path) {
     assert!(stated["voxels_of_half"].as_u64() < stated["voxels_of_95_percent"].as_u64());
     let by_amplitude = number(stated, "percent_per_percent_amplitude");
     assert!((-1.0..0.0).contains(&by_amplitude), "{by_amplitude}");
+    assert_eq!(stated["to"], "cost");
+    // The map by amplitude adds up to that.
+    let base = format!("pathway --fod fod/wm_fod.nii.gz {WORLD} {ENDS} --directions 42");
+    let other = "--null 0 --sensitivity amplitude.nii.gz --sensitivity-to amplitude --out other";
+    let other = run(&format!("{base} {other}"), here);
+    assert_eq!(other["sensitivity"]["to"], "amplitude");
+    let map = volume(&here.join("amplitude.nii.gz"));
+    let sum: f64 = map.values.iter().map(|v| f64::from(*v)).sum();
+    assert!(
+        (sum + 100.0 * by_amplitude).abs() < 0.1,
+        "{sum} {by_amplitude}"
+    );
+    let repeat = other["repeat"].as_str().expect("a command");
+    assert!(repeat.contains("--sensitivity-to amplitude"), "{repeat}");
 }
 
 fn refused(here: &Path) {
@@ -147,7 +164,10 @@ fn refused(here: &Path) {
         ),
         (
             "--fod fod/wm_fod.nii.gz --sensitivity x.txt",
-            ["Found the file name x.txt for --sensitivity", ".nii.gz, .nii, .mif, .mif.gz"],
+            [
+                "Found the file name x.txt for --sensitivity",
+                ".nii.gz, .nii, .mif, .mif.gz",
+            ],
         ),
         (
             "--fod fod/wm_fod.nii.gz --null-full --null 0",

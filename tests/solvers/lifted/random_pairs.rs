@@ -19,10 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test(
-            "lifted::random pairs rank bundles below false pairs",
-            ranks,
-        ),
+        test("lifted::random pairs rank bundles below false pairs", ranks),
         test("lifted::random pairs are the same every time", repeated),
         test("lifted::random pairs of a small domain", small),
         test("lifted::random pairs are cancelled", cancelled),

@@ -47,12 +47,7 @@ fn sensitivity(pathway: &LiftedPathway, threads: usize) -> LiftedSensitivity {
 }
 
 /// Compares the shares of random voxels with d ln E* / d ln x, x the input of a voxel by a factor.
-fn compare(
-    what: &str,
-    shares: &[f32],
-    chosen: &[usize],
-    least_cost: impl Fn(usize, f64) -> f64,
-) {
+fn compare(what: &str, shares: &[f32], chosen: &[usize], least_cost: impl Fn(usize, f64) -> f64) {
     let (mut sums, mut worst) = ([0.0; 2], 0.0f64);
     for &place in chosen {
         let cost = |sense: f64| least_cost(place, (sense * STEP).exp());
@@ -81,7 +76,12 @@ fn rough(random: &mut Random, side: usize) -> Vec<(DVec3, f64)> {
     (0..side * side * side).map(of_voxel).collect()
 }
 
-fn prepared(rough: &[(DVec3, f64)], side: usize, params: &Params, changed: (usize, f64)) -> Prepared {
+fn prepared(
+    rough: &[(DVec3, f64)],
+    side: usize,
+    params: &Params,
+    changed: (usize, f64),
+) -> Prepared {
     let cost = |place: usize, d: DVec3| {
         let (axis, size) = rough[place];
         let factor = if place == changed.0 { changed.1 } else { 1.0 };
@@ -98,7 +98,8 @@ fn by_cost() {
     let mut random = Random::fresh("lifted sensitivity");
     for set in super::SETS {
         let (params, rough) = (params(set), rough(&mut random, SIDE));
-        let solved = |changed| between(&prepared(&rough, SIDE, &params, changed), ends, &backend(2));
+        let solved =
+            |changed| between(&prepared(&rough, SIDE, &params, changed), ends, &backend(2));
         let pathway = solved((0, 1.0));
         let found = sensitivity(&pathway, 2);
         assert!(found.by_amplitude.is_none(), "costs were given");
@@ -146,7 +147,10 @@ impl Corner {
         let mut coefficients = vec![0f32; n * count(8)];
         for v in 0..n {
             let [x, y, z] = self.grid.voxel(v).map(|c| c as f64);
-            let along = [(y - 3.0).hypot(z - 2.0) < 1.5, (x - 11.0).hypot(z - 2.0) < 1.5];
+            let along = [
+                (y - 3.0).hypot(z - 2.0) < 1.5,
+                (x - 11.0).hypot(z - 2.0) < 1.5,
+            ];
             // A slab that no path reaches sets the reference amplitude, which the bundles do not have.
             let weights = match x > 13.0 || y < 1.0 {
                 true => [4.0, 0.0],
@@ -169,14 +173,23 @@ impl Corner {
             u8::from(x != 13 && y != 1)
         };
         let voxels = 0..self.grid.voxel_count();
-        Mask::new(self.grid.clone(), voxels.map(is_inside).collect::<Vec<u8>>())
+        Mask::new(
+            self.grid.clone(),
+            voxels.map(is_inside).collect::<Vec<u8>>(),
+        )
     }
 
     fn solved(&self, scaled: (usize, f64)) -> LiftedPathway {
         let mask = self.mask();
         let (on, control) = (backend(2), Control::new());
         let field = self.field(scaled);
-        let prepared = Prepared::new(&field, &mask, &params(DirectionSet::Icosphere162), &on, &control);
+        let prepared = Prepared::new(
+            &field,
+            &mask,
+            &params(DirectionSet::Icosphere162),
+            &on,
+            &control,
+        );
         between(&prepared.unwrap().with_tolerance(0.0), Self::ENDS, &on)
     }
 }
@@ -226,7 +239,8 @@ fn sums() {
             let (axis, size) = rough[of_voxel[place] as usize];
             (size * (1.0 + 3.0 * (1.0 - d.dot(axis).powi(2)))) as f32
         };
-        let prepared = Prepared::from_costs(places, &params(set), cost, &backend(2), &Control::new());
+        let prepared =
+            Prepared::from_costs(places, &params(set), cost, &backend(2), &Control::new());
         let ends = [DVec3::new(1.0, 1.0, 1.0), DVec3::new(12.0, 9.0, 14.0)];
         let pathway = between(&prepared.unwrap(), ends, &backend(2));
         let found = sensitivity(&pathway, 1);
@@ -244,13 +258,25 @@ fn sums() {
                 let sum: f64 = parts.unwrap().iter().sum();
                 // Values beyond the cap are unknown. The solver stops at its tolerance, the adjoint repeats its steps in
                 // double precision.
-                let expected = if value < f64::from(UNREACHED) { value } else { 0.0 };
-                assert!((sum - expected).abs() <= 1e-4 * pathway.min_cost, "{sum} {expected}");
+                let expected = if value < f64::from(UNREACHED) {
+                    value
+                } else {
+                    0.0
+                };
+                assert!(
+                    (sum - expected).abs() <= 1e-4 * pathway.min_cost,
+                    "{sum} {expected}"
+                );
             }
         }
         let image = found.by_cost.percent(&pathway.places);
-        let inside: std::collections::HashMap<u32, f32> =
-            pathway.places.voxels.iter().copied().zip(shares.iter().copied()).collect();
+        let inside: std::collections::HashMap<u32, f32> = pathway
+            .places
+            .voxels
+            .iter()
+            .copied()
+            .zip(shares.iter().copied())
+            .collect();
         for (voxel, value) in image.values.iter().enumerate() {
             let share = inside.get(&(voxel as u32)).copied().unwrap_or(0.0);
             assert_eq!(*value, 100.0 * share);

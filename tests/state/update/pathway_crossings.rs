@@ -295,12 +295,18 @@ fn mapped() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Sensitivity(None)));
     let map = maps(&window).remove(0);
-    assert_eq!((&*map.name, map.unit), ("Sensitivity of Seed – Target", "%"));
+    assert_eq!(
+        (&*map.name, map.unit),
+        ("Sensitivity of Seed – Target", "%")
+    );
     let values = |map: &Layer| map.content.volume().expect("an image").values.clone();
     let sum: f64 = values(&map).iter().map(|v| f64::from(*v)).sum();
     assert!((sum - 100.0).abs() < 1e-2, "{sum}");
     let status = window.state.runtime.notices.status.to_string();
-    assert!(status.starts_with("Half of the cost depends on "), "{status}");
+    assert!(
+        status.starts_with("Half of the cost depends on "),
+        "{status}"
+    );
     let label = window.state.history.undo_label();
     assert_eq!(label, Some("Map sensitivity"));
     let command = window.state.document.command_line(&map).text();
@@ -337,9 +343,33 @@ fn mapped() {
     let renewed = maps(&window);
     assert_eq!(renewed.len(), 1, "the map of the same pathway is replaced");
     assert_eq!(values(&renewed[0]), values(&map), "same bytes");
-    // Through tensors it is another pathway.
+    // Through tensors it is another pathway, whose costs come from no amplitudes.
     window.act(Action::Pathway(PathwayAction::Sensitivity(None)));
     assert_eq!(maps(&window).len(), 2);
+    // The map by amplitude is one of its own.
+    window.act(Action::Pathway(PathwayAction::AmplitudeSensitivity(Some(
+        kept,
+    ))));
+    let all = maps(&window);
+    let by_amplitude = all.last().expect("a map");
+    assert_eq!(all.len(), 3);
+    assert!(
+        by_amplitude
+            .name
+            .starts_with("Sensitivity to amplitudes of ")
+    );
+    let sum: f64 = values(by_amplitude).iter().map(|v| f64::from(*v)).sum();
+    assert!((1.0..98.0).contains(&sum), "{sum}");
+    let command = window.state.document.command_line(by_amplitude).text();
+    assert!(
+        command.ends_with("--sensitivity sensitivity.nii.gz --sensitivity-to amplitude --null 0"),
+        "{command}"
+    );
+    let status = window.state.runtime.notices.status.to_string();
+    assert!(
+        status.starts_with("Amplitudes 1 % larger lower the cost by "),
+        "{status}"
+    );
 }
 
 fn kept() {

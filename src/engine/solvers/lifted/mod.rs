@@ -85,7 +85,7 @@ pub use costs::{Amplitudes, halved_distributions, largest_amplitudes};
 pub use directions::{DirectionSet, opposite};
 pub use parameters::{Params, TOLERANCE};
 pub use random_pairs::RandomPairs;
-pub use sensitivity::{LiftedSensitivity, derivative_by_log_cost};
+pub use sensitivity::{LiftedSensitivity, SensitivityTo, derivative_by_log_cost};
 pub use solution::LiftedPathway;
 pub use stencil::{SIDEWAYS, Stencil, Step, Turn, Vertex, angle};
 

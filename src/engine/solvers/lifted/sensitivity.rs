@@ -15,6 +15,7 @@ use super::cpu::{Direction, directions};
 use super::segments::Line;
 use super::{LiftedField, LiftedPathway, Prepared, UNREACHED, opposite};
 use crate::compute::{Backend, Cancelled, Control, memory};
+use crate::data::keyed;
 use crate::solvers::Error;
 use crate::solvers::pathway::Sensitivity;
 use std::collections::BinaryHeap;
@@ -28,6 +29,21 @@ const CHECK: usize = 1024;
 const ROUNDING: f64 = 1e-6;
 const NEWTON_STEPS: usize = 40;
 
+/// Input of a voxel on which E* depends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SensitivityTo {
+    /// Its costs in all directions.
+    #[default]
+    Cost,
+    /// Its distribution.
+    Amplitude,
+}
+
+keyed!(SensitivityTo, serde {
+    Cost = "cost",
+    Amplitude = "amplitude",
+});
+
 /// The contribution of each voxel to E*.
 #[derive(Clone, Debug)]
 pub struct LiftedSensitivity {
@@ -36,6 +52,16 @@ pub struct LiftedSensitivity {
     /// −d ln E* / d ln f with f the distribution of a voxel, f_ref constant: 0 where amplitudes in the directions of the
     /// path reach the reference. `None` if the costs were given.
     pub by_amplitude: Option<Sensitivity>,
+}
+
+impl LiftedSensitivity {
+    /// The derivatives with respect to one input; `None` for amplitudes if the costs were given.
+    pub fn to(&self, input: SensitivityTo) -> Option<&Sensitivity> {
+        match input {
+            SensitivityTo::Cost => Some(&self.by_cost),
+            SensitivityTo::Amplitude => self.by_amplitude.as_ref(),
+        }
+    }
 }
 
 impl LiftedPathway {

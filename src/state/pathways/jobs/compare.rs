@@ -35,7 +35,7 @@ pub struct ComparePathway {
 /// The source of the costs in which a pathway and random pairs are compared.
 #[derive(Clone, Debug)]
 pub enum ComparedCosts {
-    Tensors(Tensors, Params),
+    Tensors(Box<Tensors>, Params),
     Distributions(Box<ComparedDistributions>),
 }
 

@@ -3,7 +3,7 @@
 use crate::compute::{Backend, Control};
 use crate::data::Volume;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::lifted::LiftedPathway;
+use crate::solvers::lifted::{LiftedPathway, SensitivityTo};
 use crate::solvers::metric::Places;
 use crate::solvers::pathway::Sensitivity;
 use crate::state::job_end::ended;
@@ -15,22 +15,28 @@ use std::time::Instant;
 
 pub const SENSITIVITY: Slot = Slot::queue("sensitivity");
 
+const NO_AMPLITUDES: &str = "The costs of this pathway do not come from amplitudes, expected distributions; map its sensitivity \
+                             to costs";
 const NOT_IN_MEMORY: &str = "The fields of this pathway are not in memory, expected them for its map; map the live pathway, \
                              or solve this one again";
 
-/// How the least cost of a pathway depends on the cost of each voxel.
+/// How the least cost of a pathway depends on each voxel.
 #[derive(Clone, Debug)]
 pub struct MapSensitivity {
     pub pathway: Arc<PathwayResult>,
+    /// Only distributions have amplitudes.
+    pub to: SensitivityTo,
     /// Finds the pathway once more if its fields were not kept.
     pub find: Option<Box<FindLifted>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct MappedSensitivity {
-    /// Share of each voxel in the least cost, percent.
+    pub to: SensitivityTo,
+    /// Share of each voxel in the least cost, percent; or by how many percent that cost falls for each percent by which the
+    /// amplitudes of the voxel grow, in hundredths.
     pub volume: Volume,
-    /// Voxels that together hold half of the least cost, and 95 % of it, largest shares first.
+    /// Voxels that together hold half of the sum, and 95 % of it, largest shares first.
     pub half: usize,
     pub voxels_of_95_percent: usize,
     /// The largest share, percent.
@@ -42,13 +48,19 @@ pub struct MappedSensitivity {
 }
 
 impl MappedSensitivity {
-    fn new(sensitivity: &Sensitivity, places: &Places, by_amplitude: Option<f64>) -> Self {
+    fn new(
+        to: SensitivityTo,
+        sensitivity: &Sensitivity,
+        places: &Places,
+        by_amplitude: Option<f64>,
+    ) -> Self {
         let volume = sensitivity.percent(places);
         volume.precompute_windows();
         Self {
             half: sensitivity.voxels_with(0.5),
             voxels_of_95_percent: sensitivity.voxels_with(0.95),
             largest: sensitivity.shares.iter().fold(0.0, |most, s| s.max(most)) * 100.0,
+            to,
             volume,
             by_amplitude,
             wall_ms: 0.0,
@@ -56,15 +68,17 @@ impl MappedSensitivity {
     }
 
     fn through_distributions(
+        to: SensitivityTo,
         pathway: &LiftedPathway,
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, JobError> {
         let sensitivity = pathway.sensitivity(backend, control)?;
-        let sum = |of_voxels: &Sensitivity| of_voxels.shares.iter().map(|s| f64::from(*s)).sum();
-        let by_amplitude = sensitivity.by_amplitude.as_ref().map(sum);
-        let places = &pathway.places;
-        Ok(Self::new(&sensitivity.by_cost, places, by_amplitude))
+        let by_amplitude = sensitivity.by_amplitude.as_ref().map(Sensitivity::total);
+        let Some(shown) = sensitivity.to(to) else {
+            return Err(JobError::Sentence(NO_AMPLITUDES.into()));
+        };
+        Ok(Self::new(to, shown, &pathway.places, by_amplitude))
     }
 }
 
@@ -72,11 +86,15 @@ impl MapSensitivity {
     fn mapped(self, backend: &Backend, control: &Control) -> Result<MappedSensitivity, JobError> {
         match &self.pathway.pathway {
             PathwayCosts::Tensors(pathway) => {
+                if self.to == SensitivityTo::Amplitude {
+                    return Err(JobError::Sentence(NO_AMPLITUDES.into()));
+                }
                 let sensitivity = pathway.sensitivity(backend, control)?;
-                Ok(MappedSensitivity::new(&sensitivity, pathway.metric(), None))
+                let places = pathway.metric();
+                Ok(MappedSensitivity::new(self.to, &sensitivity, places, None))
             }
             PathwayCosts::Distributions(pathway) => {
-                MappedSensitivity::through_distributions(pathway, backend, control)
+                MappedSensitivity::through_distributions(self.to, pathway, backend, control)
             }
             PathwayCosts::Joint(_) => {
                 let found = self
@@ -87,7 +105,7 @@ impl MapSensitivity {
                 let Some(pathway) = pathway else {
                     return Err(JobError::Sentence(NOT_IN_MEMORY.into()));
                 };
-                MappedSensitivity::through_distributions(pathway, backend, control)
+                MappedSensitivity::through_distributions(self.to, pathway, backend, control)
             }
         }
     }
@@ -134,7 +152,7 @@ impl Receive<State> for MapSensitivity {
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
         // The CPU may compute a map that a graphics card did not.
         if !matches!(end, Unfinished::DeviceFailed(_)) {
-            update::take_pending_map(state, &self.pathway);
+            update::take_pending_map(state, &self.pathway, self.to);
         }
         false
     }

@@ -52,7 +52,7 @@ fn compared_costs(state: &State, params: &PathwayParams) -> Option<ComparedCosts
                 fa: tensors.fa.clone(),
                 resample: None,
             };
-            Some(ComparedCosts::Tensors(tensors, *params))
+            Some(ComparedCosts::Tensors(Box::new(tensors), *params))
         }
         PathwayParams::Distributions(params) => {
             // Previews have the costs of the comparison, full results at least the amplitudes.

@@ -1,6 +1,7 @@
 //! Recomputes, one at a time, pathways that a session restored without their costs.
 
 use crate::data::{DataId, OdfField};
+use crate::solvers::lifted::SensitivityTo;
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::Severity;
 use crate::state::pathways::jobs::{FindLifted, FindPathway};
@@ -24,6 +25,7 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindKept, Missing
         fit: kept.fit,
         regions: kept.regions.clone(),
         params: kept.params,
+        to: SensitivityTo::Cost,
     };
     let id = Some(kept.id.0);
     Ok(match find_of_map(document, &kept.name, &recipe)? {

@@ -3,6 +3,7 @@
 use crate::data::DataId;
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
+use crate::solvers::lifted::SensitivityTo;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, LayerId, OriginId};
 use crate::state::core::notices::Severity;
@@ -21,21 +22,27 @@ use std::sync::Arc;
 const LOWEST_SHOWN: f32 = 0.01;
 
 impl State {
-    /// Whether the map of a pathway, by its excess cost, is being computed.
-    pub fn is_mapping(&self, excess: DataId) -> bool {
+    /// Whether a map of a pathway, by its excess cost, is being computed.
+    pub fn is_mapping(&self, excess: DataId, to: SensitivityTo) -> bool {
         let pending = &self.runtime.pathways.pending_maps;
         // A map that a graphics card failed to compute is pending until it is requested again, or computed on the CPU.
-        self.runtime.jobs.is_running(&[SENSITIVITY]) && pending.iter().any(|p| p.excess == excess)
+        self.runtime.jobs.is_running(&[SENSITIVITY])
+            && pending.iter().any(|p| (p.excess, p.to) == (excess, to))
     }
 }
 
 /// Requests the map of the live pathway, or of a kept one.
-pub(in crate::state) fn map(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn map(
+    state: &mut State,
+    layer: Option<LayerId>,
+    to: SensitivityTo,
+    effects: &mut Vec<Effect>,
+) {
     let Some((pathway, ..)) = chosen_pathway(state, layer) else {
         return report_not_final(state, layer);
     };
     let excess = pathway.excess.id();
-    if state.is_mapping(excess) {
+    if state.is_mapping(excess, to) {
         let sentence = "The map of this pathway is being computed";
         return state.runtime.notify(Severity::Information, sentence);
     }
@@ -49,9 +56,14 @@ pub(in crate::state) fn map(state: &mut State, layer: Option<LayerId>, effects: 
         }
     };
     let pending = &mut state.runtime.pathways.pending_maps;
-    pending.retain(|p| p.excess != excess);
-    pending.push(PendingMap { excess, fit, name });
-    effects.push(Effect::submit(MapSensitivity { pathway, find }));
+    pending.retain(|p| (p.excess, p.to) != (excess, to));
+    pending.push(PendingMap {
+        excess,
+        to,
+        fit,
+        name,
+    });
+    effects.push(Effect::submit(MapSensitivity { pathway, to, find }));
 }
 
 /// Finds the pathway once more, if it was kept without its fields.
@@ -92,23 +104,30 @@ fn fit_and_name(
 }
 
 /// The map was not computed; `None` if its document was closed.
-pub fn take_pending_map(state: &mut State, pathway: &PathwayResult) -> Option<PendingMap> {
+pub fn take_pending_map(
+    state: &mut State,
+    pathway: &PathwayResult,
+    to: SensitivityTo,
+) -> Option<PendingMap> {
     let pending = &mut state.runtime.pathways.pending_maps;
     let excess = pathway.excess.id();
-    let at = pending.iter().position(|p| p.excess == excess)?;
+    let at = pending
+        .iter()
+        .position(|p| (p.excess, p.to) == (excess, to))?;
     Some(pending.remove(at))
 }
 
 /// Adds the map as a layer on top, or replaces the values of the one with the same recipe. The cost would hide it, and is
 /// switched off in the same step.
 pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: MappedSensitivity) {
-    let Some(PendingMap { fit, name, .. }) = take_pending_map(state, pathway) else {
+    let Some(PendingMap { fit, name, .. }) = take_pending_map(state, pathway, mapped.to) else {
         return;
     };
     let recipe = SensitivityRecipe {
         fit,
         regions: pathway.key.regions.clone(),
         params: pathway.key.params,
+        to: mapped.to,
     };
     let id = edit(state, "Map sensitivity", false, |document| {
         document.pathways.shown = ShownCost::Off;
@@ -124,7 +143,10 @@ pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: Ma
             return id;
         }
         let id = LayerId(document.fresh_id());
-        let name = document.free_layer_name(&format!("Sensitivity of {name}"));
+        let name = document.free_layer_name(&match mapped.to {
+            SensitivityTo::Cost => format!("Sensitivity of {name}"),
+            SensitivityTo::Amplitude => format!("Sensitivity to amplitudes of {name}"),
+        });
         let display = Display {
             colour_map: ColourMap::Magma,
             interpolation: Interpolation::Nearest,
@@ -138,11 +160,19 @@ pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: Ma
     });
     state.runtime.selected_layer = Some(id);
     state.runtime.regions.selected = None;
+    let percent = |value: f64| with_unit(&significant(value), "%");
+    let half = match (mapped.to, mapped.by_amplitude) {
+        (SensitivityTo::Amplitude, Some(sum)) => format!(
+            "Amplitudes 1 % larger lower the cost by {}: half of that depends",
+            percent(sum)
+        ),
+        _ => "Half of the cost depends".to_owned(),
+    };
     let text = format!(
-        "Half of the cost depends on {}, 95 % of it on {}; the largest share of one voxel is {}",
+        "{half} on {}, 95 % of it on {}; the largest share of one voxel is {}",
         counted(mapped.half, "voxel"),
         counted(mapped.voxels_of_95_percent, "voxel"),
-        with_unit(&significant(f64::from(mapped.largest)), "%")
+        percent(f64::from(mapped.largest))
     );
     state.runtime.notices.status = text.into();
 }

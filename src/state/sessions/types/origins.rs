@@ -7,6 +7,7 @@ use crate::io::{AffineReading, Space};
 use crate::solvers::curves::StopReason;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::level_set::{RunHistory, Sphere};
+use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Runs;
 use crate::solvers::{commit, density};
@@ -144,6 +145,14 @@ pub struct SavedSensitivity {
     /// The member `params` for tensors, `lifted` for distributions.
     #[serde(flatten)]
     pub params: PathwayParams,
+    /// Written only for amplitudes.
+    #[serde(default, skip_serializing_if = "is_of_cost")]
+    pub to: SensitivityTo,
+}
+
+/// Maps are of costs unless they say otherwise.
+fn is_of_cost(to: &SensitivityTo) -> bool {
+    *to == SensitivityTo::Cost
 }
 
 /// A layer that something was made of, and where that came from then.

@@ -261,8 +261,8 @@ fn row(
         .side(EYE)
         .disabled((result.is_none() && kept.is_none()).then_some("No pathway has been found yet"))
         .show_at(ui, square(0.5 * EYE));
-    let is_solved = result.is_some();
-    row_menu::show((&more, &response), state, kept, is_solved, memory, actions);
+    let solved = result.map(|(result, _)| result.key.params.model());
+    row_menu::show((&more, &response), state, kept, solved, memory, actions);
     match result {
         Some((result, epsilon)) => response.on_hover_ui(|ui| {
             ui.label(name);

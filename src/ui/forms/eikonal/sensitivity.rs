@@ -1,5 +1,6 @@
 //! The button that maps the voxels on which the live pathway depends.
 
+use crate::solvers::lifted::SensitivityTo;
 use crate::state::pathways::PathwayAction;
 use crate::state::{Action, State};
 use crate::ui::theme::space;
@@ -9,6 +10,8 @@ use egui::{Sense, Ui, vec2};
 
 /// Name of the command, in all places.
 pub const NAME: &str = "Map sensitivity";
+/// Name of the map by distributions, in all places.
+pub const TO_AMPLITUDES: &str = "Map sensitivity to amplitudes";
 
 const HEIGHT: f32 = 32.0;
 const HINT: &str = "Adds a layer with the percentage of the cost E* that depends on each voxel: how much E* \
@@ -17,7 +20,8 @@ const HINT: &str = "Adds a layer with the percentage of the cost E* that depends
 
 pub fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let live = state.runtime.pathways.live.value();
-    let is_mapping = live.is_some_and(|live| state.is_mapping(live.excess.id()));
+    let is_mapping =
+        live.is_some_and(|live| state.is_mapping(live.excess.id(), SensitivityTo::Cost));
     let why = match is_mapping {
         true => Some("Computing the map"),
         false => state.why_not_final(),
