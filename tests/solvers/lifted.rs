@@ -406,16 +406,10 @@ fn reversal() {
             assert!((u / v - 1.0).abs() < 0.08, "{u} {v}");
         }
         let ends = [at(2.0), at(12.0)].map(|place| from_place(place, None));
-        let fields = solve_both(
-            &prepared,
-            &ends,
-            0.3,
-            UNREACHED,
-            &backend(2),
-            &Control::new(),
-        );
+        let (on, control) = (backend(2), Control::new());
+        let fields = solve_both(&prepared, &ends, 0.3, UNREACHED, &on, &control);
         let [a, b] = fields.unwrap();
-        let pathway = backend(2).install(|| LiftedPathway::new(a, b)).unwrap();
+        let pathway = on.install(|| LiftedPathway::new(a, b)).unwrap();
         let [first, second] = pathway.cost_at_ends;
         assert!((first / second - 1.0).abs() < 0.03, "{first} {second}");
         assert!(pathway.min_cost < 1.001 * first.min(second));
