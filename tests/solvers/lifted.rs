@@ -42,11 +42,15 @@ pub fn tests() -> Vec<Trial> {
         test("lifted::stretched and oblique grids", oblique),
         test("lifted::refusals are sentences", refusals),
     ];
+    let [crossing, parity] = [crossing::tests(), parity::tests()];
+    let others = [
+        crossing,
+        parity,
+        random_pairs::tests(),
+        sensitivity::tests(),
+    ];
     own.into_iter()
-        .chain(crossing::tests())
-        .chain(parity::tests())
-        .chain(random_pairs::tests())
-        .chain(sensitivity::tests())
+        .chain(others.into_iter().flatten())
         .collect()
 }
 
