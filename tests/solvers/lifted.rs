@@ -123,12 +123,8 @@ fn turns() {
     for set in SETS {
         let prepared = constant(cube(3), &params(set));
         let middle = place(&prepared, DVec3::ONE);
-        let field = solved(
-            &prepared,
-            &from_place(middle, Some(0)),
-            UNREACHED,
-            &backend(1),
-        );
+        let source = from_place(middle, Some(0));
+        let field = solved(&prepared, &source, UNREACHED, &backend(1));
         let (mut sum, mut count) = (0.0, 0);
         for (d, n) in prepared.directions.iter().enumerate() {
             let t = angle(*n, prepared.directions[0]);
@@ -393,12 +389,8 @@ fn reversal() {
         let prepared = uneven(cube(15), &params(set), 1.0);
         let at = |x: f64| place(&prepared, DVec3::new(x, 7.0, 7.0));
         for (a, b) in [(0, 0), (6, 9), (20, 31)] {
-            let first_sense = solved(
-                &prepared,
-                &from_place(at(2.0), Some(a)),
-                UNREACHED,
-                &backend(2),
-            );
+            let first_sense = from_place(at(2.0), Some(a));
+            let first_sense = solved(&prepared, &first_sense, UNREACHED, &backend(2));
             let back = from_place(at(12.0), Some(opposite(b)));
             let back = solved(&prepared, &back, UNREACHED, &backend(2));
             let (u, v) = (
