@@ -8,6 +8,7 @@ use super::{
 };
 use crate::compute::Backend;
 use serde_json::Value;
+use std::sync::{Mutex, PoisonError};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,10 +27,16 @@ pub struct Choice<'a> {
     pub quick: bool,
     /// Only cases whose name contains this; `None`: all.
     pub case: Option<&'a str>,
+    /// The names that were compared with it.
+    names: &'a Mutex<Vec<String>>,
 }
 
 impl Choice<'_> {
     pub fn takes(&self, name: &str) -> bool {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
         let filter = self.case.map(str::to_lowercase);
         filter.is_none_or(|filter| name.to_lowercase().contains(&filter))
     }
@@ -68,11 +75,19 @@ pub struct Options {
     pub case: Option<String>,
 }
 
+/// `“a”, “b”`.
+fn quoted_names(names: &[String]) -> String {
+    let quoted = names.iter().map(|name| format!("“{name}”"));
+    quoted.collect::<Vec<_>>().join(", ")
+}
+
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let requested = |name: &str| options.name.as_deref().is_none_or(|n| n == name);
+    let names = Mutex::default();
     let choice = Choice {
         quick: options.quick,
         case: options.case.as_deref(),
+        names: &names,
     };
     let (mut cases, mut failed) = (0, 0);
     for (_, workload) in WORKLOADS.iter().filter(|(name, _)| requested(name)) {
@@ -84,8 +99,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     match failed {
         0 if cases == 0 => Err(Failure::usage(format!(
-            "No case has “{}” in its name",
-            options.case.as_deref().unwrap_or_default()
+            "No case has “{}” in its name, expected a part of one of these: {}",
+            options.case.as_deref().unwrap_or_default(),
+            quoted_names(&names.lock().unwrap_or_else(PoisonError::into_inner))
         ))),
         0 => Ok(()),
         n => Err(Failure::new(format!(

@@ -1,20 +1,22 @@
 //! `arcuate pathway`: cost fields of two regions, and the pathway between them, in the metric of tensors or through fibre
 //! orientation distributions.
 
+mod evidence;
 mod lifted;
 mod tensors;
 
 pub use tensors::PathwayInputs;
 
 use super::options::models::{Models, OtherModel, options_of};
-use super::options::{DomainOptions, ImageEnding, make_folder, shape};
+use super::options::{DomainOptions, GivenParameters, ImageEnding, make_folder, shape};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::text::{counted, number};
 use crate::data::{Mask, Region, Role, Tractogram, Volume};
 use crate::jobs::ValueNames;
-use crate::solvers::pathway::{JointCosts, Path};
+use crate::parameters::Parameters;
+use crate::solvers::pathway::{COSTLY_FACTOR, JointCosts, Path};
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::CostliestStretch;
 use crate::state::pathways::recipe::option;
@@ -45,11 +47,12 @@ excess that was computed: at least 30 % or epsilon, and as much as the voxels ne
 A path exists between almost any two regions: on its own it is no evidence of a connection. --null compares its
 weakest stretch and its cost per mm with those of the cheapest paths between random regions of white matter in the
 same head, as large as the two given, on voxels of twice the size. For a bundle, both are lower than for most random
-pairs.
+pairs. With --fod, the pairs and this path are compared in 42 directions, too, as in the preview of the window, or with
+--null-full on the voxels and in the directions of the pathway itself.
 
 --sensitivity maps the sensitivity of the pathway: the percentage of the least cost that depends on each voxel. Where the
 map shows 1 %, raising the cost of the voxel by a tenth raises the least cost by a thousandth. The percentages add up to
-100.";
+100. With --fod, the cost of a voxel is that of all directions in it.";
 
 /// Reported if neither a scan nor distributions are named.
 const NO_MODEL: &str = "Found neither a scan nor --fod, expected one of them; name a scan for the metric of its tensors, \
@@ -126,10 +129,14 @@ pub struct PathwayRegions {
 }
 
 impl PathwayRegions {
-    /// Notes a factor of costly regions, other than the default one, without any.
-    fn note_unused_factor(&self, factor: f64, default: f64) {
-        if self.costly.is_empty() && factor != default {
-            note!("--costly-factor has no effect without --costly");
+    /// Refuses a factor of costly regions without any.
+    fn check_factor<P: Parameters>(&self, given: &GivenParameters<P>) -> Result<(), Failure> {
+        match self.costly.is_empty() && given.has(COSTLY_FACTOR) {
+            true => Err(Failure::usage(
+                "Found --costly-factor without --costly, expected a region where paths cost this many times as much; \
+                 name it with --costly, or leave out --costly-factor",
+            )),
+            false => Ok(()),
         }
     }
 

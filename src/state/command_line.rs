@@ -6,13 +6,13 @@ use crate::io::AffineReading;
 use crate::io::{Reading, quoted};
 use crate::parameters::arguments;
 use crate::solvers::geodesic::{self, RayMetricParams, Rays};
+use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::solvers::{curves, density};
 use crate::state::core::chain::chain;
 use crate::state::core::pane::Pane;
 use crate::state::core::text::quoted_path;
-use crate::state::pathways::recipe::sensitivity_argument;
 use crate::state::pictures::Look;
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
@@ -370,6 +370,7 @@ impl CommandLine {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
             Self::Pathway { is_map: true, .. } => "sensitivity.nii.gz",
+            Self::LiftedPathway(command) if command.map.is_some() => "sensitivity.nii.gz",
             Self::Pathway { .. } | Self::LiftedPathway(_) => "pathway",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
@@ -488,14 +489,8 @@ impl CommandLine {
                 epsilon,
                 is_map,
             } => {
-                let (folder, map) = match is_map {
-                    // A map needs no random pairs.
-                    true => (
-                        Path::new("pathway"),
-                        sensitivity_argument(out) + " --null 0",
-                    ),
-                    false => (out, String::new()),
-                };
+                let (folder, map) =
+                    pathways::recipe::outputs(out, is_map.then_some(SensitivityTo::Cost));
                 pathways::recipe::command("pathway", fit, regions, params, *epsilon, folder) + &map
             }
             Self::Track {

@@ -2,6 +2,8 @@
 
 mod crossing;
 mod parity;
+mod random_pairs;
+mod sensitivity;
 mod traces;
 
 use crate::support::fields::{backend, odd_grid};
@@ -40,10 +42,16 @@ pub fn tests() -> Vec<Trial> {
         test("lifted::stretched and oblique grids", oblique),
         test("lifted::refusals are sentences", refusals),
     ];
+    let [crossing, parity] = [crossing::tests(), parity::tests()];
+    let others = [
+        crossing,
+        parity,
+        random_pairs::tests(),
+        sensitivity::tests(),
+        traces::tests(),
+    ];
     own.into_iter()
-        .chain(crossing::tests())
-        .chain(parity::tests())
-        .chain(traces::tests())
+        .chain(others.into_iter().flatten())
         .collect()
 }
 
@@ -116,12 +124,8 @@ fn turns() {
     for set in SETS {
         let prepared = constant(cube(3), &params(set));
         let middle = place(&prepared, DVec3::ONE);
-        let field = solved(
-            &prepared,
-            &from_place(middle, Some(0)),
-            UNREACHED,
-            &backend(1),
-        );
+        let source = from_place(middle, Some(0));
+        let field = solved(&prepared, &source, UNREACHED, &backend(1));
         let (mut sum, mut count) = (0.0, 0);
         for (d, n) in prepared.directions.iter().enumerate() {
             let t = angle(*n, prepared.directions[0]);
@@ -386,12 +390,8 @@ fn reversal() {
         let prepared = uneven(cube(15), &params(set), 1.0);
         let at = |x: f64| place(&prepared, DVec3::new(x, 7.0, 7.0));
         for (a, b) in [(0, 0), (6, 9), (20, 31)] {
-            let first_sense = solved(
-                &prepared,
-                &from_place(at(2.0), Some(a)),
-                UNREACHED,
-                &backend(2),
-            );
+            let first_sense = from_place(at(2.0), Some(a));
+            let first_sense = solved(&prepared, &first_sense, UNREACHED, &backend(2));
             let back = from_place(at(12.0), Some(opposite(b)));
             let back = solved(&prepared, &back, UNREACHED, &backend(2));
             let (u, v) = (
@@ -403,16 +403,10 @@ fn reversal() {
             assert!((u / v - 1.0).abs() < 0.08, "{u} {v}");
         }
         let ends = [at(2.0), at(12.0)].map(|place| from_place(place, None));
-        let fields = solve_both(
-            &prepared,
-            &ends,
-            0.3,
-            UNREACHED,
-            &backend(2),
-            &Control::new(),
-        );
+        let (on, control) = (backend(2), Control::new());
+        let fields = solve_both(&prepared, &ends, 0.3, UNREACHED, &on, &control);
         let [a, b] = fields.unwrap();
-        let pathway = backend(2).install(|| LiftedPathway::new(a, b)).unwrap();
+        let pathway = on.install(|| LiftedPathway::new(a, b)).unwrap();
         let [first, second] = pathway.cost_at_ends;
         assert!((first / second - 1.0).abs() < 0.03, "{first} {second}");
         assert!(pathway.min_cost < 1.001 * first.min(second));

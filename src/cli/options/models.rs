@@ -102,21 +102,26 @@ impl Models {
         let Some(given) = given.and_then(Arg::get_long) else {
             return Ok(());
         };
-        let name = chosen.map_or("tensors", |other| other.name);
-        let remedy = match chosen {
-            Some(other) => format!(
-                "name a scan instead of --{} {} its tensors",
-                other.option, self.to
+        let others = self.others.iter();
+        let (near, name, remedy) = match chosen {
+            Some(OtherModel { option, .. }) => (
+                format!("--{option}"),
+                "tensors".to_owned(),
+                format!("name a scan instead of --{option} {} its tensors", self.to),
             ),
             None => {
-                let others = self.others.iter();
+                let names: Vec<&str> = others.clone().map(|other| other.name).collect();
                 let choices = others.map(|other| format!("{} with --{}", other.name, other.option));
                 let choices: Vec<String> = choices.collect();
-                format!("choose {} instead of the scan", choices.join(" or "))
+                (
+                    "the scan".to_owned(),
+                    names.join(" or "),
+                    format!("choose {} instead of the scan", choices.join(" or ")),
+                )
             }
         };
         Err(wrong_usage(format!(
-            "Found --{given}, expected an option of {} {name}; leave it out, or {remedy}",
+            "Found --{given} beside {near}, which belongs to {} {name}; leave it out, or {remedy}",
             self.activity
         )))
     }

@@ -1,5 +1,6 @@
 //! Pathways through fibre orientation distributions.
 
+use super::evidence::EvidenceOptions;
 use super::{Images, PathwayRegions, Summary, files, report};
 use crate::cli::options::{GivenParameters, ImageEnding, OdfInputOptions, open_distributions};
 use crate::cli::runner::{Failure, Runner};
@@ -7,12 +8,16 @@ use crate::compute::Control;
 use crate::data::text::counted;
 use crate::io::quoted;
 use crate::parameters::Parameters as _;
-use crate::solvers::lifted::Params;
+use crate::solvers::lifted::{Params, SensitivityTo};
 use crate::solvers::pathway::Width;
 use crate::state::core::text::duration_text;
-use crate::state::pathways::jobs::FindLifted;
+use crate::state::pathways::KnownCosts;
+use crate::state::pathways::jobs::{
+    ComparePathway, ComparedCosts, ComparedDistributions, FindLifted,
+};
 use crate::state::pathways::recipe::lifted_command;
 use crate::state::tensors::jobs::input::Distributions;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -30,6 +35,17 @@ pub struct Options {
     pub params: GivenParameters<Params>,
     #[command(flatten)]
     pub width: GivenParameters<Width>,
+    #[command(flatten)]
+    pub evidence: EvidenceOptions,
+    /// Input of the voxels to which --sensitivity refers: their costs in all directions, or their amplitudes. By amplitude,
+    /// 1 % stands for a least cost that falls by a thousandth where the amplitudes of the voxel are a tenth larger; the
+    /// percentages add up to less than 100 [default: cost]
+    #[arg(long, value_name = "INPUT", requires = "sensitivity", value_parser = inputs())]
+    pub sensitivity_to: Option<SensitivityTo>,
+    /// Compare random pairs and this path on its own voxels and in its own directions, not on voxels of twice the size in
+    /// 42 directions: takes dozens of times as long
+    #[arg(long)]
+    pub null_full: bool,
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
@@ -37,7 +53,17 @@ pub struct Options {
     pub images: ImageEnding,
 }
 
+/// The inputs of voxels, by their keys.
+fn inputs() -> impl TypedValueParser<Value = SensitivityTo> {
+    let keys = PossibleValuesParser::new(SensitivityTo::KEYS);
+    keys.map(|key| SensitivityTo::from_key(&key).unwrap_or_default())
+}
+
 impl Options {
+    fn map_to(&self) -> SensitivityTo {
+        self.sensitivity_to.unwrap_or_default()
+    }
+
     /// The parameters, with the width of the pathway.
     fn params(&self) -> Result<(Params, f64), Failure> {
         let defaults = Params::defaults();
@@ -49,8 +75,7 @@ impl Options {
             min_amplitude,
             ..defaults
         })?;
-        let factors = [params, Params::defaults()].map(|params| params.costly_factor);
-        self.regions.note_unused_factor(factors[0], factors[1]);
+        self.regions.check_factor(&self.params)?;
         Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
     }
 
@@ -60,7 +85,8 @@ impl Options {
         let mut odf = format!("--fod {}", quoted(&self.fod.to_string_lossy()));
         odf += &self.layout.arguments();
         let text = lifted_command(&odf, &regions, params, epsilon, &self.out);
-        text + &self.images.argument()
+        let full = if self.null_full { " --null-full" } else { "" };
+        text + &self.images.argument() + &self.evidence.arguments(self.map_to()) + full
     }
 }
 
@@ -68,18 +94,25 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (params, epsilon) = options.params()?;
     let files = files(&options.out, &options.images);
     runner.may_fill(&options.out, &files)?;
+    options.evidence.check(runner)?;
+    if options.null_full && options.evidence.null == 0 {
+        return Err(Failure::usage(
+            "Found --null-full with --null 0, expected pairs to compare; leave out one of them",
+        ));
+    }
     let regions = options.regions.regions()?;
     let opened = open_distributions(&options.fod, &options.layout, &Control::new())?;
     // The solver refuses what the warnings are about.
     for text in opened.notes {
         note!("{text}: {}", options.fod.display());
     }
+    let distributions = Distributions::Here {
+        field: opened.field,
+        resample: None,
+    };
     let (result, _) = runner.run(FindLifted {
-        distributions: Box::new(Distributions::Here {
-            field: opened.field,
-            resample: None,
-        }),
-        regions,
+        distributions: Box::new(distributions.clone()),
+        regions: regions.clone(),
         params,
         epsilon,
         coarse: false,
@@ -97,6 +130,30 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     summary.write(&options.out, &files, &images, &command, runner)?;
     let (mut value, mut text) = summary.value_and_text();
+    let comparison = || {
+        let known = result.prepared.as_ref();
+        let costs = ComparedDistributions {
+            distributions,
+            params,
+            full: options.null_full,
+            prepared: known.and_then(KnownCosts::distributions).cloned(),
+        };
+        ComparePathway {
+            costs: ComparedCosts::Distributions(Box::new(costs)),
+            regions,
+            pairs: options.evidence.null,
+            known_pairs: None,
+        }
+    };
+    let report_parts = (&mut value, &mut text);
+    options.evidence.add(
+        &result,
+        comparison,
+        (options.map_to(), "--min-amplitude, --within"),
+        &command,
+        report_parts,
+        runner,
+    )?;
     let amplitudes = lifted.and_then(|lifted| lifted.prepared().amplitudes());
     let reference = amplitudes.map(|a| a.reference);
     let fields = lifted.iter().flat_map(|lifted| &lifted.fields);
@@ -119,6 +176,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         duration_text(result.solve_ms),
         counted(states, "state"),
     );
-    report((value, text), &files, None, command, runner);
+    let map = &options.evidence.sensitivity;
+    report((value, text), &files, map, command, runner);
     Ok(())
 }

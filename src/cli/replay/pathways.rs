@@ -73,9 +73,10 @@ pub fn sensitivities(window: &mut Headless, read: &ReadSession) -> Outcomes {
         };
         let result_name = saved::result_name(layer.id.0);
         let mut replay = || {
-            let solved = window.run(find_pathway_of_map(&document, &layer.name, recipe)?)?;
+            let solved = window.solve(find_pathway_of_map(&document, &layer.name, recipe)?)?;
             let pathway = Arc::new(*solved);
-            let now = window.run(MapSensitivity { pathway })?.volume;
+            let (to, find) = (recipe.to, None);
+            let now = window.run(MapSensitivity { pathway, to, find })?.volume;
             let recomputed = RecomputedResult::Values(&now.values);
             let outcome = compared(&then.values, &now.values);
             Ok(Replayed {

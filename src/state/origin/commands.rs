@@ -1,9 +1,10 @@
 //! The command line of each origin in a document: its inputs by files. This module is below sessions and updates, which
 //! both use it.
 
-use crate::data::{DataId, ShellCommand};
+use crate::data::{DataId, Region, ShellCommand};
 use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
+use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::pathway::DEFAULT_EPSILON;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
@@ -16,7 +17,8 @@ use crate::state::origin::scripts::segmented_command;
 use crate::state::origin::{
     BrainMaskRecipe, Describe, FitMapRecipe, FitRecipe, Origin, PhantomPart,
 };
-use crate::state::pathways::recipe::SensitivityRecipe;
+use crate::state::pathways::PathwayParams;
+use crate::state::pathways::recipe::{LiftedPathwayCommand, SensitivityRecipe};
 use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::segment::SegmentRecipe;
 use crate::state::streamlines::recipe::{Choice, on_image};
@@ -144,20 +146,51 @@ impl Describe for SensitivityRecipe {
     }
 
     fn command_line(&self, document: &Document) -> CommandLine {
-        let Some(fit) = fit_arguments(document, self.fit) else {
-            return unknown();
-        };
-        match document.specs(&self.regions) {
-            Err(MaskWithoutFile(region)) => {
-                CommandLine::NoCommand(NoCommand::MaskWithoutFile(region))
-            }
-            Ok(regions) => CommandLine::Pathway {
-                fit,
-                regions,
-                params: self.params,
-                epsilon: DEFAULT_EPSILON,
-                is_map: true,
-            },
+        let pathway = (&self.regions[..], &self.params, DEFAULT_EPSILON);
+        pathway_command(document, self.fit, pathway, Some(self.to)).unwrap_or_else(unknown)
+    }
+}
+
+/// The command of a pathway with these regions, parameters and width in the tensors or the distributions of an origin, or
+/// of the map of the voxels on which it depends; `None` if the origin is neither.
+pub fn pathway_command(
+    document: &Document,
+    origin: OriginId,
+    (regions, params, epsilon): (&[Region], &PathwayParams, f64),
+    map: Option<SensitivityTo>,
+) -> Option<CommandLine> {
+    let without_file =
+        |MaskWithoutFile(region)| CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
+    let fods = document.origins.fods(origin);
+    let fit = fit_arguments(document, origin);
+    let specs = document.specs(regions);
+    match *params {
+        PathwayParams::Tensors(params) => {
+            let fit = fit?;
+            Some(
+                specs.map_or_else(without_file, |regions| CommandLine::Pathway {
+                    fit,
+                    regions,
+                    params,
+                    epsilon,
+                    is_map: map.is_some(),
+                }),
+            )
+        }
+        PathwayParams::Distributions(params) => {
+            let fods = fods?.arguments(document, vec![FodMap::Peaks]);
+            let command = specs.and_then(|regions| {
+                Ok(LiftedPathwayCommand {
+                    fods: fods?,
+                    regions,
+                    params,
+                    epsilon,
+                    map,
+                })
+            });
+            Some(command.map_or_else(without_file, |command| {
+                CommandLine::LiftedPathway(Box::new(command))
+            }))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Pathways between regions.
 
+use crate::solvers::lifted::SensitivityTo;
 use crate::state::files::opening::exported;
 use crate::state::pathways::PathwayAction;
 use crate::state::pathways::jobs::region::MakePathwayRegion;
@@ -39,7 +40,12 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
                 }));
             }
         }
-        PathwayAction::Sensitivity(layer) => map_sensitivity(state, layer, effects),
+        PathwayAction::Sensitivity(layer) => {
+            map_sensitivity(state, layer, SensitivityTo::Cost, effects);
+        }
+        PathwayAction::AmplitudeSensitivity(layer) => {
+            map_sensitivity(state, layer, SensitivityTo::Amplitude, effects);
+        }
         PathwayAction::SwapEnds => swap(state),
         PathwayAction::Hover(at) => hover(state, at, effects),
         PathwayAction::SolveAgain => solve_again(state),

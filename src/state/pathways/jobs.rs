@@ -8,12 +8,15 @@ pub mod region;
 mod repetitions;
 mod sensitivity;
 
-pub use compare::{COMPARE, ComparePathway, KnownPairs, PathwayComparison, RANDOM_PAIRS};
+pub use compare::{
+    COMPARE, ComparePathway, ComparedCosts, ComparedDistributions, KnownPairs, PathwayComparison,
+    RANDOM_PAIRS,
+};
 pub use distances::SaveDistances;
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, PreparedLifted};
 pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway};
-pub use sensitivity::{MapSensitivity, MappedSensitivity, ONLY_TENSORS, SENSITIVITY};
+pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
 
 use crate::compute::Control;
 use crate::data::Shape;

@@ -3,7 +3,7 @@
 use crate::data::{Region, Role};
 use crate::parameters::differing;
 use crate::solvers::eikonal::LocalSolver;
-use crate::solvers::lifted;
+use crate::solvers::lifted::{self, SensitivityTo};
 use crate::solvers::metric::Cost;
 use crate::solvers::pathway::Params;
 use crate::state::core::citations::Citations;
@@ -63,17 +63,26 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
         let mut pathways = described.iter().map(|(pathway, ..)| *pathway);
         pathways.any(|pathway| map.has_inputs_of(pathway))
     };
+    let distributions = state.document.distributions.result.as_ref();
+    let shown_origin = distributions.map(|result| result.origin);
     for layer in &state.document.layers {
         if let Some(map) = state.document.sensitivity_recipe(layer.id) {
             if !is_described(map) {
-                text += &costs_text(&map.regions, &map.params, citations);
-                text += ".";
-                text += &settings_text(&map.params);
+                let is_shown = Some(map.fit) == shown_origin;
+                let (costs, settings) =
+                    costs_and_settings(&map.regions, &map.params, is_shown, citations);
+                text += &format!("{costs}.{settings}");
             }
+            let input = match map.to {
+                SensitivityTo::Cost => "the cost of each voxel",
+                SensitivityTo::Amplitude => {
+                    "the amplitudes of each voxel at a constant reference amplitude"
+                }
+            };
             let _ = write!(
                 text,
-                " “{}” maps the relative change of the least cost of paths between {} and {} with the cost of each \
-                 voxel, computed with the adjoint of the discrete equation.",
+                " “{}” maps the relative change of the least cost of paths between {} and {} with {input}, computed with \
+                 the adjoint of the discrete equation.",
                 layer.name,
                 names(&map.regions, Role::Seed),
                 names(&map.regions, Role::Target)
@@ -87,19 +96,17 @@ fn names(regions: &[Region], role: Role) -> String {
     names_with_positions(regions, role).unwrap_or_default()
 }
 
-/// How costs were solved through distributions, and where.
+/// How costs were solved through distributions, and where. `is_shown`: they are those of the document.
 fn lifted_costs(
-    document: &Document,
-    result: &PathwayResult,
+    regions: &[Region],
     params: &lifted::Params,
+    is_shown: bool,
     citations: &mut Citations,
 ) -> String {
-    let field = document.distributions.field();
-    let others = match field.is_some_and(|field| field.id() == result.key.field) {
+    let others = match is_shown {
         true => "the fibre orientation distributions",
         false => "other fibre orientation distributions",
     };
-    let regions = &result.key.regions;
     format!(
         " Costs of paths between {} and {} were solved in positions and {} directions from a Hamilton–Jacobi equation \
          {}, by a scheme on Selling's decomposition {} with Hopf–Lax updates: a path costs 1 per mm along the fibres \
@@ -167,28 +174,40 @@ fn walls_text(regions: &[Region], costly_factor: f64) -> String {
     text
 }
 
+/// The sentence about the costs of paths without its full stop, and that about parameters that differ from their defaults.
+/// `is_shown`: distributions are those of the document.
+fn costs_and_settings(
+    regions: &[Region],
+    params: &PathwayParams,
+    is_shown: bool,
+    citations: &mut Citations,
+) -> (String, String) {
+    match params {
+        PathwayParams::Tensors(params) => (
+            costs_text(regions, params, citations),
+            settings_text(params),
+        ),
+        PathwayParams::Distributions(params) => {
+            let costs = lifted_costs(regions, params, is_shown, citations);
+            let others = differing(params, &lifted::Params::defaults(), STATED_OF_LIFTED);
+            (
+                costs + &walls_text(regions, params.costly_factor),
+                listed_settings(&others),
+            )
+        }
+    }
+}
+
 fn pathway_text(
     document: &Document,
     result: &PathwayResult,
     epsilon: f64,
     citations: &mut Citations,
 ) -> String {
-    let regions = &result.key.regions;
-    let (mut text, settings) = match &result.key.params {
-        PathwayParams::Tensors(params) => (
-            costs_text(regions, params, citations),
-            settings_text(params),
-        ),
-        PathwayParams::Distributions(params) => {
-            let costs = lifted_costs(document, result, params, citations);
-            let defaults = lifted::Params::defaults();
-            let others = differing(params, &defaults, STATED_OF_LIFTED);
-            (
-                costs + &walls_text(regions, params.costly_factor),
-                listed_settings(&others),
-            )
-        }
-    };
+    let field = document.distributions.field();
+    let is_shown = field.is_some_and(|field| field.id() == result.key.field);
+    let (mut text, settings) =
+        costs_and_settings(&result.key.regions, &result.key.params, is_shown, citations);
     let along = match result.mean_fa {
         Some(mean_fa) => format!("with a mean FA of {mean_fa:.3}"),
         None => format!("and costs {:.1}", result.path.total_cost()),

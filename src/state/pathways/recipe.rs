@@ -2,9 +2,9 @@
 
 use crate::data::{Region, Role, ShellCommand, Volume};
 use crate::io::quoted;
-use crate::parameters::arguments;
-use crate::solvers::lifted;
-use crate::solvers::pathway::{Params, Width};
+use crate::parameters::{Parameters, arguments, arguments_of};
+use crate::solvers::lifted::{self, SensitivityTo};
+use crate::solvers::pathway::{COSTLY_FACTOR, Params, Width};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::text::quoted_path;
@@ -17,18 +17,20 @@ use std::path::Path;
 /// The recipe of a map of the voxels on which a pathway depends.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SensitivityRecipe {
+    /// The fit of the tensors, or the distributions.
     pub fit: OriginId,
     pub regions: Vec<Region>,
-    pub params: Params,
+    pub params: PathwayParams,
+    /// Only distributions have amplitudes.
+    pub to: SensitivityTo,
 }
 
 impl SensitivityRecipe {
     /// Whether a pathway has the same regions and parameters.
     pub fn has_inputs_of(&self, pathway: &PathwayResult) -> bool {
-        let params = PathwayParams::Tensors(self.params);
         let own = PathwayKey {
             regions: self.regions.clone(),
-            params,
+            params: self.params,
             ..pathway.key.clone()
         };
         own == pathway.key
@@ -49,9 +51,24 @@ impl SensitivityRecipe {
     }
 }
 
-/// `--sensitivity FILE`.
-pub fn sensitivity_argument(file: &Path) -> String {
-    format!(" --sensitivity {}", quoted_path(file))
+/// The folder of a pathway, and the options of a map in this file. A map needs no random pairs.
+pub fn outputs(out: &Path, map: Option<SensitivityTo>) -> (&Path, String) {
+    match map {
+        Some(to) => (
+            Path::new("pathway"),
+            sensitivity_arguments(out, to) + " --null 0",
+        ),
+        None => (out, String::new()),
+    }
+}
+
+/// `--sensitivity FILE`, and to what unless that is the cost.
+pub fn sensitivity_arguments(file: &Path, to: SensitivityTo) -> String {
+    let file = quoted_path(file);
+    match to {
+        SensitivityTo::Cost => format!(" --sensitivity {file}"),
+        other => format!(" --sensitivity {file} --sensitivity-to {}", other.key()),
+    }
 }
 
 /// Option of `arcuate pathway` for regions with this role, without its dashes; `None` if they have no effect.
@@ -82,7 +99,7 @@ pub fn command(
 ) -> String {
     let mut text = format!("arcuate {name} {}", fit.text());
     text += &region_options(regions);
-    text += &arguments(params);
+    text += &cost_options(params, regions);
     text += &arguments(&params.metric);
     text += &arguments(&Width { epsilon });
     text + &format!(" --out {}", quoted_path(out))
@@ -98,7 +115,7 @@ pub fn lifted_command(
 ) -> String {
     let mut text = format!("arcuate pathway {odf}");
     text += &region_options(regions);
-    text += &arguments(params);
+    text += &cost_options(params, regions);
     text += &arguments(&Width { epsilon });
     text + &format!(" --out {}", quoted_path(out))
 }
@@ -110,6 +127,8 @@ pub struct LiftedPathwayCommand {
     pub regions: Vec<RegionSpec>,
     pub params: lifted::Params,
     pub epsilon: f64,
+    /// The map that is its result; `None`: the pathway.
+    pub map: Option<SensitivityTo>,
 }
 
 impl LiftedPathwayCommand {
@@ -117,9 +136,20 @@ impl LiftedPathwayCommand {
     pub fn commands(&self, out: &Path) -> Vec<ShellCommand> {
         let folder = Path::new(FODS_FOLDER);
         let odf = format!("--fod {}", quoted_path(&folder.join(WHITE_MATTER_FILE)));
+        let (out, map) = outputs(out, self.map);
         let text = lifted_command(&odf, &self.regions, &self.params, self.epsilon, out);
-        vec![self.fods.command(folder), text.into()]
+        vec![self.fods.command(folder), (text + &map).into()]
     }
+}
+
+/// The options of a table; the factor of costly regions only with such a region, without which it is refused.
+fn cost_options<P: Parameters>(params: &P, regions: &[RegionSpec]) -> String {
+    let has_costly = regions.iter().any(|region| region.role == Role::Costly);
+    let keys = P::TABLE.iter().map(|row| row.key);
+    let keys: Vec<&str> = keys
+        .filter(|key| has_costly || *key != COSTLY_FACTOR)
+        .collect();
+    arguments_of(params, &keys)
 }
 
 fn region_options(regions: &[RegionSpec]) -> String {

@@ -110,7 +110,7 @@ impl State {
         let live = live.filter(|live| !live.coarse)?;
         let known = self.runtime.pathways.compared.shown();
         known
-            .filter(|(key, _)| **key == PathwayKey::from_result(live))
+            .filter(|(key, _)| **key == PathwayKey::for_comparison(live))
             .map(|(_, compared)| compared)
     }
 

@@ -6,7 +6,7 @@ pub use key::{HoverKey, LEAST_EXCESS, PathwayKey, PathwayParams};
 
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
-use crate::solvers::lifted;
+use crate::solvers::lifted::{self, SensitivityTo};
 use crate::solvers::pathway::{DEFAULT_EPSILON, Params};
 use crate::state::Phase;
 use crate::state::core::layer::{LayerId, OriginId};
@@ -436,6 +436,8 @@ pub enum PathwayAction {
     },
     /// Maps the voxels on which a kept pathway depends, or the live one.
     Sensitivity(Option<LayerId>),
+    /// Maps the distributions on which a kept pathway depends, or the live one.
+    AmplitudeSensitivity(Option<LayerId>),
     /// Exchanges seeds and targets.
     SwapEnds,
     /// The pointer is over this point of a slice, or over none.
@@ -453,6 +455,7 @@ pub enum PathwayAction {
 pub struct PendingMap {
     /// The excess cost of the pathway.
     pub excess: DataId,
+    pub to: SensitivityTo,
     pub fit: OriginId,
     /// The name of the pathway.
     pub name: String,

@@ -9,16 +9,14 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, OdfField, Role, Shape};
 use crate::jobs::ValueNames;
 use crate::parameters;
-use crate::state::command_line::NoCommand;
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
-use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
 use crate::state::core::notices::{Severity, StatusSubject};
 use crate::state::core::text::{duration_text, fixed, with_unit};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
-use crate::state::origin::commands::{self, fit_arguments};
+use crate::state::origin::commands;
 use crate::state::pathways::jobs::SavePathway;
-use crate::state::pathways::recipe::LiftedPathwayCommand;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
 use crate::state::pathways::update::follow::is_looked_at;
@@ -28,13 +26,11 @@ pub use crate::state::pathways::update::restored_pathways::{
 pub(in crate::state) use crate::state::pathways::update::sensitivity::map as map_sensitivity;
 pub use crate::state::pathways::update::sensitivity::{sensitivity_mapped, take_pending_map};
 use crate::state::pathways::{
-    HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayParams, PathwayResult,
-    PathwayRuntime, PathwaySettings, RandomPairRank, SURFACE_USE, percent_joined,
+    HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult, PathwayRuntime,
+    PathwaySettings, RandomPairRank, SURFACE_USE, percent_joined,
 };
 use crate::state::regions::document::automatic_names;
-use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::runtime::TourStep;
-use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::track::types::odf::Model;
 use crate::state::{CommandLine, Document, Effect, Phase, State, Task};
 use glam::DVec3;
@@ -212,42 +208,6 @@ pub(in crate::state) fn solve_again(state: &mut State) {
     state.runtime.pathways.unsolved.clear();
 }
 
-/// The command of a pathway in the tensors or the distributions of this origin.
-fn command_of(
-    document: &Document,
-    origin: OriginId,
-    result: &PathwayResult,
-    epsilon: f64,
-) -> Option<CommandLine> {
-    let without_file =
-        |MaskWithoutFile(region)| CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
-    let regions = match document.specs(&result.key.regions) {
-        Err(error) => return Some(without_file(error)),
-        Ok(regions) => regions,
-    };
-    Some(match result.key.params {
-        PathwayParams::Tensors(params) => CommandLine::Pathway {
-            fit: fit_arguments(document, origin)?,
-            regions,
-            params,
-            epsilon,
-            is_map: false,
-        },
-        PathwayParams::Distributions(params) => {
-            let fods = document.origins.fods(origin)?;
-            match fods.arguments(document, vec![FodMap::Peaks]) {
-                Err(error) => without_file(error),
-                Ok(fods) => CommandLine::LiftedPathway(Box::new(LiftedPathwayCommand {
-                    fods,
-                    regions,
-                    params,
-                    epsilon,
-                })),
-            }
-        }
-    })
-}
-
 /// The command of a kept pathway, or of the live one with its present width.
 pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine> {
     let document = &state.document;
@@ -255,12 +215,16 @@ pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine>
         None => {
             let result = state.final_pathway()?;
             let origin = commands::field_origin(document, result.key.field)?;
-            command_of(document, origin, result, document.pathways.epsilon)
+            let (regions, params) = (&result.key.regions, &result.key.params);
+            let epsilon = document.pathways.epsilon;
+            commands::pathway_command(document, origin, (&regions[..], params, epsilon), None)
         }
         Some(id) => {
             let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
             let result = kept.result.as_ref()?;
-            command_of(document, kept.fit, result, kept.epsilon)
+            let (regions, params) = (&result.key.regions, &result.key.params);
+            let pathway = (&regions[..], params, kept.epsilon);
+            commands::pathway_command(document, kept.fit, pathway, None)
         }
     }
 }

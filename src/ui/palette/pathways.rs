@@ -7,7 +7,7 @@ use crate::state::pathways::{
     PathwayAction, PathwaySettings, SURFACE_USE, ShownCost, SurfaceUse, percent_joined,
 };
 use crate::state::track::types::odf::Model;
-use crate::state::{Action, KeptPathway, Phase, State, Task, ViewAction};
+use crate::state::{Action, KeptPathway, LayerId, Phase, State, Task, ViewAction};
 use crate::ui::format;
 use crate::ui::forms::can_have_tensors;
 use crate::ui::forms::eikonal::look::SHAPES;
@@ -40,14 +40,26 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 /// Maps of the sensitivity of kept pathways that are solved.
 fn maps(state: &State) -> impl Iterator<Item = Entry> {
     let kept = state.document.kept_pathways.iter();
-    let is_through_tensors = |kept: &&std::sync::Arc<KeptPathway>| {
-        let result = kept.result.as_ref();
-        result.is_some_and(|r| r.pathway.tensors().is_some())
-    };
-    kept.filter(is_through_tensors).map(|kept| {
-        let map = Action::Pathway(PathwayAction::Sensitivity(Some(kept.id)));
-        entry(format!("{} of {}", sensitivity::NAME, kept.name), MAP, map)
+    kept.flat_map(|kept| {
+        let model = kept.result.as_ref().map(|r| r.key.params.model());
+        let all = model.map(|model| maps_of(model, Some(kept.id)));
+        all.into_iter().flatten().map(|(name, map)| {
+            let name = format!("{name} of {}", kept.name);
+            entry(name, MAP, Action::Pathway(map))
+        })
     })
+}
+
+/// The maps of a pathway with costs of this model.
+fn maps_of(model: Model, id: Option<LayerId>) -> Vec<(&'static str, PathwayAction)> {
+    let mut all = vec![(sensitivity::NAME, PathwayAction::Sensitivity(id))];
+    if model == Model::Distributions {
+        all.push((
+            sensitivity::TO_AMPLITUDES,
+            PathwayAction::AmplitudeSensitivity(id),
+        ));
+    }
+    all
 }
 
 /// The treatments of the surface that are not in use.
@@ -87,9 +99,8 @@ fn of_live(state: &State) -> Vec<Entry> {
     if let Some(live) = state.final_pathway() {
         let keep = Action::Pathway(PathwayAction::Keep);
         all.push(entry("Keep pathway".to_owned(), "path", keep));
-        if live.pathway.tensors().is_some() {
-            let map = Action::Pathway(PathwayAction::Sensitivity(None));
-            all.push(entry(sensitivity::NAME.to_owned(), MAP, map));
+        for (name, map) in maps_of(live.key.params.model(), None) {
+            all.push(entry(name.to_owned(), MAP, Action::Pathway(map)));
         }
         let from = live.pathway.joining_epsilon;
         let percent = percent_joined(from);

@@ -414,6 +414,14 @@ fn refused(here: &Path) {
             &["--min-fa", "2"],
             "expected a number from 0 to 1, found “2”",
         ),
+        (
+            &["--sensitivity", "x.txt"],
+            "Found the file name x.txt for --sensitivity, expected one that ends in .nii.gz, .nii, .mif, .mif.gz",
+        ),
+        (
+            &["--costly-factor", "5"],
+            "Found --costly-factor without --costly",
+        ),
     ] {
         let output = arcuate(&with(more), here);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

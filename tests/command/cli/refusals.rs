@@ -215,23 +215,30 @@ fn usage() {
 /// One case of a benchmark is measured alone; a word that is in no name is an error.
 fn one_case() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let bench = |case: &str| {
-        let line = [
-            "bench",
-            "geodesic",
-            "--quick",
-            "--backend",
-            "cpu",
-            "--case",
-            case,
-        ];
+    let bench = |workload: &str, case: &str| {
+        let line = format!("bench {workload} --quick --backend cpu --case");
+        let line: Vec<&str> = line.split(' ').chain([case]).collect();
         arcuate(&line, folder.path())
     };
-    let output = bench("Preparation");
+    let output = bench("geodesic", "Preparation");
     assert_eq!(output.status.code(), Some(0));
     let line: Value = serde_json::from_slice(&output.stdout).expect("one line");
     assert_eq!(line["workload"], "geodesic preparation of tensors");
-    assert_eq!(bench("no such").status.code(), Some(2));
+    for (workload, names) in [
+        ("geodesic", "“preparation of tensors”"),
+        (
+            "lifted",
+            "these: “42 directions, 4 mm”, “98 directions, 2 mm”, “162",
+        ),
+    ] {
+        let refused = bench(workload, "nothing");
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{error}");
+        assert!(
+            error.contains("“nothing”") && error.contains(names),
+            "{error}"
+        );
+    }
 }
 
 /// Refused with a sentence if the process may not take the memory it needs.

@@ -25,7 +25,11 @@ pub fn through_distributions() {
     let here = folder.path();
     make_head(here);
     let base = format!("pathway --fod fod/wm_fod.nii.gz {WORLD} {ENDS} --directions 42");
-    let value = run(&format!("{base} --epsilon 0.5 --out cst"), here);
+    let value = run(
+        &format!("{base} --epsilon 0.5 --null 40 --sensitivity held.nii.gz --out cst"),
+        here,
+    );
+    supported(&value, here);
     assert_eq!(value["command"], "pathway");
     let least = number(&value, "least");
     let limit = number(&value, "excess_limit");
@@ -66,7 +70,14 @@ pub fn through_distributions() {
     // The command repeats it.
     let repeat = value["repeat"].as_str().expect("a command");
     let repeated = repeat.strip_prefix("arcuate ").expect("arcuate");
-    let repeated = run(&repeated.replace("--out cst", "--out repeated"), here);
+    assert!(
+        repeated.ends_with(" --null 40 --sensitivity held.nii.gz") && !repeated.contains("costly"),
+        "{repeated}"
+    );
+    let repeated = repeated.replace("--out cst", "--out repeated");
+    let repeated = run(&repeated.replace("held.nii.gz", "repeated.nii.gz"), here);
+    let [first, second] = ["held.nii.gz", "repeated.nii.gz"].map(|name| volume(&here.join(name)));
+    assert_eq!(first.values, second.values);
     assert!((number(&repeated, "least") / least - 1.0).abs() < 1e-4);
     // Where the path runs, costs rise.
     let costly = run(
@@ -88,8 +99,40 @@ pub fn through_distributions() {
     refused(here);
 }
 
+/// The random pairs and the map: of each voxel's costs, and of all amplitudes together.
+fn supported(value: &Value, here: &Path) {
+    let compared = &value["random_pairs"];
+    assert_eq!(compared["joined"].as_u64(), Some(40));
+    assert_eq!(compared["directions"].as_u64(), Some(42));
+    for name in ["weakest_above", "cost_per_mm_above"] {
+        let share = number(compared, name);
+        assert!((0.0..0.5).contains(&share), "{name}: {share}");
+    }
+    let map = volume(&here.join("held.nii.gz"));
+    let sum: f64 = map.values.iter().map(|v| f64::from(*v)).sum();
+    assert!((sum - 100.0).abs() < 1e-2, "{sum}");
+    let stated = &value["sensitivity"];
+    assert!(stated["voxels_of_half"].as_u64() < stated["voxels_of_95_percent"].as_u64());
+    let by_amplitude = number(stated, "percent_per_percent_amplitude");
+    assert!((-1.0..0.0).contains(&by_amplitude), "{by_amplitude}");
+    assert_eq!(stated["to"], "cost");
+    // The map by amplitude adds up to that.
+    let base = format!("pathway --fod fod/wm_fod.nii.gz {WORLD} {ENDS} --directions 42");
+    let other = "--null 0 --sensitivity amplitude.nii.gz --sensitivity-to amplitude --out other";
+    let other = run(&format!("{base} {other}"), here);
+    assert_eq!(other["sensitivity"]["to"], "amplitude");
+    let map = volume(&here.join("amplitude.nii.gz"));
+    let sum: f64 = map.values.iter().map(|v| f64::from(*v)).sum();
+    assert!(
+        (sum + 100.0 * by_amplitude).abs() < 0.1,
+        "{sum} {by_amplitude}"
+    );
+    let repeat = other["repeat"].as_str().expect("a command");
+    assert!(repeat.contains("--sensitivity-to amplitude"), "{repeat}");
+}
+
 fn refused(here: &Path) {
-    let cases: [(&str, [&str; 2]); 4] = [
+    let cases: [(&str, [&str; 2]); 8] = [
         (
             "head/dwi.nii.gz --fod fod/wm_fod.nii.gz",
             [
@@ -99,12 +142,43 @@ fn refused(here: &Path) {
         ),
         ("--epsilon 0.2", ["neither a scan nor --fod", "name a scan"]),
         (
-            "--fod fod/wm_fod.nii.gz --null 50",
-            ["--null", "an option of pathways through distributions"],
+            "--fod fod/wm_fod.nii.gz --alpha 2",
+            [
+                "Found --alpha beside --fod, which belongs to pathways through tensors; leave it out",
+                "name a scan instead of --fod",
+            ],
         ),
         (
             "head/dwi.nii.gz --curvature-price 5",
-            ["--curvature-price", "choose distributions with --fod"],
+            [
+                "Found --curvature-price beside the scan, which belongs to pathways through distributions",
+                "choose distributions with --fod",
+            ],
+        ),
+        (
+            "--fod fod/wm_fod.nii.gz --costly-factor 5",
+            [
+                "Found --costly-factor without --costly",
+                "name it with --costly, or leave out --costly-factor",
+            ],
+        ),
+        (
+            "--fod fod/wm_fod.nii.gz --sensitivity x.txt",
+            [
+                "Found the file name x.txt for --sensitivity",
+                ".nii.gz, .nii, .mif, .mif.gz",
+            ],
+        ),
+        (
+            "--fod fod/wm_fod.nii.gz --null-full --null 0",
+            ["Found --null-full with --null 0", "leave out one of them"],
+        ),
+        (
+            "head/dwi.nii.gz --null-full",
+            [
+                "Found --null-full beside the scan",
+                "which belongs to pathways through distributions",
+            ],
         ),
     ];
     for (rest, parts) in cases {

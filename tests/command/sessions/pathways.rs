@@ -246,6 +246,22 @@ fn crossings() {
         .unwrap_or_else(|| panic!("{}", window.messages()))
         .clone();
     window.act(Action::Pathway(PathwayAction::Keep));
+    window.act(Action::Pathway(PathwayAction::Sensitivity(None)));
+    window.act(Action::Pathway(PathwayAction::AmplitudeSensitivity(None)));
+    let maps = |window: &Window| {
+        let layers = window.state.document.layers.iter();
+        let maps = layers.filter(|l| l.unit == "%").map(|map| {
+            let values = map.content.volume().expect("an image").values.clone();
+            (
+                map.id,
+                values,
+                window.state.document.command_line(map).text(),
+            )
+        });
+        maps.collect::<Vec<_>>()
+    };
+    let mapped = maps(&window);
+    assert_eq!(mapped.len(), 2);
     // A second one, through tensors.
     let mut settings = window.state.document.pathways.clone();
     settings.model = Model::Tensors;
@@ -264,6 +280,7 @@ fn crossings() {
     let kept = reopened.state.document.kept_pathways[0].clone();
     let solved = kept.result.as_ref().expect("recomputed");
     assert_eq!(solved.pathway.total, live.pathway.total, "same bytes");
+    assert_eq!(maps(&reopened), mapped);
     assert!(!reopened.state.is_dirty());
     reopened.save(&path);
     for threads in ["1", "3"] {
@@ -271,7 +288,12 @@ fn crossings() {
             run(&["replay", "crossings.arcuate", "--threads", threads], here);
         assert_eq!(code, Some(0), "{stderr}");
         let all = outcomes(&value);
-        for name in ["pathway".to_owned(), format!("layer_{}", kept.id.0)] {
+        for name in [
+            "pathway".to_owned(),
+            format!("layer_{}", kept.id.0),
+            format!("layer_{}", mapped[0].0.0),
+            format!("layer_{}", mapped[1].0.0),
+        ] {
             let own = format!("{name}: same_bytes");
             assert!(all.contains(&own), "{own}: {all:?}");
         }

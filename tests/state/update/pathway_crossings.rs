@@ -1,4 +1,4 @@
-//! Pathways through crossings in the window's state: the switch between the models, the drag, what they lack.
+//! Pathways through crossings in the window's state: the switch between the models, the drag, random pairs and maps.
 
 use super::pathways::{A, change, drag};
 use super::{Window, file};
@@ -7,16 +7,19 @@ use arcuate::data::{OdfLayout, Role};
 use arcuate::solvers::lifted::DirectionSet;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
-use arcuate::state::pathways::jobs::{ComparePathway, FindLifted, MapSensitivity, PATHWAY};
+use arcuate::state::pathways::jobs::{
+    COMPARE, ComparePathway, FindLifted, KnownPairs, MapSensitivity, PATHWAY,
+};
 use arcuate::state::pathways::{
     PathwayAction, PathwayCosts, PathwayFile, PathwayResult, ShownCost, Standing,
 };
 use arcuate::state::track::types::odf::Model;
 use arcuate::state::update::pathway_command;
-use arcuate::state::{Action, LayerId, Phase, Task, TensorAction, ViewAction};
+use arcuate::state::{Action, Layer, LayerId, Phase, Task, TensorAction, ViewAction};
 use arcuate::ui::views::{badge, path_at_pointer};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -24,7 +27,8 @@ pub fn tests() -> Vec<Trial> {
         test("update::crossings::a_drag_is_a_preview", dragged),
         test("update::crossings::turns_have_a_price", turns),
         test("update::crossings::a_wide_one_is_solved_further", wide),
-        test("update::crossings::what_they_lack_says_why", unavailable),
+        test("update::crossings::compared_with_random_pairs", compared),
+        test("update::crossings::a_map_is_a_layer", mapped),
         test("update::crossings::kept_without_their_fields", kept),
         test("update::crossings::they_need_distributions", needed),
         test("update::crossings::regions_confine_them", confined),
@@ -223,7 +227,7 @@ fn wide() {
     change(&mut window, Phase::Done, |s| s.epsilon = 0.6);
     window.act(Action::Pathway(PathwayAction::Keep));
     for kept in &mut window.state.document.kept_pathways {
-        let kept = std::sync::Arc::make_mut(kept);
+        let kept = Arc::make_mut(kept);
         (kept.epsilon, kept.result) = (0.1, None);
     }
     window.act(Action::Settle);
@@ -231,22 +235,141 @@ fn wide() {
     assert_eq!(kept.expect("solved").excess_limit, Some(0.6));
 }
 
-fn unavailable() {
+/// Pairs and pathway are compared in few directions; neither a width nor moved ends need other pairs.
+fn compared() {
     let mut window = looking();
-    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
-    let compared = window.jobs_of::<ComparePathway>().count();
     window.act(Action::Settle);
-    let now = window.jobs_of::<ComparePathway>().count();
-    assert_eq!(
-        now, compared,
-        "random pairs have costs through tensors only"
-    );
-    assert!(window.state.pathway_compared().is_none());
+    let known = |window: &Window| {
+        let compared = window.state.pathway_compared();
+        let compared = compared.expect("compared");
+        assert_eq!(compared.params.model(), Model::Distributions);
+        compared.known_pairs.clone()
+    };
+    let before = known(&window);
+    assert_eq!(before.pairs.directions(), Some(42));
+    let spacing_mm = live(&window).pathway.places.grid.spacing().max_element();
+    assert!((before.pairs.spacing_mm / spacing_mm - 2.0).abs() < 1e-6);
+    let shares = window.state.pathway_compared().and_then(|c| c.shares);
+    let shares = shares.expect("enough pairs");
+    // A straight path along a bundle costs less than paths that turn.
+    assert!(shares.mean < 0.5, "{shares:?}");
+    let same = |a: &Arc<KnownPairs>, b: &Arc<KnownPairs>| Arc::ptr_eq(a, b);
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    assert!(same(&before, &known(&window)));
+    let count = window.jobs_of::<ComparePathway>().count();
+    change(&mut window, Phase::Done, |s| s.epsilon = 0.6);
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    assert!(same(&before, &known(&window)));
+    assert_eq!(window.jobs_of::<ComparePathway>().count(), count);
+    // Another price needs other pairs, and those of tensors are others again.
+    change(&mut window, Phase::Done, |s| {
+        s.lifted.curvature_price_mm = 20.0;
+    });
+    assert!(!same(&before, &known(&window)));
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let rank = window.state.document.kept_pathways[0].compared;
+    let shares = window.state.pathway_compared().and_then(|c| c.shares);
+    assert_eq!(rank.map(|r| r.mean), shares.map(|s| s.mean));
+    change(&mut window, Phase::Done, |s| s.model = Model::Tensors);
+    let through_tensors = window.state.pathway_compared().expect("compared");
+    assert_eq!(through_tensors.known_pairs.pairs.directions(), None);
+    // One that is stopped is requested on demand.
+    window.holding = true;
+    change(&mut window, Phase::Done, |s| s.model = Model::Distributions);
+    while !window.pending.iter().any(|e| e.slot == COMPARE) {
+        window.deliver(|_| {});
+    }
+    window.act(Action::CancelJob(COMPARE));
+    assert!(window.cancelled.contains(&COMPARE));
+}
+
+fn maps(window: &Window) -> Vec<Arc<Layer>> {
+    let document = &window.state.document;
+    let layers = document.layers.iter();
+    let is_map = |l: &&Arc<Layer>| document.sensitivity_recipe(l.id).is_some();
+    layers.filter(is_map).cloned().collect()
+}
+
+/// The map of the live pathway, and that of a kept one, whose fields are computed once more.
+fn mapped() {
+    let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Sensitivity(None)));
-    assert_eq!(window.jobs_of::<MapSensitivity>().count(), 0);
-    let last = window.state.runtime.notices.messages.last();
-    let text = &last.expect("a message").text;
-    assert!(text.contains("Only a pathway through tensors"), "{text}");
+    let map = maps(&window).remove(0);
+    assert_eq!(
+        (&*map.name, map.unit),
+        ("Sensitivity of Seed – Target", "%")
+    );
+    let values = |map: &Layer| map.content.volume().expect("an image").values.clone();
+    let sum: f64 = values(&map).iter().map(|v| f64::from(*v)).sum();
+    assert!((sum - 100.0).abs() < 1e-2, "{sum}");
+    let status = window.state.runtime.notices.status.to_string();
+    assert!(
+        status.starts_with("Half of the cost depends on "),
+        "{status}"
+    );
+    let label = window.state.history.undo_label();
+    assert_eq!(label, Some("Map sensitivity"));
+    let command = window.state.document.command_line(&map).text();
+    let (first, second) = command.split_once("arcuate pathway").expect("two commands");
+    assert!(first.contains("arcuate fod /data/scan.nii.gz"), "{command}");
+    assert!(
+        second.contains("--fod fod/wm_fod.nii.gz") && !second.contains("--costly-factor"),
+        "{command}"
+    );
+    assert!(
+        second.ends_with("--out pathway --sensitivity sensitivity.nii.gz --null 0"),
+        "{command}"
+    );
+    // Its pathway is described, though it is not kept and another task is shown.
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
+    let text = methods(&window.state);
+    for part in [
+        "in positions and 162 directions",
+        "of the fibre orientation distributions",
+        "the adjoint of the discrete equation",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    window.act(Action::Undo);
+    assert!(maps(&window).is_empty());
+    window.act(Action::Redo);
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let kept = window.state.document.kept_pathways[0].id;
+    change(&mut window, Phase::Done, |s| s.model = Model::Tensors);
+    window.act(Action::Pathway(PathwayAction::Sensitivity(Some(kept))));
+    let job = window.jobs_of::<MapSensitivity>().next_back();
+    assert!(job.expect("a map").find.is_some());
+    let renewed = maps(&window);
+    assert_eq!(renewed.len(), 1, "the map of the same pathway is replaced");
+    assert_eq!(values(&renewed[0]), values(&map), "same bytes");
+    // Through tensors it is another pathway, whose costs come from no amplitudes.
+    window.act(Action::Pathway(PathwayAction::Sensitivity(None)));
+    assert_eq!(maps(&window).len(), 2);
+    // The map by amplitude is one of its own.
+    window.act(Action::Pathway(PathwayAction::AmplitudeSensitivity(Some(
+        kept,
+    ))));
+    let all = maps(&window);
+    let by_amplitude = all.last().expect("a map");
+    assert_eq!(all.len(), 3);
+    assert!(
+        by_amplitude
+            .name
+            .starts_with("Sensitivity to amplitudes of ")
+    );
+    let sum: f64 = values(by_amplitude).iter().map(|v| f64::from(*v)).sum();
+    assert!((1.0..98.0).contains(&sum), "{sum}");
+    let command = window.state.document.command_line(by_amplitude).text();
+    assert!(
+        command.ends_with("--sensitivity sensitivity.nii.gz --sensitivity-to amplitude --null 0"),
+        "{command}"
+    );
+    let status = window.state.runtime.notices.status.to_string();
+    assert!(
+        status.starts_with("Amplitudes 1 % larger lower the cost by "),
+        "{status}"
+    );
 }
 
 fn kept() {
@@ -293,7 +416,7 @@ fn kept() {
     assert_eq!(window.state.document.regions.len(), count + 1);
     // Costs that are not in memory are computed once more.
     for kept in &mut window.state.document.kept_pathways {
-        let kept = std::sync::Arc::make_mut(kept);
+        let kept = Arc::make_mut(kept);
         kept.result = None;
     }
     window.act(Action::Settle);

@@ -4,7 +4,7 @@ use super::{Window, click, sample, submitted, window};
 use crate::support::{self, distributions, test};
 use arcuate::parameters::Parameters as _;
 use arcuate::solvers::lifted;
-use arcuate::state::pathways::jobs::{FindLifted, FindPathway};
+use arcuate::state::pathways::jobs::{FindLifted, FindPathway, MapSensitivity};
 use arcuate::state::pathways::{PathwayAction, PathwaySettings};
 use arcuate::state::track::types::odf::Model;
 use arcuate::state::{Action, Phase, State, Task, ViewAction, update};
@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::crossings::every parameter has a row", rows),
         test("ui::crossings::the switch waits for distributions", waits),
         test("ui::crossings::a price is dragged", price),
+        test("ui::crossings::the button maps sensitivity", maps),
         test("ui::crossings::results are seen at 1280 × 800", folded),
     ]
 }
@@ -68,9 +69,9 @@ fn is_disabled(window: &Window, name: &str) -> bool {
 fn switch() {
     let mut window = window(solved(), SIZE);
     assert!(has(&window, "Price of a turn") && !has(&window, "Sharpening α"));
-    // Figures that only tensors have.
-    assert!(!has(&window, "mean FA") && !has(&window, "cheaper than"));
-    assert!(is_disabled(&window, "Map sensitivity"));
+    // A figure that only tensors have, and those that both models have.
+    assert!(!has(&window, "mean FA") && has(&window, "Weakest stretch"));
+    assert!(!is_disabled(&window, "Map sensitivity"));
     click(&mut window, "Directions: One tensor");
     assert_eq!(settings(&window).model, Model::Tensors);
     assert_eq!(submitted::<FindPathway>(&window).len(), 1);
@@ -114,6 +115,14 @@ fn price() {
     assert!(settings(&window).lifted.curvature_price_mm > before);
     assert_eq!(submitted::<FindLifted>(&window).len(), 1);
     window.get_by_label("updating…");
+}
+
+fn maps() {
+    let mut window = window(solved(), SIZE);
+    click(&mut window, "Map sensitivity");
+    assert_eq!(submitted::<MapSensitivity>(&window).len(), 1);
+    let all = names(&window.state().state, "map sensitivity");
+    assert!(all.iter().any(|n| n == "Map sensitivity"), "{all:?}");
 }
 
 fn folded() {

@@ -6,7 +6,7 @@
 //! until none below it changes.
 
 use super::segments::Line;
-use super::{Limits, Prepared, Source, UNREACHED};
+use super::{Limits, Prepared, Source, Stencil, UNREACHED};
 use crate::compute::vector::{Kernel, Scalar, Vector};
 use crate::compute::{Cancelled, Control};
 use rayon::prelude::*;
@@ -26,28 +26,56 @@ const CHANGED: u8 = 2;
 const WAITING: u8 = 4;
 
 /// A step within one direction.
-struct Step<'a> {
-    line: Line<'a>,
-    weight: f32,
+pub(super) struct Step<'a> {
+    pub(super) line: Line<'a>,
+    pub(super) weight: f32,
 }
 
 /// A value of another direction, or of another voxel, and the cost of a path from there where C is 1.
-struct Vertex<'a> {
-    from: usize,
-    line: Option<Line<'a>>,
-    cost: f32,
+pub(super) struct Vertex<'a> {
+    pub(super) from: usize,
+    pub(super) line: Option<Line<'a>>,
+    pub(super) cost: f32,
 }
 
-struct Turn {
-    from: usize,
-    weight: f32,
+pub(super) struct Turn {
+    pub(super) from: usize,
+    pub(super) weight: f32,
 }
 
 /// The stencil of a direction, as cells of the box.
-struct Direction<'a> {
-    steps: Vec<Step<'a>>,
-    turns: Vec<Turn>,
-    vertices: Vec<Vertex<'a>>,
+pub(super) struct Direction<'a> {
+    pub(super) steps: Vec<Step<'a>>,
+    pub(super) turns: Vec<Turn>,
+    pub(super) vertices: Vec<Vertex<'a>>,
+}
+
+/// The stencils of all directions.
+pub(super) fn directions(prepared: &Prepared) -> Vec<Direction<'_>> {
+    let segments = &prepared.segments;
+    let of_stencil = |stencil: &Stencil| {
+        let steps = stencil.steps.iter().filter_map(|step| {
+            Some(Step {
+                line: segments.line_of(step.step)?,
+                weight: step.weight as f32,
+            })
+        });
+        let turns = stencil.turns.iter().map(|turn| Turn {
+            from: turn.from,
+            weight: turn.weight as f32,
+        });
+        let vertices = stencil.vertices.iter().map(|vertex| Vertex {
+            from: vertex.from,
+            line: segments.line_of(vertex.step),
+            cost: vertex.cost as f32,
+        });
+        Direction {
+            steps: steps.collect(),
+            turns: turns.collect(),
+            vertices: vertices.collect(),
+        }
+    };
+    prepared.stencils.iter().map(of_stencil).collect()
 }
 
 /// The lists of one direction.
@@ -91,32 +119,9 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(prepared: &'a Prepared) -> Self {
-        let segments = &prepared.segments;
-        let directions = prepared.stencils.iter().map(|stencil| {
-            let steps = stencil.steps.iter().filter_map(|step| {
-                Some(Step {
-                    line: segments.line_of(step.step)?,
-                    weight: step.weight as f32,
-                })
-            });
-            let turns = stencil.turns.iter().map(|turn| Turn {
-                from: turn.from,
-                weight: turn.weight as f32,
-            });
-            let vertices = stencil.vertices.iter().map(|vertex| Vertex {
-                from: vertex.from,
-                line: segments.line_of(vertex.step),
-                cost: vertex.cost as f32,
-            });
-            Direction {
-                steps: steps.collect(),
-                turns: turns.collect(),
-                vertices: vertices.collect(),
-            }
-        });
         Self {
             prepared,
-            directions: directions.collect(),
+            directions: directions(prepared),
             tolerance: prepared.tolerance,
         }
     }

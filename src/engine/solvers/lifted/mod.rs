@@ -21,6 +21,9 @@
 //! *Two regions.* u₂(x, −n) is the cost from x onwards to region 2, so that u₁(x, n) + u₂(x, −n), least over n, is the
 //! cost of the best path through x. [`LiftedPathway`] provides the same results from it as a [`Pathway`].
 //!
+//! [`RandomPairs`] compares it with the paths between random places, and [`LiftedPathway::sensitivity`] gives the voxels
+//! on which its cost depends.
+//!
 //! *Order of updates.* On the CPU (`cpu`), states are updated in the order of their cost; results are the same bytes at
 //! any number of threads. A graphics card (`cuda`) updates tiles of states; its results agree to 1e-4.
 //!
@@ -71,7 +74,9 @@ mod cuda;
 mod directions;
 mod error;
 mod parameters;
+mod random_pairs;
 mod segments;
+mod sensitivity;
 mod solution;
 mod stencil;
 mod trace;
@@ -79,6 +84,8 @@ mod trace;
 pub use costs::{Amplitudes, halved_distributions, largest_amplitudes};
 pub use directions::{DirectionSet, opposite};
 pub use parameters::{Params, TOLERANCE};
+pub use random_pairs::RandomPairs;
+pub use sensitivity::{LiftedSensitivity, SensitivityTo, derivative_by_log_cost};
 pub use solution::LiftedPathway;
 pub use stencil::{SIDEWAYS, Stencil, Step, Turn, Vertex, angle};
 
@@ -222,6 +229,13 @@ impl Prepared {
         }
     }
 
+    /// Factor of the costs from amplitudes at a place.
+    fn factor(&self, place: usize) -> f32 {
+        self.factors
+            .as_ref()
+            .map_or(1.0, |by_place| by_place[place])
+    }
+
     /// The costs of some places multiplied by a factor.
     pub fn costlier(self, is_costly: impl Fn(usize) -> bool, factor: f64) -> Self {
         let places = 0..self.places.len();
@@ -269,10 +283,7 @@ impl Prepared {
     /// of the nearest direction.
     pub fn cost_along(&self, place: usize, direction: DVec3) -> f64 {
         if let Some(amplitudes) = &self.amplitudes {
-            let factor = self
-                .factors
-                .as_ref()
-                .map_or(1.0, |by_place| f64::from(by_place[place]));
+            let factor = f64::from(self.factor(place));
             return factor * amplitudes.cost_at(self.places.voxels[place] as usize, direction);
         }
         let cosine = |d: &usize| self.directions[*d].dot(direction).abs();
@@ -413,6 +424,25 @@ pub fn solve(
         values: values.into(),
         kernel_s: None,
     })
+}
+
+/// Solves for several sources at once, each by itself and without limits.
+fn solve_each(
+    prepared: &Prepared,
+    sources: &[Arc<Source>],
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<LiftedField>, Error> {
+    if let Some(Accelerator::Cuda(devices)) = backend.accelerator() {
+        for source in sources {
+            check(prepared, source)?;
+        }
+        let limits = vec![Limits::unlimited(); sources.len()];
+        return on_card(prepared, sources, &limits, &devices[0], control);
+    }
+    claim_fields(prepared, sources.len() as u64)?;
+    let one = |source| solve(prepared, source, &Limits::unlimited(), backend, control);
+    backend.install(|| sources.par_iter().map(one).collect())
 }
 
 /// Refuses sources of another mask, and claims memory.

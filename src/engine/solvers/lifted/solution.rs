@@ -18,7 +18,7 @@ pub struct LiftedPathway {
     /// Their sum, least over all directions.
     pub joint: JointCosts,
     /// By place the direction in which the sum is least.
-    best: Arc<[u16]>,
+    pub(super) best: Arc<[u16]>,
 }
 
 impl Deref for LiftedPathway {

@@ -63,8 +63,13 @@ pub use cuda::excess as excess_on_card;
 pub use distance::{Distances, MaskDistance, Separation};
 pub use domain::{Domain, Measure, region_names};
 pub use joint::{CostEnd, JointCosts};
-pub use parameters::{DEFAULT_EPSILON, Params, RepetitionParams, TOLERANCE, Width, costly_row};
-pub use random_pairs::{Ends, MAX_PAIRS, MIN_PAIRS, NoRates, RandomPairs, Rates, STRETCH_MM};
+pub use parameters::{
+    COSTLY_FACTOR, DEFAULT_EPSILON, Params, RepetitionParams, TOLERANCE, Width, costly_row,
+};
+pub(in crate::solvers) use random_pairs::{Draw, SOURCES_AT_ONCE};
+pub use random_pairs::{
+    Ends, MAX_PAIRS, MIN_PAIRS, NoRates, PairRates, RandomPairs, Rates, STRETCH_MM,
+};
 pub use repetitions::{NEAR_MM, Range90, Repetitions, Scan, WITHIN};
 pub use sensitivity::Sensitivity;
 pub use trace::{Path, trace};

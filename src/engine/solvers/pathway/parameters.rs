@@ -66,6 +66,9 @@ impl Params {
     }
 }
 
+/// Key of the row of the factor of the cost in costly regions.
+pub const COSTLY_FACTOR: &str = "costly-factor";
+
 /// The row of the factor of the cost in costly regions, for the tables of both kinds of pathway.
 pub const fn costly_row<P>(get: fn(&P) -> Option<f64>, set: fn(&mut P, Option<f64>)) -> Param<P> {
     let number = Number {
@@ -80,7 +83,7 @@ pub const fn costly_row<P>(get: fn(&P) -> Option<f64>, set: fn(&mut P, Option<f6
         help: "Factor by which costs are multiplied inside costly regions",
         reason: "a path then avoids a region unless the way around costs more than five times as much as the way \
                  through",
-        ..Param::new("costly-factor", "Costly regions ×", Kind::Number(number))
+        ..Param::new(COSTLY_FACTOR, "Costly regions ×", Kind::Number(number))
     }
 }
 

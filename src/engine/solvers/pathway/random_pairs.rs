@@ -13,9 +13,10 @@ use crate::data::TensorField;
 use crate::data::random::Stream;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{self, CostField, CostSource, Prepared, solve};
-use crate::solvers::metric::Metric;
+use crate::solvers::metric::{Metric, Places};
 use glam::DVec3;
 use rayon::prelude::*;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Length of the stretch whose cost per mm is compared, mm.
@@ -25,7 +26,7 @@ const WHITE_FA: f64 = 0.25;
 /// Targets per source: more would save time and make the pairs less independent.
 const TARGETS: usize = 4;
 /// Sources solved together.
-const SOURCES_AT_ONCE: usize = 10;
+pub(in crate::solvers) const SOURCES_AT_ONCE: usize = 10;
 /// Largest number of sources drawn, as a multiple of the number that suffices if every pair is joined.
 const MAX_SOURCES: usize = 3;
 /// Attempts to draw a target far enough from its source.
@@ -47,8 +48,13 @@ impl Rates {
     /// `None` for a path that hardly leaves its regions.
     pub fn from_path(path: &Path, metric: &Metric, in_end: impl Fn(DVec3) -> bool) -> Option<Self> {
         // Near the source, within a ball of some voxels, a path has no points of its own.
-        let path = path.subdivided(metric);
-        let between = path.between(metric.grid.spacing().max_element(), in_end);
+        Self::new(&path.subdivided(metric), metric, in_end)
+    }
+
+    /// Costs per mm of a path with a point in each voxel that it passes, its costs given; `None` if it hardly leaves its
+    /// regions.
+    pub fn new(path: &Path, places: &Places, in_end: impl Fn(DVec3) -> bool) -> Option<Self> {
+        let between = path.between(places.grid.spacing().max_element(), in_end);
         let stretch = path.weakest(STRETCH_MM, between);
         let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
         let mm = path.length_mm[last] - path.length_mm[stretch.start];
@@ -77,30 +83,46 @@ pub struct Ends<'a> {
     pub holds: &'a (dyn Fn(DVec3) -> bool + Sync),
 }
 
-/// Costs of the paths between random pairs.
+/// Costs of the paths between random pairs, whatever model they come from.
 #[derive(Clone, Debug)]
-pub struct RandomPairs {
-    prepared: Prepared,
+pub struct PairRates {
     /// Costs of the pairs that a path joins.
     pub rates: Arc<[Rates]>,
     /// Pairs that were tried.
     pub tried: usize,
+    /// Spacing of the voxels on which the pairs are joined, mm.
+    pub spacing_mm: f64,
+}
+
+/// Costs of the paths between random pairs through tensors; dereferences to these costs.
+#[derive(Clone, Debug)]
+pub struct RandomPairs {
+    prepared: Prepared,
+    pairs: PairRates,
+}
+
+impl Deref for RandomPairs {
+    type Target = PairRates;
+
+    fn deref(&self) -> &PairRates {
+        &self.pairs
+    }
 }
 
 /// A ball around a voxel.
 #[derive(Clone, Copy)]
-struct Ball {
+pub(in crate::solvers) struct Ball {
     centre: DVec3,
     radius_mm: f64,
 }
 
 impl Ball {
-    fn contains(&self, at: DVec3) -> bool {
+    pub(in crate::solvers) fn contains(&self, at: DVec3) -> bool {
         at.distance_squared(self.centre) <= self.radius_mm * self.radius_mm
     }
 
-    /// Places of its voxels; at least one if its centre is a voxel of the metric.
-    fn places(&self, centres: &[DVec3]) -> Vec<u32> {
+    /// Places of its voxels; at least one if its centre is a voxel of the domain. Must be called on the backend's threads.
+    pub(in crate::solvers) fn places(&self, centres: &[DVec3]) -> Vec<u32> {
         let places = (0..centres.len() as u32).into_par_iter();
         places
             .filter(|p| self.contains(centres[*p as usize]))
@@ -109,105 +131,74 @@ impl Ball {
 }
 
 /// A source and the targets joined with it.
-struct SourceTargets {
-    source: Ball,
-    targets: Vec<Ball>,
+pub(in crate::solvers) struct SourceTargets {
+    pub(in crate::solvers) source: Ball,
+    pub(in crate::solvers) targets: Vec<Ball>,
+}
+
+/// How random pairs are drawn.
+pub(in crate::solvers) struct Draw {
+    /// Volumes of the two balls of a pair, mm³.
+    pub(in crate::solvers) volumes_mm3: [f64; 2],
+    /// Number of pairs.
+    pub(in crate::solvers) pairs: usize,
+    /// Sources joined together with their targets.
+    pub(in crate::solvers) sources_at_once: usize,
 }
 
 /// More pairs than any percentile needs; each takes about as long as the pathway.
 pub const MAX_PAIRS: usize = 100_000;
 
-impl RandomPairs {
-    /// Solves `pairs` pairs of balls of two volumes (mm³) on a metric of the tensors in `field`, which is on the
-    /// metric's grid. Equal arguments give equal pairs.
-    pub fn solve(
-        prepared: &Prepared,
-        field: &TensorField,
-        volumes_mm3: [f64; 2],
-        pairs: usize,
-        backend: &Backend,
+impl PairRates {
+    /// Draws pairs of balls around white-matter places and joins each source with its targets by a function of the
+    /// sources and of the centres of all places: it returns one entry per target, in their order, `None` without a path.
+    /// Equal arguments give equal pairs.
+    pub(in crate::solvers) fn joined(
+        places: &Places,
+        is_white: impl Fn(usize) -> bool,
+        draw: &Draw,
         control: &Control,
+        mut join: impl FnMut(&[SourceTargets], &[DVec3]) -> Result<Vec<Option<Rates>>, Error>,
     ) -> Result<Self, Error> {
+        let Draw {
+            volumes_mm3,
+            pairs,
+            sources_at_once,
+        } = *draw;
         if pairs > MAX_PAIRS {
             return Err(InputError::RandomPairs(pairs).into());
         }
-        let metric = &prepared.metric;
-        let mut drawn = Self {
-            prepared: prepared.clone(),
-            rates: Arc::new([]),
-            tried: 0,
+        let centre = |place: usize| {
+            let voxel = places.voxel(place).map(|c| c as f64);
+            places.grid.world(DVec3::from_array(voxel))
         };
-        let centres: Vec<DVec3> = (0..metric.len())
-            .map(|p| {
-                let voxel = metric.voxel(p).map(|c| c as f64);
-                metric.grid.world(DVec3::from_array(voxel))
-            })
-            .collect();
-        let white: Vec<DVec3> = (0..metric.len())
-            .filter(|p| fa(field.tensors[metric.voxels[*p] as usize].d) >= WHITE_FA)
-            .map(|p| centres[p])
-            .collect();
+        let centres: Vec<DVec3> = (0..places.len()).map(centre).collect();
+        let white = (0..places.len()).filter(|place| is_white(*place));
+        let white: Vec<DVec3> = white.map(|place| centres[place]).collect();
         let enough = pairs.div_ceil(TARGETS);
         control.begin("Comparing with random pairs", enough as u64);
-        let mut rates = Vec::with_capacity(pairs);
-        let mut first = 0;
+        let (mut rates, mut tried, mut first) = (Vec::with_capacity(pairs), 0, 0);
         while rates.len() < pairs && first < MAX_SOURCES * enough && !white.is_empty() {
-            let fans: Vec<SourceTargets> = (first..first + SOURCES_AT_ONCE)
+            let fans: Vec<SourceTargets> = (first..first + sources_at_once)
                 .filter_map(|i| fan(&white, volumes_mm3, i as u64))
                 .collect();
-            first += SOURCES_AT_ONCE;
+            first += sources_at_once;
             control.check()?;
             if fans.is_empty() {
                 continue;
             }
-            let sources: Vec<Arc<CostSource>> = backend.install(|| {
-                let places = fans.iter().map(|f| f.source.places(&centres));
-                places
-                    .map(|zero| Arc::new(CostSource::places(metric, "random", zero)))
-                    .collect()
-            });
-            let fields = drawn.fields(&sources, backend, &control.silent())?;
-            let pair_rates: Vec<Option<Rates>> = backend.install(|| {
-                let ways = fans.par_iter().zip(&fields).flat_map_iter(|(fan, field)| {
-                    let centres = &centres;
-                    fan.targets.iter().map(move |target| {
-                        let way = cheapest(field, &target.places(centres))?;
-                        let in_end = |at| fan.source.contains(at) || target.contains(at);
-                        Rates::from_path(&way, &field.prepared.metric, in_end)
-                    })
-                });
-                ways.collect()
-            });
+            let of_pairs = join(&fans, &centres)?;
             control.check()?;
-            drawn.tried += pair_rates.len();
-            rates.extend(pair_rates.into_iter().flatten());
-            control.advance(SOURCES_AT_ONCE as u64);
+            tried += of_pairs.len();
+            rates.extend(of_pairs.into_iter().flatten());
+            control.advance(sources_at_once as u64);
         }
         rates.truncate(pairs);
-        drawn.rates = rates.into();
-        Ok(drawn)
-    }
-
-    /// Costs per mm between two regions on the same metric, or why there are none.
-    pub fn rates_between(
-        &self,
-        ends: &Ends,
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<Result<Rates, NoRates>, Error> {
-        let [from, to] = &ends.sources;
-        let fields = self.fields(std::slice::from_ref(from), backend, control)?;
-        let metric = &self.prepared.metric;
-        let way = backend.install(|| cheapest(fields.first()?, &to.zero));
-        let rates = way
-            .ok_or(NoRates::NoPath)
-            .and_then(|way| Rates::from_path(&way, metric, ends.holds).ok_or(NoRates::TooShort));
-        Ok(rates)
-    }
-
-    /// Spacing of the voxels on which the pairs are joined, mm.
-    pub fn spacing_mm(&self) -> f64 {
-        self.prepared.metric.grid.spacing().max_element()
+        Ok(Self {
+            rates: rates.into(),
+            tried,
+            spacing_mm: places.grid.spacing().max_element(),
+        })
     }
 
     /// Whether too few pairs are joined for a percentile.
@@ -235,24 +226,86 @@ impl RandomPairs {
             weakest: share(|r| r.weakest),
         })
     }
+}
+
+impl RandomPairs {
+    /// Solves `pairs` pairs of balls of two volumes (mm³) on a metric of the tensors in `field`, which is on the
+    /// metric's grid. Equal arguments give equal pairs.
+    pub fn solve(
+        prepared: &Prepared,
+        field: &TensorField,
+        volumes_mm3: [f64; 2],
+        pairs: usize,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let metric = &prepared.metric;
+        let draw = Draw {
+            volumes_mm3,
+            pairs,
+            sources_at_once: SOURCES_AT_ONCE,
+        };
+        let is_white = |p: usize| fa(field.tensors[metric.voxels[p] as usize].d) >= WHITE_FA;
+        let pairs = PairRates::joined(metric, is_white, &draw, control, |fans, centres| {
+            let sources: Vec<Arc<CostSource>> = backend.install(|| {
+                let places = fans.iter().map(|f| f.source.places(centres));
+                places
+                    .map(|zero| Arc::new(CostSource::places(metric, "random", zero)))
+                    .collect()
+            });
+            let fields = fields(prepared, &sources, backend, &control.silent())?;
+            Ok(backend.install(|| {
+                let ways = fans.par_iter().zip(&fields).flat_map_iter(|(fan, field)| {
+                    fan.targets.iter().map(move |target| {
+                        let way = cheapest(field, &target.places(centres))?;
+                        let in_end = |at| fan.source.contains(at) || target.contains(at);
+                        Rates::from_path(&way, &field.prepared.metric, in_end)
+                    })
+                });
+                ways.collect()
+            }))
+        })?;
+        Ok(Self {
+            prepared: prepared.clone(),
+            pairs,
+        })
+    }
+
+    /// Costs per mm between two regions on the same metric, or why there are none.
+    pub fn rates_between(
+        &self,
+        ends: &Ends,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Result<Rates, NoRates>, Error> {
+        let [from, to] = &ends.sources;
+        let sources = std::slice::from_ref(from);
+        let fields = fields(&self.prepared, sources, backend, control)?;
+        let metric = &self.prepared.metric;
+        let way = backend.install(|| cheapest(fields.first()?, &to.zero));
+        let rates = way
+            .ok_or(NoRates::NoPath)
+            .and_then(|way| Rates::from_path(&way, metric, ends.holds).ok_or(NoRates::TooShort));
+        Ok(rates)
+    }
 
     /// Metric in which the paths are computed.
     pub fn metric(&self) -> &Metric {
         &self.prepared.metric
     }
+}
 
-    fn fields(
-        &self,
-        sources: &[Arc<CostSource>],
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<Vec<CostField>, Error> {
-        let params = eikonal::Params {
-            tolerance: TOLERANCE,
-            schedule: None,
-        };
-        solve(&self.prepared, sources, &params, backend, control)
-    }
+fn fields(
+    prepared: &Prepared,
+    sources: &[Arc<CostSource>],
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<CostField>, Error> {
+    let params = eikonal::Params {
+        tolerance: TOLERANCE,
+        schedule: None,
+    };
+    solve(prepared, sources, &params, backend, control)
 }
 
 /// A source and its targets, determined by the number of the source alone.

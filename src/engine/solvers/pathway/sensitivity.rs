@@ -13,13 +13,14 @@ use crate::compute::{Backend, Control, memory};
 use crate::data::Volume;
 use crate::solvers::Error;
 use crate::solvers::eikonal::derivative_by_log_cost;
-use crate::solvers::metric::Metric;
+use crate::solvers::metric::Places;
 use std::sync::Arc;
 
 /// The contribution of each voxel to E*.
 #[derive(Clone, Debug)]
 pub struct Sensitivity {
-    /// d ln E* / d ln c with c the cost of a step through the voxel, by place; they add up to 1.
+    /// d ln E* / d ln c with c the cost of a step through the voxel, by place; they add up to 1. Through distributions also
+    /// −d ln E* / d ln f with f the amplitudes in the voxel; these add up to less.
     pub shares: Arc<[f32]>,
 }
 
@@ -44,16 +45,21 @@ impl Pathway {
 
 impl Sensitivity {
     /// The shares as an image in percent: 0 outside the mask.
-    pub fn percent(&self, metric: &Metric) -> Volume {
+    pub fn percent(&self, places: &Places) -> Volume {
         let percent: Vec<f32> = self.shares.iter().map(|share| 100.0 * share).collect();
-        metric.volume(&percent, 0.0)
+        places.volume(&percent, 0.0)
     }
 
-    /// The number of voxels with the largest shares that together make up this fraction of E*.
+    /// The sum of all shares.
+    pub fn total(&self) -> f64 {
+        self.shares.iter().map(|share| f64::from(*share)).sum()
+    }
+
+    /// The number of voxels with the largest shares that together make up this fraction of the sum.
     pub fn voxels_with(&self, fraction: f64) -> usize {
         let mut all: Vec<f32> = self.shares.iter().copied().filter(|s| *s > 0.0).collect();
         all.sort_unstable_by(|a, b| b.total_cmp(a));
-        let mut sum = 0.0;
+        let (mut sum, fraction) = (0.0, fraction * self.total());
         let more = all.iter().take_while(|share| {
             let open = sum < fraction;
             sum += f64::from(**share);

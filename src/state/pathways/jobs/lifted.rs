@@ -8,6 +8,7 @@ use crate::solvers::lifted::{
     DirectionSet, LiftedPathway, Params, Prepared, Source, UNREACHED, halved_distributions,
     largest_amplitudes, solve_both,
 };
+use crate::solvers::metric::Places;
 use crate::solvers::pathway::Domain;
 use crate::state::pathways::jobs::find::{
     LABEL, Wall, receive, same_walls, separated, shares_above_minimum, slot, unfinished, walls,
@@ -69,6 +70,11 @@ impl PreparedLifted {
     pub fn amplitude(&self) -> &Volume {
         &self.amplitude
     }
+
+    /// The costs on the grid that was solved.
+    pub(super) fn costs(&self) -> &Prepared {
+        &self.prepared
+    }
 }
 
 impl Job for FindLifted {
@@ -107,8 +113,28 @@ impl Receive<State> for FindLifted {
     }
 }
 
+/// All regions of a role as one end, from which paths may leave in any direction.
+pub(super) fn source(
+    domain: &Domain<'_>,
+    places: &Places,
+    role: Role,
+    backend: &Backend,
+) -> Result<Arc<Source>, Error> {
+    let (name, zero) = backend.install(|| domain.places(places, role))?;
+    let direction = None;
+    Ok(Arc::new(Source {
+        name,
+        zero,
+        direction,
+    }))
+}
+
 impl FindLifted {
-    fn solve(self, backend: &Backend, control: &Control) -> Result<PathwayResult, JobError> {
+    pub(super) fn solve(
+        self,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<PathwayResult, JobError> {
         self.params.check().map_err(Error::from)?;
         let distributions = (*self.distributions).clone();
         let (field, _) = distributions.estimated(backend, control)?;
@@ -116,15 +142,7 @@ impl FindLifted {
         let (known, costs_were_computed) = self.known(&field, backend, control)?;
         let prepared = &known.prepared;
         let domain = self.domain(&known.amplitude);
-        let source = |role| {
-            let (name, zero) = backend.install(|| domain.places(&prepared.places, role))?;
-            let direction = None;
-            Ok::<_, Error>(Arc::new(Source {
-                name,
-                zero,
-                direction,
-            }))
-        };
+        let source = |role| source(&domain, &prepared.places, role, backend);
         let sources = [source(Role::Seed)?, source(Role::Target)?];
         let prepare_ms = started.elapsed().as_secs_f64() * 1e3;
         let started = Instant::now();
@@ -176,7 +194,7 @@ impl FindLifted {
     }
 
     /// The costs in all directions, as far as possible from the last pathway; whether they were computed.
-    fn known(
+    pub(super) fn known(
         &self,
         field: &OdfField,
         backend: &Backend,

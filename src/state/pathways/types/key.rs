@@ -77,6 +77,14 @@ impl PathwayKey {
     pub fn from_result(result: &PathwayResult) -> Self {
         result.key.clone()
     }
+
+    /// The key of its comparison with random pairs, which does not depend on how far costs are known.
+    pub fn for_comparison(result: &PathwayResult) -> Self {
+        Self {
+            max_excess: None,
+            ..result.key.clone()
+        }
+    }
 }
 
 impl LiveKey for PathwayKey {

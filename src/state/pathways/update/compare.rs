@@ -3,11 +3,12 @@
 use crate::jobs::Slot;
 use crate::state::files::jobs::SAVE;
 use crate::state::pathways::jobs::{
-    COMPARE, ComparePathway, PathwayComparison, RANDOM_PAIRS, TRACE,
+    COMPARE, ComparePathway, ComparedCosts, ComparedDistributions, PathwayComparison, RANDOM_PAIRS,
+    TRACE,
 };
-use crate::state::pathways::update::follow::is_looked_at;
-use crate::state::pathways::{PathwayKey, PathwayParams, RandomPairRank};
-use crate::state::tensors::jobs::input::Tensors;
+use crate::state::pathways::update::follow::{is_looked_at, known};
+use crate::state::pathways::{KnownCosts, PathwayKey, PathwayParams, RandomPairRank};
+use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::{Effect, State, Task};
 use std::sync::Arc;
 
@@ -28,32 +29,57 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(key) = runtime.compared.ask(Some(key)) else {
         return;
     };
-    let tensors = state.document.tensors.as_ref();
-    let Some((tensors, params)) = tensors.zip(key.params.tensors()) else {
-        return runtime.compared.fail();
+    let Some(costs) = compared_costs(state, &key.params) else {
+        return state.runtime.pathways.compared.fail();
     };
+    let runtime = &mut state.runtime.pathways;
     runtime.not_compared = None;
     effects.push(Effect::submit(ComparePathway {
-        tensors: Tensors::Here {
-            field: tensors.field.clone(),
-            fa: tensors.fa.clone(),
-            resample: None,
-        },
+        costs,
         regions: key.regions,
-        params: *params,
         pairs: RANDOM_PAIRS,
         known_pairs: runtime.pairs.clone(),
     }));
 }
 
-/// The key to compare: of the final pathway, while nothing is dragged. Random pairs have costs through tensors only.
+/// The document's tensors or distributions; `None` if it has none.
+fn compared_costs(state: &State, params: &PathwayParams) -> Option<ComparedCosts> {
+    match params {
+        PathwayParams::Tensors(params) => {
+            let tensors = state.document.tensors.as_ref()?;
+            let tensors = Tensors::Here {
+                field: tensors.field.clone(),
+                fa: tensors.fa.clone(),
+                resample: None,
+            };
+            Some(ComparedCosts::Tensors(Box::new(tensors), *params))
+        }
+        PathwayParams::Distributions(params) => {
+            // Previews have the costs of the comparison, full results at least the amplitudes.
+            let [full, coarse] = &state.runtime.pathways.prepared;
+            let [coarse, full] = [coarse, full].map(|c| known(c, KnownCosts::distributions));
+            Some(ComparedCosts::Distributions(Box::new(
+                ComparedDistributions {
+                    distributions: Distributions::Here {
+                        field: state.document.distributions.field()?.clone(),
+                        resample: None,
+                    },
+                    params: *params,
+                    full: false,
+                    prepared: coarse.or(full),
+                },
+            )))
+        }
+    }
+}
+
+/// The key to compare: of the final pathway, while nothing is dragged.
 fn key(state: &State) -> Option<PathwayKey> {
     let strict = state.runtime.sessions.strict;
     let is_shown = state.view.task == Task::Pathways && is_looked_at(state);
     let rests = is_shown && !strict && !state.history.is_open();
     let live = state.final_pathway().filter(|_| rests);
-    let live = live.filter(|live| live.pathway.tensors().is_some());
-    live.map(|live| PathwayKey::from_result(live))
+    live.map(|live| PathwayKey::for_comparison(live))
 }
 
 /// Whether no other job uses the processors for longer than a moment.
@@ -68,7 +94,7 @@ pub fn compared(state: &mut State, compared: PathwayComparison) {
     let requested = PathwayKey {
         field: compared.field,
         regions: compared.regions.clone(),
-        params: PathwayParams::Tensors(compared.params),
+        params: compared.params,
         max_excess: None,
     };
     if runtime.compared.running() != Some(&requested) {

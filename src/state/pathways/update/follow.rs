@@ -108,7 +108,7 @@ fn start(state: &State, key: PathwayKey, detail: Detail, effects: &mut Vec<Effec
 }
 
 /// The costs of the last pathway, if they are those of this model.
-fn known<T>(
+pub(super) fn known<T>(
     prepared: &Option<KnownCosts>,
     model: fn(&KnownCosts) -> Option<&Arc<T>>,
 ) -> Option<Arc<T>> {

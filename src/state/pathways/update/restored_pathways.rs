@@ -1,17 +1,18 @@
 //! Recomputes, one at a time, pathways that a session restored without their costs.
 
 use crate::data::{DataId, OdfField};
+use crate::solvers::lifted::SensitivityTo;
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::Severity;
 use crate::state::pathways::jobs::{FindLifted, FindPathway};
 use crate::state::pathways::recipe::SensitivityRecipe;
-use crate::state::pathways::{KeptPathway, PathwayParams};
+use crate::state::pathways::{KeptPathway, LEAST_EXCESS, PathwayParams};
 use crate::state::tensors::inputs::MissingInput;
 use crate::state::tensors::{inputs, mask_text};
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 
-/// The job that finds a kept pathway.
+/// The job that finds a kept pathway, or that of a map.
 #[derive(Clone, Debug)]
 pub enum FindKept {
     Tensors(Box<FindPathway>),
@@ -20,27 +21,19 @@ pub enum FindKept {
 
 /// The job that finds a kept pathway.
 pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindKept, MissingInput> {
-    let (name, regions) = (&kept.name, kept.regions.clone());
-    Ok(match kept.params {
-        PathwayParams::Tensors(params) => {
-            let recipe = SensitivityRecipe {
-                fit: kept.fit,
-                regions,
-                params,
-            };
-            FindKept::Tensors(Box::new(FindPathway {
-                kept: Some(kept.id.0),
-                ..find_of_map(document, name, &recipe)?
-            }))
-        }
-        PathwayParams::Distributions(params) => FindKept::Distributions(FindLifted {
-            distributions: Box::new(inputs::distributions(document, name, kept.fit)?),
-            regions,
-            params,
+    let recipe = SensitivityRecipe {
+        fit: kept.fit,
+        regions: kept.regions.clone(),
+        params: kept.params,
+        to: SensitivityTo::Cost,
+    };
+    let id = Some(kept.id.0);
+    Ok(match find_of_map(document, &kept.name, &recipe)? {
+        FindKept::Tensors(job) => FindKept::Tensors(Box::new(FindPathway { kept: id, ..*job })),
+        FindKept::Distributions(job) => FindKept::Distributions(FindLifted {
             epsilon: kept.solved_epsilon(),
-            coarse: false,
-            prepared: None,
-            kept: Some(kept.id.0),
+            kept: id,
+            ..job
         }),
     })
 }
@@ -50,15 +43,27 @@ pub fn find_of_map(
     document: &Document,
     name: &str,
     recipe: &SensitivityRecipe,
-) -> Result<FindPathway, MissingInput> {
-    Ok(FindPathway {
-        tensors: inputs::tensors(document, name, recipe.fit)?,
-        regions: recipe.regions.clone(),
-        params: recipe.params,
-        coarse: false,
-        prepared: None,
-        kept: None,
-        mask_name: mask_text::name_of_fit(document, recipe.fit),
+) -> Result<FindKept, MissingInput> {
+    let regions = recipe.regions.clone();
+    Ok(match recipe.params {
+        PathwayParams::Tensors(params) => FindKept::Tensors(Box::new(FindPathway {
+            tensors: inputs::tensors(document, name, recipe.fit)?,
+            regions,
+            params,
+            coarse: false,
+            prepared: None,
+            kept: None,
+            mask_name: mask_text::name_of_fit(document, recipe.fit),
+        })),
+        PathwayParams::Distributions(params) => FindKept::Distributions(FindLifted {
+            distributions: Box::new(inputs::distributions(document, name, recipe.fit)?),
+            regions,
+            params,
+            epsilon: LEAST_EXCESS,
+            coarse: false,
+            prepared: None,
+            kept: None,
+        }),
     })
 }
 

@@ -7,12 +7,14 @@ use crate::io::{AffineReading, Space};
 use crate::solvers::curves::StopReason;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::level_set::{RunHistory, Sphere};
+use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Runs;
-use crate::solvers::{commit, density, pathway};
+use crate::solvers::{commit, density};
 use crate::state::alignment::AlignedBy;
 use crate::state::files::types::PhantomPart;
 use crate::state::filter::{GivenPeaks, ScanTimings, WeightMap};
+use crate::state::pathways::PathwayParams;
 use crate::state::sessions::types::content::{
     Content, SavedGrid, SavedInputs, SavedRegion, SavedStart,
 };
@@ -140,7 +142,17 @@ pub struct SavedCurves {
 pub struct SavedSensitivity {
     pub fit: usize,
     pub regions: Vec<SavedRegion>,
-    pub params: pathway::Params,
+    /// The member `params` for tensors, `lifted` for distributions.
+    #[serde(flatten)]
+    pub params: PathwayParams,
+    /// Written only for amplitudes.
+    #[serde(default, skip_serializing_if = "is_of_cost")]
+    pub to: SensitivityTo,
+}
+
+/// Maps are of costs unless they say otherwise.
+fn is_of_cost(to: &SensitivityTo) -> bool {
+    *to == SensitivityTo::Cost
 }
 
 /// A layer that something was made of, and where that came from then.

@@ -4,6 +4,7 @@ use crate::solvers::pathway::NoRates;
 use crate::state::core::text::counted;
 use crate::state::pathways::jobs::{COMPARE, PATHWAY, PathwayComparison};
 use crate::state::pathways::{PathwayAction, RandomPairRank, Standing};
+use crate::state::track::types::odf::Model;
 use crate::state::{Action, Severity, State};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::theme;
@@ -12,10 +13,17 @@ use crate::ui::widgets::rows;
 use egui::Ui;
 
 /// How to read the two figures, on hover; `missing`: why there are none.
-fn help(pairs: usize, missing: Option<NoRates>) -> String {
-    let pairs = match pairs {
+fn help(compared: Option<&PathwayComparison>, is_lifted: bool) -> String {
+    let pairs = match compared.map_or(0, |c| c.known_pairs.pairs.rates.len()) {
         0 => "random pairs".to_owned(),
         n => counted(n, "random pair"),
+    };
+    let missing = compared.and_then(|c| c.no_rates);
+    let preview = if is_lifted {
+        ". Both are computed as in the preview, on voxels of twice the size and in 42 directions: the figures of the full \
+         pathway differ"
+    } else {
+        ""
     };
     let missing = match missing {
         None => "",
@@ -29,13 +37,13 @@ fn help(pairs: usize, missing: Option<NoRates>) -> String {
     };
     format!(
         "Compared with the cheapest paths of {pairs} in this head: regions of white matter as large as seed and \
-         target. A bundle costs less than most of them{missing}"
+         target. A bundle costs less than most of them{preview}{missing}"
     )
 }
 
 /// The least length between the regions that can be compared: a voxel beyond each of them.
 fn too_short(compared: Option<&PathwayComparison>) -> String {
-    let spacing = |c: &PathwayComparison| c.known_pairs.pairs.spacing_mm();
+    let spacing = |c: &PathwayComparison| c.known_pairs.pairs.spacing_mm;
     let mm = with_unit(&fixed(2.0 * compared.map_or(0.0, spacing), 0), "mm");
     format!("under {mm} between the ends")
 }
@@ -67,17 +75,17 @@ pub fn show(ui: &mut Ui, state: &State) {
         rows::reading(ui, "Weakest stretch", &text(shares.map(|s| s.weakest)));
         rows::reading(ui, "Cost per mm", &text(shares.map(|s| s.mean)));
     });
-    both.response.on_hover_text(help(pairs, no_rates));
+    let live = state.runtime.pathways.live.value();
+    let is_lifted = live.is_some_and(|live| live.key.params.model() == Model::Distributions);
+    both.response
+        .on_hover_text(help(compared.map(AsRef::as_ref), is_lifted));
 }
 
 /// Why the two figures matter, and the reason when there are none.
 pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = "A path exists between almost any two regions: on its own it is no evidence of a connection";
     rows::hint(ui, text);
-    let live = state.runtime.pathways.live.value();
-    let is_comparable = live.is_some_and(|live| live.pathway.tensors().is_some());
-    let why = state.runtime.pathways.not_compared.as_ref();
-    if let Some(why) = why.filter(|_| is_comparable) {
+    if let Some(why) = &state.runtime.pathways.not_compared {
         let text = format!("Not compared with random pairs: {why}");
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Information, &text).action("Compare");

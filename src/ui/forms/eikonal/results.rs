@@ -83,10 +83,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(live) = runtime.live.value() {
         ui.scope(|ui| {
             dim(ui, state);
-            // Random pairs have costs through tensors only.
-            if live.pathway.tensors().is_some() {
-                compared::show(ui, state);
-            }
+            compared::show(ui, state);
             profile::show(ui, state, live, actions);
         });
         compared::meaning(ui, state, actions);
@@ -264,7 +261,7 @@ fn row(
         .side(EYE)
         .disabled((result.is_none() && kept.is_none()).then_some("No pathway has been found yet"))
         .show_at(ui, square(0.5 * EYE));
-    let solved = result.map(|(result, _)| &**result);
+    let solved = result.map(|(result, _)| result.key.params.model());
     row_menu::show((&more, &response), state, kept, solved, memory, actions);
     match result {
         Some((result, epsilon)) => response.on_hover_ui(|ui| {

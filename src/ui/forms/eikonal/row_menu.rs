@@ -2,7 +2,8 @@
 
 use super::{ask_for_path, sensitivity};
 use crate::data::Role;
-use crate::state::pathways::{PathwayAction, PathwayFile, PathwayResult};
+use crate::state::pathways::{PathwayAction, PathwayFile};
+use crate::state::track::types::odf::Model;
 use crate::state::{Action, KeptPathway, Phase, State};
 use crate::ui::dialogs::rename::{self, RenameTarget};
 use crate::ui::files::DialogPosition;
@@ -17,6 +18,7 @@ enum PathwayMenuItem {
     File(PathwayFile),
     Region,
     Sensitivity,
+    AmplitudeSensitivity,
     Command,
     Again,
     Rename,
@@ -29,7 +31,7 @@ pub fn show(
     (button, row): (&Response, &Response),
     state: &State,
     kept: Option<&Arc<KeptPathway>>,
-    solved: Option<&PathwayResult>,
+    solved: Option<Model>,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
@@ -61,7 +63,7 @@ pub fn colour(rgb: [u8; 3]) -> Color32 {
 fn entries(
     ui: &mut Ui,
     kept: Option<&KeptPathway>,
-    solved: Option<&PathwayResult>,
+    solved: Option<Model>,
     unsolved: bool,
 ) -> Option<PathwayMenuItem> {
     let item = |ui: &mut Ui, item: menu::Item, more: PathwayMenuItem| item.show(ui).then_some(more);
@@ -70,15 +72,17 @@ fn entries(
         chosen = item(ui, menu::Item::new("Solve again"), PathwayMenuItem::Again);
         menu::line(ui);
     }
-    if let Some(result) = solved {
+    if let Some(model) = solved {
         menu::caption(ui, "Export");
         chosen = chosen.or(files(ui).map(PathwayMenuItem::File));
         menu::line(ui);
         let region = menu::Item::new("Region of its voxels").icon(icons::REGION);
         chosen = chosen.or(item(ui, region, PathwayMenuItem::Region));
-        if result.pathway.tensors().is_some() {
-            let map = menu::Item::new(sensitivity::NAME).icon(icons::LAYERS);
-            chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
+        let map = menu::Item::new(sensitivity::NAME).icon(icons::LAYERS);
+        chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
+        if model == Model::Distributions {
+            let map = menu::Item::new(sensitivity::TO_AMPLITUDES).icon(icons::LAYERS);
+            chosen = chosen.or(item(ui, map, PathwayMenuItem::AmplitudeSensitivity));
         }
         let command = menu::Item::new("Copy as command").icon(icons::TERMINAL);
         chosen = chosen.or(item(ui, command, PathwayMenuItem::Command));
@@ -126,6 +130,7 @@ fn act(
             role: Role::Mask,
         },
         (PathwayMenuItem::Sensitivity, _) => PathwayAction::Sensitivity(id),
+        (PathwayMenuItem::AmplitudeSensitivity, _) => PathwayAction::AmplitudeSensitivity(id),
         (PathwayMenuItem::Command, _) => {
             let line = crate::state::update::pathway_command(state, id);
             return actions.extend(line.map(Action::CopyCommand));

@@ -1,7 +1,7 @@
 //! The button that maps the voxels on which the live pathway depends.
 
+use crate::solvers::lifted::SensitivityTo;
 use crate::state::pathways::PathwayAction;
-use crate::state::pathways::jobs::ONLY_TENSORS;
 use crate::state::{Action, State};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::Button;
@@ -10,6 +10,8 @@ use egui::{Sense, Ui, vec2};
 
 /// Name of the command, in all places.
 pub const NAME: &str = "Map sensitivity";
+/// Name of the map by distributions, in all places.
+pub const TO_AMPLITUDES: &str = "Map sensitivity to amplitudes";
 
 const HEIGHT: f32 = 32.0;
 const HINT: &str = "Adds a layer with the percentage of the cost E* that depends on each voxel: how much E* \
@@ -18,10 +20,9 @@ const HINT: &str = "Adds a layer with the percentage of the cost E* that depends
 
 pub fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let live = state.runtime.pathways.live.value();
-    let is_mapping = live.is_some_and(|live| state.is_mapping(live.excess.id()));
-    let is_lifted = live.is_some_and(|live| live.pathway.tensors().is_none());
+    let is_mapping =
+        live.is_some_and(|live| state.is_mapping(live.excess.id(), SensitivityTo::Cost));
     let why = match is_mapping {
-        _ if is_lifted => Some(ONLY_TENSORS),
         true => Some("Computing the map"),
         false => state.why_not_final(),
     };

@@ -213,6 +213,7 @@ fn sensitivity(
         fit: before.get(saved.fit)?,
         regions: regions(document, read, &saved.regions)?,
         params: saved.params,
+        to: saved.to,
     })
 }
 

@@ -155,6 +155,7 @@ impl ReferencedItems<'_> {
                     regions: regions.map(|r| self.region(document, r)).collect(),
                     fit: self.origin(document, recipe.fit),
                     params: recipe.params,
+                    to: recipe.to,
                 }))
             }
             Recipe::Segment(recipe) => {
