@@ -2,7 +2,8 @@
 //!
 //! A ball of fibres on circles around a common axis, one lobe of order 8 in each voxel, and two regions 58 mm apart in it.
 //! `prepare_s` ends with the costs of all directions, which do not depend on the regions; `wall_s` is the time of both cost
-//! fields after that, up to 30 % above the least cost, as in the window and the command.
+//! fields after that, up to 30 % above the least cost, as in the window and the command; `sensitivity_s` is the time of the
+//! map of sensitivity after that.
 
 use super::bench::Choice;
 use super::bench_odf_tracking::lobes;
@@ -11,7 +12,7 @@ use crate::data::statistics::quantile;
 use crate::data::{Grid, Mask, OdfField};
 use crate::solvers::Error;
 use crate::solvers::lifted::{
-    DirectionSet, LiftedField, Params, Prepared, Source, UNREACHED, solve_both,
+    DirectionSet, LiftedField, LiftedPathway, Params, Prepared, Source, UNREACHED, solve_both,
 };
 use glam::DVec3;
 use serde_json::{Value, json};
@@ -102,6 +103,7 @@ fn measure(
     let prepare_s = start.elapsed().as_secs_f64();
     let ends = [-1.0, 1.0].map(|side| end(&prepared, side));
     let (mut walls, mut kernels, mut reached) = (Vec::new(), Vec::new(), 0);
+    let mut maps = Vec::new();
     // The first run is not counted: it warms memory, and on a card it loads the kernels.
     for repeat in 0..if quick { 3 } else { 6 } {
         let start = Instant::now();
@@ -113,6 +115,11 @@ fn measure(
         walls.push(start.elapsed().as_secs_f64());
         let kernel: Option<f64> = fields.iter().map(|field| field.kernel_s).sum();
         kernels.extend(kernel);
+        let [first, second] = fields;
+        let pathway = backend.install(|| LiftedPathway::new(first, second))?;
+        let start = Instant::now();
+        pathway.sensitivity(backend, &control)?;
+        maps.push(start.elapsed().as_secs_f64());
     }
     let wall_s = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
     let kernel_s = quantile(&mut kernels, 0.5);
@@ -126,6 +133,7 @@ fn measure(
         "prepare_s": prepare_s,
         "wall_s": wall_s,
         "kernel_s": kernel_s,
+        "sensitivity_s": quantile(&mut maps, 0.5),
         "backend": if kernel_s.is_some() { backend.name() } else { "cpu" },
         "detail": backend.detail(),
         "threads": backend.threads(),
