@@ -527,7 +527,7 @@ pub const RETIRED: &[&str] = &[
     "wrong",
 ];
 
-/// Words that name no function, closure or variable: these are named by what they are or compute.
+/// Words that name no function, parameter, variable or field: these are named by what they are or compute.
 pub const NO_NAMES: &[&str] = &["of"];
 
 /// Words with which no comment that documents an item, and no comment of a kernel, begins.

@@ -466,11 +466,9 @@ impl PathPurpose {
                 Action::Files(FilesAction::SaveStreamlines { layer, path })
             }
             Self::Layer { layer, .. } => Action::Files(FilesAction::SaveLayer { layer, path }),
-            Self::Pathway { layer: of, file } => Action::Pathway(PathwayAction::Save {
-                layer: of,
-                file,
-                path,
-            }),
+            Self::Pathway { layer, file } => {
+                Action::Pathway(PathwayAction::Save { layer, file, path })
+            }
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
             Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),
