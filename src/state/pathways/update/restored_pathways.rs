@@ -11,14 +11,14 @@ use crate::state::tensors::{inputs, mask_text};
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 
-/// The job that finds a kept pathway.
+/// A job that finds a kept pathway, by the model of its costs.
 #[derive(Clone, Debug)]
 pub enum FindKept {
     Tensors(Box<FindPathway>),
     Distributions(FindLifted),
 }
 
-/// The job that finds a kept pathway.
+/// Collects the inputs of a kept pathway; an error names the one that is missing.
 pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindKept, MissingInput> {
     let (name, regions) = (&kept.name, kept.regions.clone());
     Ok(match kept.params {
