@@ -43,8 +43,8 @@ tolerance between two backends, or differs. Within tolerance means: the same num
 same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a difference below 0.1 % for 95 % of 64
 sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or values of density maps; and a map of sensitivity in
 which at most 1 % of the cost has moved to other voxels. The same program gives the same bytes on the same backend with
-the same vector instructions, except for costs through tensors, and on graphics cards for all costs and for weights,
-which depend on the order of updates.
+the same vector instructions, except for costs through tensors, which depend on the order of updates.
+On graphics cards, all costs and the weights of streamlines depend on it, too.
 
 A result without a checksum, such as a surface that was still moving when the session was saved, is not compared.
 

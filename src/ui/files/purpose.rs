@@ -466,9 +466,11 @@ impl PathPurpose {
                 Action::Files(FilesAction::SaveStreamlines { layer, path })
             }
             Self::Layer { layer, .. } => Action::Files(FilesAction::SaveLayer { layer, path }),
-            Self::Pathway { layer, file } => {
-                Action::Pathway(PathwayAction::Save { layer, file, path })
-            }
+            Self::Pathway { layer: kept, file } => Action::Pathway(PathwayAction::Save {
+                layer: kept,
+                file,
+                path,
+            }),
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
             Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),

@@ -3,8 +3,7 @@
 //! Each repetition refits the tensors to the scan with the signs of its residuals drawn at random (wild bootstrap,
 //! [`tensor_fit::Residuals`]) and solves the cost fields of both regions again, which gives E*, the voxels of the
 //! pathway and the minimal path for a scan that could equally well have been measured. As in a single pathway, only
-//! voxels that join both regions count, or all of them if the pathway is too narrow to join the regions. Repetition r
-//! depends only on the random seed and on r; its tensors are those of
+//! voxels that join both regions count. Repetition r depends only on the random seed and on r; its tensors are those of
 //! repetition r in tracking.
 //!
 //! *Domain.* Paths may run in the same voxels as the pathway itself: they are not selected again from the FA of the

@@ -11,7 +11,7 @@ use crate::state::tensors::{inputs, mask_text};
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 
-/// A job that finds a kept pathway, by the model of its costs.
+/// The job that finds a kept pathway.
 #[derive(Clone, Debug)]
 pub enum FindKept {
     Tensors(Box<FindPathway>),

@@ -156,9 +156,9 @@ pub(in crate::state) fn make(
     layer: &SavedLayer,
 ) -> Option<Result<Layer, PartError>> {
     match Table::new(read).base(layer.origin) {
-        Some(SavedOrigin::WeightMap {
-            layer: weighted, ..
-        }) => Some(map(document, read, layer, LayerId(*weighted))),
+        Some(SavedOrigin::WeightMap { layer: fitted, .. }) => {
+            Some(map(document, read, layer, LayerId(*fitted)))
+        }
         Some(SavedOrigin::Sensitivity(_)) => Some(pathways::sensitivity(document, read, layer)),
         _ => None,
     }
