@@ -315,6 +315,8 @@ pub const RESERVED: &[Reserved] = &[
             "compute/thread",
             // The record of actions is written by a thread of its own.
             "app/action_log",
+            // Waits for the jobs of a window without one.
+            "cli/bench_live",
         ],
     ),
     // A number, not a thread.
