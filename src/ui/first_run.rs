@@ -291,7 +291,7 @@ fn task_text(task: Task) -> &'static str {
         }
         Task::Segment => "Sample a structure, drop a sphere into it, and steer the growing surface",
         Task::Pathways => {
-            "See the cost of the best path between two regions through every voxel, and the cheapest path"
+            "See the cheapest path between two regions, and what paths through each voxel cost"
         }
         Task::Filter => "Fit a weight to each streamline: how much of the signal it explains",
     }
