@@ -146,10 +146,10 @@ pub fn cards_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Tri
 }
 
 /// Streamlines through these points, world mm.
-pub fn lines(of: &[Vec<glam::DVec3>]) -> Tractogram {
+pub fn lines(all: &[Vec<glam::DVec3>]) -> Tractogram {
     let mut offsets = vec![0];
     let mut points = Vec::new();
-    for line in of {
+    for line in all {
         points.extend(line.iter().map(|p| p.as_vec3().to_array()));
         offsets.push(points.len() as u64);
     }

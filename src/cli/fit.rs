@@ -134,12 +134,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "fit_ms": fitted.wall_ms,
         "files": written,
     });
-    let (verb, of) = match &fitted.scan.gradients {
+    let (verb, contents) = match &fitted.scan.gradients {
         Some(gradients) => ("Fitted", gradients.summary()),
         None => ("Read the tensors of", "six volumes".to_owned()),
     };
     let mut text = format!(
-        "{verb} {} of {} in {:.2} s ({of})\n",
+        "{verb} {} of {} in {:.2} s ({contents})\n",
         count(n as u64),
         counted(in_mask, "voxel"),
         fitted.wall_ms / 1e3,

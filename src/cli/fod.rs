@@ -43,10 +43,10 @@ Maps: peaks (3 volumes per peak, world axes, length = amplitude, NaN where there
 each lobe, one volume per peak), afd_total (integral over the sphere), dispersion (afd by amplitude), complexity (0 for
 one lobe, 1 for equal ones), dec (red left-right, green front-back, blue up-down), fractions (one volume per tissue),
 fixels (a folder with MRtrix's lists of lobes: index, directions, afd, peak, disp), response_voxels (where the response
-functions were measured: 1 white matter, 2 grey matter, 3 CSF). With
---bootstrap, cone (angle from each peak within which 95 % of the repetitions have it, degrees, 90 if it is often lost) and
-peak_dispersion (0 if all repetitions agree): the effect of noise, given the response functions and the order.
-Amplitudes have the unit of the response of white matter: noise reaches 0.05 to 0.1.";
+functions were measured: 1 white matter, 2 grey matter, 3 CSF). With --bootstrap, cone (angle from each peak within
+which 95 % of the repetitions have it, degrees, 90 if it is often lost) and peak_dispersion (0 if all repetitions
+agree): the effect of noise, given the response functions and the order. Amplitudes have the unit of the response of
+white matter: noise reaches 0.05 to 0.1.";
 
 #[derive(clap::Args, Debug)]
 #[command(

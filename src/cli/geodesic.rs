@@ -56,7 +56,7 @@ impl Options {
     }
 }
 
-/// The models, and what is said of them.
+/// The models, and their texts in help and errors.
 const MODELS: Models = Models {
     others: &[OtherModel {
         option: "fod",

@@ -77,13 +77,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (differences, inside) = (disagreements(&items), shares_inside(&items));
     if kept.len() > 1 {
         text += "Space\n";
-        for (tracks, of, share) in &inside {
+        for (tracks, image, share) in &inside {
             let percent = 100.0 * share;
             let _ = writeln!(
                 text,
                 "  inside      {percent:.1} % of {} lie inside {}",
                 one_line(tracks),
-                one_line(of)
+                one_line(image)
             );
         }
         for sentence in &differences {
@@ -95,7 +95,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let inside: Vec<Value> = inside
         .iter()
-        .map(|(tracks, of, share)| json!({"streamlines": tracks, "inside": of, "share": share}))
+        .map(|(tracks, image, share)| json!({"streamlines": tracks, "inside": image, "share": share}))
         .collect();
     let report = json!({
         "command": "info", "files": values, "disagreements": differences, "inside": inside,

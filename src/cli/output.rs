@@ -254,7 +254,7 @@ fn similar_names(error: &clap::Error) -> Option<String> {
 }
 
 /// One sentence from clap's message of several lines: what was found or is missing, similar names, and where to read
-/// more. `unexpected`: the argument that is no option.
+/// more. `unexpected`: the argument that is not an option.
 fn usage_sentence(
     message: &str,
     unexpected: Option<&str>,

@@ -247,7 +247,7 @@ impl Options {
             text += " --crossing";
         }
         text += &format!(" --seed {}{}", self.seed, arguments(params));
-        // The default shells of the plain head are no default here.
+        // The default shells of the plain head are not the default here.
         if self.crossing && params.shells == ScanParams::defaults().shells {
             text += &format!(" --shells {}", params.shells_text());
         }

@@ -44,12 +44,12 @@ same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a d
 sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or values of density maps; and a map of sensitivity in
 which at most 1 % of the cost has moved to other voxels. The same program gives the same bytes on the same backend with
 the same vector instructions, except for costs through tensors, which depend on the order of updates.
+On graphics cards, all costs and the weights of streamlines depend on it, too.
 
-A result without a checksum, such as that of a surface that moved when the session was saved, is not compared.
+A result without a checksum, such as a surface that was still moving when the session was saved, is not compared.
 
 Results that need a missing file are not recomputed. Maps of a fit of tensors, distributions or weights are not compared
-on their own. Exit code 0: every result was recomputed, and none
-differs.";
+on their own. Exit code 0: every result was recomputed, and none differs.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -75,14 +75,14 @@ struct Replayed {
 }
 
 impl Replayed {
-    fn new(name: &str, of: &str, read: &ReadSession, recomputed: &RecomputedResult) -> Self {
-        let expected = read.results.iter().find(|r| r.result == of);
+    fn new(name: &str, result: &str, read: &ReadSession, recomputed: &RecomputedResult) -> Self {
+        let expected = read.results.iter().find(|r| r.result == result);
         let (outcome, sum) = match expected {
             Some(expected) => {
                 let (outcome, sum) = session::compare(expected, recomputed);
                 (Some(outcome), sum)
             }
-            None => (None, recomputed.sum(of)),
+            None => (None, recomputed.sum(result)),
         };
         let noun = match recomputed {
             RecomputedResult::Curves(_) => "streamlines",
@@ -91,7 +91,7 @@ impl Replayed {
         };
         Self {
             name: name.to_owned(),
-            result: of.to_owned(),
+            result: result.to_owned(),
             outcome,
             count: sum.count,
             sha256: Some(sum.sha256),
@@ -154,14 +154,14 @@ fn are_rays(curves: &CurveParams) -> bool {
     matches!(curves, CurveParams::Rays(..))
 }
 
-/// Recomputes kept streamlines. `result_name` gives the session's name of a layer's result, and `called` its name for the
-/// user.
+/// Recomputes kept streamlines. `result_name` gives the session's name of a layer's result, and `label` the name that
+/// is shown.
 fn kept(
     window: &mut Headless,
     document: &Document,
     read: &ReadSession,
     result_name: &dyn Fn(u64) -> String,
-    called: &dyn Fn(&str) -> String,
+    label: &dyn Fn(&str) -> String,
 ) -> Outcomes {
     // Edits are recorded in the session, not in the recipe of the streamlines.
     let steps = |id: u64| -> Result<Vec<Edit>, PartError> {
@@ -177,12 +177,12 @@ fn kept(
         let recipe = document.curve_recipe(layer.id).cloned().map(Ok);
         let missing = document.missing_origin(layer.id);
         let recipe = recipe.or_else(|| missing.map(|m| Err(m.reason.clone())));
-        all.extend(recipe.map(|recipe| (layer.id.0, called(&layer.name), recipe)));
+        all.extend(recipe.map(|recipe| (layer.id.0, label(&layer.name), recipe)));
     }
     for missing in document.missing_layers() {
         let recipe = missing.curve_recipe(document);
         let recipe = recipe.map(|recipe| recipe.map_err(NotRestored::from));
-        all.extend(recipe.map(|recipe| (missing.layer.id, called(&missing.layer.name), recipe)));
+        all.extend(recipe.map(|recipe| (missing.layer.id, label(&missing.layer.name), recipe)));
     }
     let mut replay = |id: u64, name: &str, recipe: Result<Arc<CurveRecipe>, NotRestored>| {
         let recipe =
@@ -234,8 +234,8 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let of_snapshot = |item: &MissingItem| item.layer().is_none_or(|id| own(id.0));
         document.unrestored.items.retain(of_snapshot);
         let text = snapshot.label();
-        let called = |name: &str| format!("{name} of {text}");
-        all.extend(kept(window, &document, read, &result_name, &called));
+        let label = |name: &str| format!("{name} of {text}");
+        all.extend(kept(window, &document, read, &result_name, &label));
     }
     all
 }
@@ -462,8 +462,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     let not_compared = results.iter().filter(is_not_compared).count();
     if not_compared > 0 {
+        let recomputed = match not_compared {
+            1 => "it was recomputed",
+            _ => "they were recomputed",
+        };
         warning!(
-            "Found no checksum of {}, expected one of each: nothing was compared with them; open the session, wait until \
+            "Found no checksum for {}, expected one for each: {recomputed} but not compared; open the session, wait until \
              its results are final, and save it again",
             counted(not_compared, "result")
         );
@@ -499,7 +503,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 /// All results, in the order of the session.
 fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Failure>> {
     let mut results = Outcomes::new();
-    let mut add = |of: &str, result: Replayed| results.push((of.to_owned(), Ok(result)));
+    let mut add = |name: &str, result: Replayed| results.push((name.to_owned(), Ok(result)));
     if let Some(tensors) = &window.state.document.tensors {
         let recomputed = RecomputedResult::Tensors(&tensors.field);
         let replayed = Replayed::new(TENSORS, saved::TENSORS, read, &recomputed);
@@ -529,7 +533,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
     results.extend(pathways::sensitivities(window, read));
     results.extend(segments(window));
     results.extend(surface(window, read));
-    if !results.iter().any(|(of, _)| of == saved::PATHWAY) {
+    if !results.iter().any(|(name, _)| name == saved::PATHWAY) {
         results.extend(pathways::around_surface(window, read));
     }
     results.extend(weights(window));
@@ -538,11 +542,12 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
     results.extend(opened.map(|r| (r.result.clone(), Ok(r))));
     results.extend(snapshots(window, read));
     // Results of the session that were not recomputed.
-    let is_replayed = |of: &str| results.iter().any(|(is_replayed, _)| is_replayed == of);
-    let lost = read.results.iter().filter(|sum| !is_replayed(&sum.result));
+    let is_replayed = |name: &str| results.iter().any(|(result_name, _)| result_name == name);
+    let not_replayed = read.results.iter();
+    let not_replayed = not_replayed.filter(|sum| !is_replayed(&sum.result));
     let live_error = window.state.runtime.track.live.failure();
     let live_error = live_error.map(str::to_owned);
-    let lost: Vec<Failure> = lost
+    let not_replayed: Vec<Failure> = not_replayed
         .map(|sum| {
             let own = live_error.clone().filter(|_| sum.result == saved::LIVE);
             let why = own.or_else(|| saved::unopened(&document));
@@ -552,7 +557,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
         })
         .collect();
     let results = results.into_iter().map(|(_, result)| result);
-    results.chain(lost.into_iter().map(Err)).collect()
+    results.chain(not_replayed.into_iter().map(Err)).collect()
 }
 
 fn write(

@@ -419,9 +419,10 @@ fn speed_sources(
     let frame = inputs.layer_volume;
     // Later edits may have moved regions off the image.
     let begins = before.is_none();
-    let same = |of: &ScriptInputs| (&of.layer, of.layer_volume) == (&inputs.layer, frame);
+    let same =
+        |earlier: &ScriptInputs| (&earlier.layer, earlier.layer_volume) == (&inputs.layer, frame);
     let layer = match (&inputs.layer, before) {
-        (_, Some((of, speed_sources))) if same(of) => speed_sources.layer.clone(),
+        (_, Some((earlier, speed_sources))) if same(earlier) => speed_sources.layer.clone(),
         (Some(path), _) => {
             let layer = scalar(path, frame, runner)?;
             if begins && !covers(&layer, frame, image) {

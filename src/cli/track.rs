@@ -62,7 +62,7 @@ pub enum Options {
     Fibres(Box<fibres::Options>),
 }
 
-/// The models, and what is said of them.
+/// The models, and their texts in help and errors.
 const MODELS: Models = Models {
     others: &[
         OtherModel {

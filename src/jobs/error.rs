@@ -5,6 +5,7 @@ use super::worker::sentence;
 use crate::compute::memory::Shortage;
 use crate::compute::{BackendError, cuda};
 use crate::data::Sentence;
+use crate::data::tissue_map::TissueMapError;
 use crate::{io, solvers};
 
 /// A failure of a graphics card; the same job may run on the CPU.
@@ -37,6 +38,12 @@ impl JobError {
 
 impl From<io::Error> for JobError {
     fn from(error: io::Error) -> Self {
+        Self::Sentence(Sentence::new(&error))
+    }
+}
+
+impl From<TissueMapError> for JobError {
+    fn from(error: TissueMapError) -> Self {
         Self::Sentence(Sentence::new(&error))
     }
 }

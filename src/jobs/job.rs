@@ -397,7 +397,7 @@ struct Content<J: Job> {
 }
 
 trait AnyContent<S: JobState>: Send {
-    fn receive(&mut self, of: (Slot, u64, f64), state: &mut S, effects: &mut Vec<S::Effect>);
+    fn receive(&mut self, ended: (Slot, u64, f64), state: &mut S, effects: &mut Vec<S::Effect>);
     fn clone_box(&self) -> Box<dyn AnyContent<S>>;
     fn ending(&self) -> Outcome<()>;
     fn curves(&self) -> Vec<&Tractogram>;

@@ -177,8 +177,8 @@ impl From<NoAnswer> for JobError {
     }
 }
 
-/// The result of `ask`; `None` if the job is cancelled first: the disk cannot be interrupted, so the thread goes on
-/// alone.
+/// The result of `ask`; `None` if the job is cancelled first: the disk cannot be interrupted, so the thread is left to
+/// finish by itself.
 fn unless_cancelled<T: Send + 'static>(
     control: &Control,
     ask: impl FnOnce() -> T + Send + 'static,

@@ -101,7 +101,7 @@ impl Compositor {
                     true => VALUE_HOLLOWS,
                     false => HOLLOWS[0],
                 };
-                // Behind translucent slices lies the background, which is no hollow.
+                // Behind translucent slices lies the background, which does not count as a hollow.
                 let slices = list.slices.iter().flat_map(|s| &s.images);
                 let opaque = slices.map(|i| i.opacity).reduce(f32::max).unwrap_or(1.0);
                 [deep * opaque, HOLLOWS[1], 0.0, 0.0]

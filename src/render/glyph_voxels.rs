@@ -66,7 +66,7 @@ impl GlyphVoxels {
         let mut voxels = Vec::new();
         for (image, limit) in images {
             let key = (field.id, image.0.id(), every);
-            match known.iter().position(|c| c.of == key) {
+            match known.iter().position(|c| c.key == key) {
                 Some(at) => {
                     known[..=at].rotate_right(1);
                     known[0].sort_values();
@@ -87,7 +87,7 @@ impl GlyphVoxels {
 /// Voxels of a field with an image's value at each.
 struct Candidates {
     /// The field, the image, and the spacing along each axis.
-    of: (DataId, DataId, usize),
+    key: (DataId, DataId, usize),
     values: Vec<(f32, u32)>,
     ascending: bool,
 }
@@ -103,7 +103,7 @@ impl Candidates {
             (!value.is_nan()).then_some((value, i as u32))
         };
         Self {
-            of: (field.id, image.id(), every),
+            key: (field.id, image.id(), every),
             values: some.filter_map(value).collect(),
             ascending: false,
         }

@@ -139,7 +139,7 @@ impl Look {
 
 /// Glyphs of earlier pictures, reused while the camera moves.
 struct KeptGlyphs {
-    of: (DataId, TensorGlyphs),
+    key: (DataId, TensorGlyphs),
     tensors: Arc<wgpu::Buffer>,
     count: u32,
 }
@@ -199,7 +199,7 @@ impl TensorGlyphRenderer {
         };
         let key = (glyphs.tensors.0.id(), glyphs.clone());
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.iter().position(|k| k.of == key) {
+        if let Some(known) = kept.iter().position(|k| k.key == key) {
             kept[..=known].rotate_right(1);
         } else {
             let tensors = self.glyphs_to_draw(glyphs);
@@ -207,7 +207,7 @@ impl TensorGlyphRenderer {
             let fresh = KeptGlyphs {
                 tensors: Arc::new(self.create_buffer(gpu, &tensors, &uniform)),
                 count: tensors.len() as u32,
-                of: key,
+                key,
             };
             kept.insert(0, fresh);
             kept.truncate(VIEWS);

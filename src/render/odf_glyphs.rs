@@ -73,7 +73,7 @@ pub(super) struct Ready {
 
 /// Glyphs of earlier pictures, reused while the camera moves.
 struct KeptGlyphs {
-    of: OdfGlyphs,
+    key: OdfGlyphs,
     /// Centres and coefficients, and the distances computed from them.
     glyphs: Arc<wgpu::Buffer>,
     distances: Arc<wgpu::Buffer>,
@@ -178,7 +178,7 @@ impl OdfGlyphRenderer {
     /// Prepares the glyphs; `None` if there are none.
     pub fn prepare(&self, gpu: &Gpu, glyphs: &OdfGlyphs, look: &Look) -> Option<Ready> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.iter().position(|k| k.of == *glyphs) {
+        if let Some(known) = kept.iter().position(|k| k.key == *glyphs) {
             kept[..=known].rotate_right(1);
         } else {
             kept.insert(0, self.kept_glyphs(gpu, glyphs));
@@ -245,7 +245,7 @@ impl OdfGlyphRenderer {
             mapped_at_creation: false,
         });
         let fresh = KeptGlyphs {
-            of: glyphs.clone(),
+            key: glyphs.clone(),
             glyphs: Arc::new(gpu.storage_of(if values.is_empty() { &[0.0] } else { &values })),
             distances: Arc::new(distances),
             subdivisions,

@@ -109,7 +109,7 @@ impl LinePipelines {
         capsules
     }
 
-    /// The capsules of all lines that are no context, which are drawn once more over the images that cover it.
+    /// The capsules of all lines except those of the context, which are drawn once more over the images that cover it.
     pub fn foreground(
         &self,
         gpu: &Gpu,

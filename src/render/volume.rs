@@ -115,8 +115,8 @@ pub(super) struct Volumes {
 }
 
 impl Volumes {
-    fn pipelines(&self, gpu: &Gpu, of: &Drawn) -> &Pipelines {
-        let in_bricks = matches!(of, Drawn::Bricks(_));
+    fn pipelines(&self, gpu: &Gpu, drawn: &Drawn) -> &Pipelines {
+        let in_bricks = matches!(drawn, Drawn::Bricks(_));
         let image = match gpu.filters {
             true => Slot::Filtered3,
             false => Slot::Image3,

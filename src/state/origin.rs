@@ -210,7 +210,7 @@ impl Origin {
 
     /// Whether both are the same map, or brain masks found here, if perhaps of different computations.
     pub fn is_same_map(&self, other: &Self) -> bool {
-        let maps = |of: &Self| (of.fit_map_or_mask(), of.fod_map());
+        let maps = |origin: &Self| (origin.fit_map_or_mask(), origin.fod_map());
         self.is_recomputed_from_scan() && maps(self) == maps(other)
     }
 

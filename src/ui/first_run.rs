@@ -251,7 +251,7 @@ impl Picture {
     const FROM: f32 = 176.0;
 
     pub fn from_rgba(size: [usize; 2], rgba: &[u8]) -> Self {
-        // Data of any other length are no picture of this size.
+        // Data of any other length do not form a picture of this size.
         let whole = rgba.len() == size[0] * size[1] * 4 && !rgba.is_empty();
         let image = whole.then(|| ColorImage::from_rgba_unmultiplied(size, rgba));
         Self {
@@ -290,7 +290,9 @@ fn task_text(task: Task) -> &'static str {
             "Place a seed and a target with the mouse: streamlines and geodesic rays update live"
         }
         Task::Segment => "Sample a structure, drop a sphere into it, and steer the growing surface",
-        Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
+        Task::Pathways => {
+            "See the cheapest path between two regions, and what paths through each voxel cost"
+        }
         Task::Filter => "Fit a weight to each streamline: how much of the signal it explains",
     }
 }

@@ -26,7 +26,7 @@ pub struct Help {
     pub keys: bool,
     pub shown: bool,
     page: &'static Page,
-    /// Sections of the page, as the viewer takes them.
+    /// Sections of the page in the form that the viewer expects.
     sections: Vec<String>,
     /// The section to scroll to.
     scroll_to: Option<usize>,

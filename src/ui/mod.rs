@@ -338,10 +338,10 @@ fn sides(
 }
 
 /// A part of the window: F6 goes to it, Tab to the controls in it.
-fn place<R>(ui: &mut Ui, of: WindowPart, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
-    focus::panel(ui, of, rect);
-    let added = part(ui, of, rect, add);
-    focus::ring(ui, of, rect);
+fn place<R>(ui: &mut Ui, window_part: WindowPart, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
+    focus::panel(ui, window_part, rect);
+    let added = part(ui, window_part, rect, add);
+    focus::ring(ui, window_part, rect);
     added
 }
 

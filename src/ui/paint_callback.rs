@@ -45,7 +45,7 @@ pub fn no_scene_message(ctx: &Context) -> Option<Arc<str>> {
     ctx.data(|d| d.get_temp(Id::unique("no 3-D view")))
 }
 
-/// Lets the 3-D view say why it is empty, if this renderer cannot draw it.
+/// Makes the 3-D view show why it is empty if this renderer cannot draw it.
 pub fn set_no_scene_message(ctx: &Context, renderer: &Renderer) {
     if let Some(sentence) = renderer.no_scenes() {
         let (id, sentence): (_, Arc<str>) = (Id::unique("no 3-D view"), sentence.into());

@@ -275,7 +275,7 @@ fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         }
     }
     section::end(ui);
-    // Keeping tracks selects their layer: the rows above do not move.
+    // Keeping streamlines selects their layer: the rows above do not move.
     if task == Task::Track {
         forms::streamlines::show(ui, state, memory, actions);
     }

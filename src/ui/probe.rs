@@ -214,7 +214,7 @@ fn within_weight_fit(state: &State, layer: &Layer, reading: Reading) -> Reading 
     let document = &state.document;
     let errors = document
         .weight_map_recipe(layer.id)
-        .and_then(|of| document.weight_map(of.layer, &WeightMap::Error))
+        .and_then(|recipe| document.weight_map(recipe.layer, &WeightMap::Error))
         .and_then(|error| error.content.volume());
     let error = errors.and_then(|errors| errors.nearest(0, state.view.crosshair));
     match error {

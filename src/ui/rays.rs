@@ -62,12 +62,12 @@ impl Cache {
     ) -> &[TargetRays] {
         const AT_ONCE: usize = 500_000;
         let use_kept = rays.cut == cut || rays.measures.len() > AT_ONCE;
-        let (of, cut) = if use_kept {
+        let (curves, cut) = if use_kept {
             (kept, Cut::All)
         } else {
             (&rays.all, cut)
         };
-        let key = (of.id(), cut);
+        let key = (curves.id(), cut);
         let known = self
             .reached
             .as_ref()
@@ -77,7 +77,7 @@ impl Cache {
                 true => vec![true; kept.len()],
                 false => cut.kept_marks(&rays.measures),
             };
-            self.reached = Some((key, reached(of, &marks, targets)));
+            self.reached = Some((key, reached(curves, &marks, targets)));
         }
         self.reached.as_ref().map_or(&[], |(_, all)| all)
     }

@@ -131,7 +131,7 @@ fn scale(ui: &mut Ui) {
 }
 
 fn mouse(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
-    let help = "What the mouse does on slices";
+    let help = "Mouse actions on slices";
     let names = Mouse::ALL.map(Mouse::name);
     let at = Mouse::ALL.iter().position(|m| *m == now.mouse).unwrap_or(0);
     if let Some(i) = segment_row(ui, "Mouse buttons like", help, &names, at) {

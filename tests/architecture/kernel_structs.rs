@@ -15,7 +15,7 @@ pub fn tests() -> Vec<Trial> {
 
 const SOLVERS: &str = "src/engine/solvers/";
 
-/// Places in kernels that are no whole struct, and why.
+/// Places in kernels that are not a whole struct, and why.
 const NOT_WHOLE: &[(&str, &str)] = &[
     (
         "Tables in kernels/bricks.cuh, in part",
@@ -343,7 +343,7 @@ fn c_structs(text: &str) -> Vec<Struct> {
     found
 }
 
-/// `const float* low, *high` and `int e[6][3]`; a dimension that is no number counts as 0.
+/// `const float* low, *high` and `int e[6][3]`; a dimension that is not a number counts as 0.
 fn c_members(declaration: &str) -> Vec<Member> {
     let spaced = declaration.replace('*', " * ");
     let mut kind = String::new();

@@ -115,7 +115,7 @@ pub fn imports(file: &File) -> Vec<String> {
     };
     let Some((_, allowed)) = MAY_IMPORT.iter().find(|(name, _)| *name == module[0]) else {
         return vec![format!(
-            "{}: {} is no module of the table",
+            "{}: {} is not a module of the table",
             file.path, module[0]
         )];
     };
@@ -304,7 +304,7 @@ pub fn stems(names: &[String]) -> Vec<String> {
             && stem != "mod"
             && !STEMS.iter().any(|(known, _)| *known == stem)
         {
-            missing.push(format!("{name}: {stem} is no stem of the table"));
+            missing.push(format!("{name}: {stem} is not a stem of the table"));
         }
     }
     missing

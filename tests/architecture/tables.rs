@@ -315,6 +315,8 @@ pub const RESERVED: &[Reserved] = &[
             "compute/thread",
             // The record of actions is written by a thread of its own.
             "app/action_log",
+            // Waits for the jobs of a window without one.
+            "cli/bench_live",
         ],
     ),
     // A number, not a thread.
@@ -527,7 +529,7 @@ pub const RETIRED: &[&str] = &[
     "wrong",
 ];
 
-/// Words that name no function, closure or variable: these are named by what they are or compute.
+/// Words that name no function, parameter, variable or field: these are named by what they are or compute.
 pub const NO_NAMES: &[&str] = &["of"];
 
 /// Words with which no comment that documents an item, and no comment of a kernel, begins.

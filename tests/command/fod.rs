@@ -178,7 +178,7 @@ fn check_fixels(here: &Path) {
     }
     let list = |name: &str| values(&here.join(format!("fod/fixels/{name}.mif")));
     let densities = values(&here.join("fod/afd.nii.gz"));
-    let sum = |of: &[f32]| of.iter().map(|v| f64::from(*v)).sum::<f64>();
+    let sum = |values: &[f32]| values.iter().map(|v| f64::from(*v)).sum::<f64>();
     let (ours, all) = (sum(&list("afd").values), sum(&densities.values));
     assert!((ours - all).abs() < 1e-4 * all, "{ours} and {all}");
     assert_eq!(list("disp").values.len(), list("peak").values.len());
@@ -401,7 +401,7 @@ fn given() {
         &["without directions", "white matter"],
         here,
     );
-    // Without its basis and axes it is no scan.
+    // Without its basis and axes it is not a scan.
     refuses(
         &["fod", "fod/wm_fod.nii.gz", "--out", "o"],
         &["15 volumes", "--odf-basis and --odf-frame"],

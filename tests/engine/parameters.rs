@@ -1,5 +1,6 @@
 //! Tables of parameters: every row of every table in the same test, then units, limits, errors and JSON one by one.
 
+mod fields;
 mod stored;
 mod texts;
 
@@ -26,7 +27,6 @@ use arcuate::state::track::types::RayCount;
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -100,7 +100,8 @@ pub fn tests() -> Vec<Trial> {
             table::<pathway::RepetitionParams>,
         ),
         test("parameters::tables::sample", table::<Sample>),
-        test("parameters::every table is tested", all_tested),
+        test("parameters::every table is tested", fields::all_tested),
+        test("parameters::every field has a row", fields::rows_of_fields),
         test("parameters::composite texts", texts::composites),
         test(
             "parameters::defaults in command texts",
@@ -116,34 +117,6 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::unused values are kept", kept),
         test("parameters::sanitized", sanitized),
     ]
-}
-
-/// The list above has a line for each `impl Parameters for …` of the program, and no table twice.
-fn all_tested() {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../src")];
-    let mut tables = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let text = std::fs::read_to_string(&path).unwrap();
-                let lines = text.lines();
-                let names = lines.filter_map(|line| line.strip_prefix("impl Parameters for "));
-                tables.extend(names.map(|name| format!("{name} in {}", path.display())));
-            }
-        }
-    }
-    let list = include_str!("parameters.rs").split("\n}\n").next().unwrap();
-    let tested: Vec<&str> = list
-        .split("table::<")
-        .skip(1)
-        .filter_map(|line| line.split('>').next())
-        .collect();
-    let distinct: BTreeSet<&&str> = tested.iter().filter(|name| **name != "Sample").collect();
-    assert_eq!(distinct.len() + 1, tested.len(), "{tested:?}");
-    assert_eq!(distinct.len(), tables.len(), "{tables:#?}");
 }
 
 /// Properties of every table.

@@ -41,8 +41,6 @@ fn params() -> Params {
     Params {
         seeds: 1500,
         min_fa: 0.2,
-        max_angle_rad: 45f64.to_radians(),
-        random_seed: 1,
     }
 }
 

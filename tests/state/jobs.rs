@@ -446,7 +446,7 @@ fn backends_change() {
     assert_eq!(placed.kind, BackendKind::Cpu);
     assert!(placed.label.starts_with("CPU 2 threads"), "{placed:?}");
     let Outcome::Done(cards) = outcome(&mut jobs, FindCards) else {
-        panic!("having none is no failure")
+        panic!("having none is not a failure")
     };
     match cards {
         Ok(names) => assert!(names.iter().all(|n| !n.is_empty())),
@@ -567,7 +567,7 @@ fn planned() {
     control.begin("Another", 2);
     control.advance(1);
     assert_eq!(control.progress().fraction(), Some(0.5));
-    // Iterations until convergence have a limit, which is no expectation.
+    // Iterations until convergence have a limit, which is not an expectation.
     assert!(!control.progress().total_is_limit);
     control.begin_up_to("Iterating", 500);
     assert!(control.progress().total_is_limit);

@@ -202,7 +202,7 @@ fn scheduling() {
             ],
         ),
         (
-            "a coarse result that failed is no failure",
+            "a coarse result that failed is not a failure",
             Measured,
             vec![
                 Follow(Some(A), REST, start(A, Coarse)),
@@ -258,7 +258,7 @@ fn scheduling() {
             ],
         ),
         (
-            "a drag of other controls is no motion of this result",
+            "a drag of other controls does not move this result",
             Measured,
             vec![
                 Follow(Some(A), REST, start(A, Coarse)),
@@ -298,7 +298,7 @@ fn scheduling() {
             ],
         ),
         (
-            "a coarse result that failed in a drag is no failure",
+            "a coarse result that failed in a drag is not a failure",
             Measured,
             vec![
                 Follow(Some(A), DRAG, start(A, Coarse)),
@@ -588,8 +588,8 @@ fn relations() {
         ("being cut", updating(uncut), Updating, false),
         ("coarse and being cut", lagging(uncut), Updating, false),
     ];
-    for (of, relation, standing, is_stale) in cases {
-        assert_eq!(relation.standing(), standing, "{of}");
-        assert_eq!(relation.is_stale(), is_stale, "{of}");
+    for (case, relation, standing, is_stale) in cases {
+        assert_eq!(relation.standing(), standing, "{case}");
+        assert_eq!(relation.is_stale(), is_stale, "{case}");
     }
 }

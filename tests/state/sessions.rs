@@ -413,9 +413,12 @@ fn found_results() {
         let document = &window.state.document;
         let kept = &document.kept_pathways[0];
         let snapshot = &window.state.runtime.snapshots.all[0].document;
-        for of in [document, snapshot] {
-            let fit = of.origins.fit(of.kept_pathways[0].fit).expect("its fit");
-            assert_eq!(of.origins.path(fit.scan), Some(&*named));
+        for opened in [document, snapshot] {
+            let fit = opened
+                .origins
+                .fit(opened.kept_pathways[0].fit)
+                .expect("its fit");
+            assert_eq!(opened.origins.path(fit.scan), Some(&*named));
         }
         assert!(kept.result.is_some(), "{}", window.messages());
         let tracks = document.layer(tracks).expect("stored");

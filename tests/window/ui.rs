@@ -285,7 +285,7 @@ fn labels_reset() {
     let rail = window
         .get_by_role_and_label(egui::Role::Slider, "Step")
         .rect();
-    // The knob is at the default: a press without a movement is no edit.
+    // The knob is at the default: a press without a movement is not an edit.
     let share = (0.5 - 0.1) / 1.9;
     let knob = egui::pos2(
         rail.left() + 6.0 + (rail.width() - 12.0) * share,

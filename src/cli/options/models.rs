@@ -58,7 +58,8 @@ impl Models {
         others.find(|other| is_given(matches, other.option))
     }
 
-    /// The other model, if the options name either a scan or one of these, and only options of the model that they choose.
+    /// Returns the other model that the options choose; `None`: tensors. Refuses options that name no model or two, or an
+    /// option that the chosen model does not have.
     pub fn checked(
         &self,
         no_model: &str,

@@ -3,25 +3,27 @@
 use super::*;
 
 /// The user's name for a result of the session.
-pub fn result_name(state: &State, of: &str) -> String {
+pub fn result_name(state: &State, result: &str) -> String {
     let document = &state.document;
-    match of {
+    match result {
         saved::TENSORS => TENSORS.to_owned(),
         saved::DISTRIBUTIONS => DISTRIBUTIONS.to_owned(),
         saved::LIVE => live_name(document.track.method == Method::Rays).to_owned(),
         saved::PATHWAY => PATHWAY.to_owned(),
         saved::SURFACE => SURFACE.to_owned(),
-        of => {
-            let own = name_in(document, |id| saved::result_name(id) == of);
+        result => {
+            let own = name_in(document, |id| saved::result_name(id) == result);
             let mut snapshots = (1..).zip(&state.runtime.snapshots.all);
             let name = own.or_else(|| {
                 snapshots.find_map(|(number, snapshot)| {
-                    let is = |id| saved::snapshot_result(number, id) == of;
+                    let is = |id| saved::snapshot_result(number, id) == result;
                     let name = name_in(&snapshot.document, is)?;
                     Some(format!("{name} of {}", snapshot.label()))
                 })
             });
-            name.unwrap_or_else(|| format!("A result that the session does not describe ({of})"))
+            name.unwrap_or_else(|| {
+                format!("A result that the session does not describe ({result})")
+            })
         }
     }
 }

@@ -36,7 +36,7 @@ pub fn around_surface(
     let replayed = shown.and_then(|()| {
         live(window, read).ok_or_else(|| {
             let why = window.state.why_no_pathway();
-            Failure::new(format!("{PATHWAY} was not solved again: {why}"))
+            Failure::new(format!("{PATHWAY} could not be recomputed: {why}"))
         })
     });
     Some((saved::PATHWAY.to_owned(), replayed))

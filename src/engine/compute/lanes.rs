@@ -197,9 +197,9 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
 
     /// The sums over the lanes of each of `N` vectors, one per lane.
     #[inline(always)]
-    pub fn totals(of: &[Self; N]) -> Self {
+    pub fn totals(vectors: &[Self; N]) -> Self {
         as_registers!({
-            let pairs = |i: usize| _mm256_hadd_ps(of[i].register(), of[i + 1].register());
+            let pairs = |i: usize| _mm256_hadd_ps(vectors[i].register(), vectors[i + 1].register());
             let fours = |i: usize| _mm256_hadd_ps(pairs(i), pairs(i + 2));
             let (first, last) = (fours(0), fours(4));
             Self::from_register(_mm256_add_ps(
@@ -208,7 +208,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
             ))
         });
         let mut out = [0.0; N];
-        for (out, lanes) in out.iter_mut().zip(of) {
+        for (out, lanes) in out.iter_mut().zip(vectors) {
             let fours = lanes.0.chunks(4);
             let fours = fours.map(|v| v.chunks(2).map(|v| v.iter().sum::<f32>()).sum::<f32>());
             *out = fours.sum();

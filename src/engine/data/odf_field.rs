@@ -241,10 +241,11 @@ impl OdfField {
     }
 }
 
-/// Above this share of implausible voxels an image holds something else; noise and ringing stay far below it.
+/// An image with a larger share of implausible voxels does not hold distributions; noise and ringing cause far smaller
+/// shares.
 pub const MAX_IMPLAUSIBLE_SHARE: f64 = 0.25;
 
-/// Why an image is none of fibre orientation distributions.
+/// Why an image does not hold fibre orientation distributions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum InvalidOdf {
     /// Distributions of order 0, which have no directions.
@@ -347,7 +348,7 @@ impl OdfConversion {
 
 /// Lower orders are not recognised: the elements of a tensor are as many as the coefficients up to order 2.
 const MIN_RECOGNISED_ORDER: usize = 4;
-/// Number of voxels that are examined at most.
+/// Largest number of voxels that are examined.
 const EXAMINED: usize = 20_000;
 /// Largest share of voxels whose first coefficient is not positive, and of those with an implausible coefficient.
 const NOT_POSITIVE: f64 = 0.2;
@@ -380,7 +381,7 @@ pub fn order_of_distributions(volume: &Volume) -> Option<usize> {
         not_positive += usize::from(mean <= 0.0);
         implausible += usize::from(exceeds_mean(order, |i| planes[i][voxel]));
     }
-    let share = |count: usize, of: usize| count as f64 / of.max(1) as f64;
+    let share = |count: usize, total: usize| count as f64 / total.max(1) as f64;
     let both_signs = (EACH_SIGN..=1.0 - EACH_SIGN).contains(&share(negative, nonzero));
     let is_positive = share(not_positive, used) <= NOT_POSITIVE;
     let is_plausible = share(implausible, used) <= IMPLAUSIBLE;

@@ -265,7 +265,7 @@ impl Volume {
     /// Computed once, shared by all clones.
     pub fn content(&self, frame: usize) -> Block {
         let memory = || self.content.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, block)) = memory().filter(|(of, _)| *of == frame) {
+        if let Some((_, block)) = memory().filter(|(known_frame, _)| *known_frame == frame) {
             return block;
         }
         let block = super::content::content_block(self, frame);

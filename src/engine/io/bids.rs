@@ -387,7 +387,7 @@ fn classify(path: &Path, files: &[PathBuf]) -> Option<BidsFile> {
         path: path.to_owned(),
         subject: subject.unwrap_or_default(),
         session: session.unwrap_or_default(),
-        // A single file is no table.
+        // A single file is not a complete table.
         gradients: if gradients.len() == 2 {
             gradients
         } else {

@@ -285,7 +285,7 @@ pub fn images(peaks: &PeakField, values: &[(&str, Volume)]) -> Vec<(String, Volu
     }
     let size = |columns: usize| [fixels.len(), columns, 1];
     let list = |columns: usize, values: Vec<f32>| {
-        // A list without rows is no image.
+        // A list without rows is not an image.
         let grid = Grid::axis_aligned(size(columns), DVec3::ONE, DVec3::ZERO)?;
         Some(Volume::new(Arc::new(grid), 1, VolumeKind::Scalar, values))
     };

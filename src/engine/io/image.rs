@@ -135,7 +135,7 @@ pub fn save_mask(
     }
 }
 
-/// Writes a label map in the format of the name: 0 is no region.
+/// Writes a label map in the format of the name: 0 marks voxels without a region.
 pub fn save_labels(
     path: &Path,
     grid: &Grid,

@@ -320,8 +320,12 @@ fn open_dyads(path: &Path, stem: &str, control: &Control) -> Result<OpenedPeaks,
             ));
         }
         let (fraction, _) = image::read(&fractions, control)?;
-        let malformed = |found: String, what: &str, of: &Path| {
-            Error::malformed(of, found, (what, "name the dyads1 of one run of bedpostx"))
+        let malformed = |found: String, what: &str, path: &Path| {
+            Error::malformed(
+                path,
+                found,
+                (what, "name the dyads1 of one run of bedpostx"),
+            )
         };
         if directions.frames != 3 || directions.kind != VolumeKind::Scalar {
             let found = counted(directions.frames, "volume");

@@ -378,14 +378,14 @@ fn now_or_before<T>(
 }
 
 /// Returns an error if values with this stamp do not belong to the streamlines.
-fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), ValuesError> {
+fn same_stamp(own: Option<&str>, expected: Option<&str>) -> Result<(), ValuesError> {
     // A moment may be written with more or fewer digits.
     let moment = |stamp: Option<&str>| {
         let text = stamp?.trim();
         let number = text.parse::<f64>().map(|n| n.to_string());
         Some(number.unwrap_or_else(|_| text.to_owned()))
     };
-    let (found, expected) = (moment(own), moment(of));
+    let (found, expected) = (moment(own), moment(expected));
     match found == expected {
         true => Ok(()),
         false => Err(ValuesError::OtherStreamlines { found, expected }),
@@ -396,7 +396,7 @@ fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), ValuesError> {
 fn points(
     path: &Path,
     tractogram: &Tractogram,
-    of: &FibreInfo,
+    streamlines: &FibreInfo,
     control: &Control,
 ) -> Result<(Option<String>, Vec<f32>), ValuesError> {
     let file = FileBytes::open(path, control)?;
@@ -406,7 +406,7 @@ fn points(
         properties: tck::properties(path, &header, MAGIC)?,
         ..FibreInfo::default()
     };
-    same_stamp(info.property(STAMP), of.property(STAMP))?;
+    same_stamp(info.property(STAMP), streamlines.property(STAMP))?;
     let numbers = tck::numbers(path, &info)?;
     let offset = tck::offset(path, &info, header_bytes as u64)?;
     let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
@@ -431,14 +431,15 @@ fn points(
 }
 
 /// Reads a file with one number per streamline. Numbers that belong to another TCK give an error.
-pub fn open_weights(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
-    let text = read_text(path, max_bytes(of.len()))?;
-    let read =
-        weights_in(&text, of.len()).and_then(|(values, stamp)| match (stamp, &of.timestamp) {
+pub fn open_weights(path: &Path, tractogram: &Tractogram) -> Result<Vec<f32>, Error> {
+    let text = read_text(path, max_bytes(tractogram.len()))?;
+    let read = weights_in(&text, tractogram.len()).and_then(|(values, stamp)| {
+        match (stamp, &tractogram.timestamp) {
             (Some(own), Some(theirs)) => same_stamp(Some(&own), Some(theirs)).map(|()| values),
             // Other programs write none, other formats have none.
             _ => Ok(values),
-        });
+        }
+    });
     read.map_err(|error| {
         let expected = "one number for each streamline, in their order";
         Error::malformed(path, error.to_string(), expected)

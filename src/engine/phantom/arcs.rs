@@ -119,7 +119,7 @@ impl Arcs {
         (ranks - above * (above + 1.0) / 2.0) / (above * below)
     }
 
-    /// `count` streamlines in n³ voxels of 2 mm; `None` if that is no valid grid.
+    /// `count` streamlines in n³ voxels of 2 mm; `None` if that is not a valid grid.
     pub fn new(count: usize, n: usize, seed: u64) -> Option<Self> {
         let grid = Arc::new(Grid::axis_aligned([n; 3], DVec3::splat(2.0), DVec3::ZERO)?);
         let side = n as f64 * 2.0;

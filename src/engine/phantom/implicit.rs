@@ -1,5 +1,5 @@
 //! Implicit solids: signed distance (mm, negative inside) and unit outward normal, and operations that join them.
-//! Distances are first-order: exact on the surface, accurate to a few per cent near it.
+//! Distances are first-order: exact on the surface, accurate to a few percent near it.
 
 use glam::DVec3;
 

@@ -1,9 +1,9 @@
 //! Finds which of the 24 exchanges and flips of a gradient table's axes is right.
 //!
 //! A table with exchanged or flipped axes gives tensors of the right shape with the wrong direction: single voxels
-//! look normal, but directions do not continue from one voxel to the next. Fibres are therefore tracked through the
-//! whole brain with each variant (Jeurissen et al. 2014, Med Image Anal 18:953), and their lengths are compared,
-//! times how well the directions of neighbours along a fibre agree (Schilling et al. 2019, Magn Reson Imaging 58:82).
+//! look normal, but directions do not continue from one voxel to the next. Streamlines therefore follow each variant
+//! through the whole brain (Jeurissen et al. 2014, Med Image Anal 18:953), and their lengths are compared, times how
+//! well the directions of neighbours along a streamline agree (Schilling et al. 2019, Magn Reson Imaging 58:82).
 //!
 //! Signals do not change when vectors are rotated, and the fit uses only scalar products with them: the tensors of
 //! the rotated table are the rotated tensors, QDQᵀ, up to rounding. One fit serves all 24 variants. FA does not
@@ -11,7 +11,7 @@
 //!
 //! # Example
 //!
-//! The axes of a scan are right if no other exchange or flip gives better fibres:
+//! The axes of a scan are right if no other exchange or flip gives better streamlines:
 //!
 //! ```
 //! use arcuate_engine::compute::{Backend, BackendChoice, Control};
@@ -52,13 +52,14 @@ use std::sync::Arc;
 pub struct Params {
     /// Number of seeds in the whole mask.
     pub seeds: usize,
-    /// Smallest FA where fibres start and neighbours are compared.
+    /// Smallest FA where streamlines start and neighbours are compared.
     pub min_fa: f64,
-    /// Largest turn per step of half a voxel edge.
-    pub max_angle_rad: f64,
-    /// Seed of the random numbers.
-    pub random_seed: u64,
 }
+
+/// Largest turn per step of half a voxel edge.
+const MAX_ANGLE_RAD: f64 = std::f64::consts::FRAC_PI_4;
+/// Every table of gradients is compared from the same seeds.
+const RANDOM_SEED: u64 = 1;
 
 impl Params {
     /// A comparison within a second or two.
@@ -66,8 +67,6 @@ impl Params {
         Self {
             seeds: 3_000,
             min_fa: 0.2,
-            max_angle_rad: 45f64.to_radians(),
-            random_seed: 1,
         }
     }
 
@@ -264,9 +263,9 @@ pub(super) fn field_quality(
         seeding: Seeding::Random {
             count: params.seeds,
         },
-        random_seed: params.random_seed,
+        random_seed: RANDOM_SEED,
         step_mm,
-        max_angle_rad: Some(params.max_angle_rad),
+        max_angle_rad: Some(MAX_ANGLE_RAD),
         min_fa: Some(params.min_fa),
         min_length_mm: 0.0,
         max_length_mm: Some(250.0),

@@ -6,9 +6,9 @@
 //! MRtrix 0.2's basis differs from MRtrix 3's by a factor √2 that changes the ratio little; read as MRtrix 3's, its
 //! distributions are negative in places, and MRtrix 3's own are not.
 //!
-//! A wrong frame mirrors directions and looks right in single voxels. For each reading, fibres are tracked along the
+//! A wrong frame mirrors directions and looks right in single voxels. For each reading, streamlines follow the
 //! first axis of the second moments ∫ f u uᵀ du, and frames are ranked as the axes of gradients are (see
-//! [`super::gradient_check`]), by the length and coherence of fibres.
+//! [`super::gradient_check`]), by the length and coherence of streamlines.
 //!
 //! # Example
 //!
@@ -156,12 +156,12 @@ impl Output {
         match (self.clear_layout(), self.ranked.first()) {
             (Some(layout), _) => format!(
                 "The distributions are most likely {}, judged by the symmetry of their lobes and the length and \
-                 coherence of fibres",
+                 coherence of streamlines",
                 layout.description()
             ),
             (None, Some(best)) if self.basis_is_clear => format!(
-                "The distributions are most likely in the basis of {}, but their axes are undecided: both give fibres \
-                 of similar length and coherence",
+                "The distributions are most likely in the basis of {}, but their axes are undecided: both give \
+                 streamlines of similar length and coherence",
                 best.layout.basis.label()
             ),
             _ => "The basis of the distributions is undecided: no reading is clearly the best"

@@ -3,7 +3,7 @@
 //! No header states them. A wrong order mixes diagonal and off-diagonal components, so that many voxels are not
 //! positive definite; a wrong frame mirrors directions, which looks right in single voxels. Each of the six
 //! candidates is therefore tracked through the whole brain and ranked as the axes of gradients are (see
-//! [`super::gradient_check`]): by the length and coherence of fibres, times the cube of the fraction of voxels that
+//! [`super::gradient_check`]): by the length and coherence of streamlines, times the cube of the fraction of voxels that
 //! are positive definite without repair.
 //!
 //! # Example
@@ -119,7 +119,7 @@ impl Output {
         match self.clear_layout() {
             Some(layout) => format!(
                 "As tensors, the six volumes are most likely {}, judged by positive definite voxels and the length and \
-                 coherence of fibres together",
+                 coherence of streamlines together",
                 layout.description()
             ),
             None if self.ranked.is_empty() => {

@@ -105,16 +105,16 @@ impl From<DifferentGrids> for Error {
 /// Maps of the peaks of the fit that the residuals belong to, from this many repetitions.
 pub fn maps(
     residuals: &csd::Residuals,
-    found: &PeakField,
+    peaks: &PeakField,
     repetitions: usize,
     random_seed: u64,
     backend: &Backend,
     control: &Control,
 ) -> Result<Maps, Error> {
-    if !found.grid.matches(residuals.grid()) {
+    if !peaks.grid.matches(residuals.grid()) {
         return Err(DifferentGrids.into());
     }
-    let (count, grid) = (found.count(), residuals.grid().voxel_count());
+    let (count, grid) = (peaks.count(), residuals.grid().voxel_count());
     let voxels = residuals.voxels();
     memory::claim_for::<f32>("The maps of a bootstrap", grid, 2 * count)?;
     let per_voxel = count * repetitions.max(1);
@@ -127,7 +127,7 @@ pub fn maps(
         let own = &voxels[range.clone()];
         let bases: Vec<Vec<DVec3>> = own
             .iter()
-            .map(|voxel| found.peaks(*voxel).map(DVec3::normalize_or_zero).collect())
+            .map(|voxel| peaks.peaks(*voxel).map(DVec3::normalize_or_zero).collect())
             .collect();
         let mut angles = vec![LOST; own.len() * per_voxel];
         let mut sums = vec![Sums::default(); own.len() * count];

@@ -3,7 +3,7 @@
 use crate::compute::Control;
 use crate::data::gradients::Weighting;
 use crate::data::text::file_name;
-use crate::data::{Gradients, Grid, Tractogram, Volume};
+use crate::data::{Gradients, Grid, Sentence, Tractogram, Volume};
 use crate::io;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
@@ -15,6 +15,7 @@ use crate::state::alignment::TransformKey;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use glam::DAffine3;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -153,17 +154,34 @@ impl Job for ReadAffine {
     ) -> Result<AffineRead, JobError> {
         let affine = io::affine::read(&self.path)?;
         let transform = affine.in_world(self.moving.as_deref(), self.fixed.as_deref());
-        let transform = transform.ok_or_else(|| {
-            JobError::Sentence(format!(
-                "A FLIRT matrix refers to the voxels of two images, found a layer without a grid or no \
-                 scan; open the scan that it was aligned to, or convert the matrix: {}",
-                self.path.display()
-            ).into())
-        })?;
+        let transform = transform.ok_or(MissingGrid(self.path))?;
         Ok(AffineRead {
             layer: self.layer,
             transform,
         })
+    }
+}
+
+/// A FLIRT matrix without the grid of the moving or of the fixed image. Its file.
+#[derive(Clone, PartialEq, Debug)]
+struct MissingGrid(PathBuf);
+
+impl fmt::Display for MissingGrid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "A FLIRT matrix refers to the voxels of two images, found a layer without a grid or no scan; open the scan \
+             that it was aligned to, or convert the matrix: {}",
+            self.0.display()
+        )
+    }
+}
+
+impl std::error::Error for MissingGrid {}
+
+impl From<MissingGrid> for JobError {
+    fn from(error: MissingGrid) -> Self {
+        Self::Sentence(Sentence::new(&error))
     }
 }
 

@@ -98,7 +98,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Drops the pending transform of a layer's streamlines; without a layer, all.
 pub fn cancel_pending(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
-    let dropped = |of: LayerId| layer.is_none_or(|id| of == id);
+    let dropped = |moved: LayerId| layer.is_none_or(|id| moved == id);
     let pending = &mut state.runtime.pending_transforms;
     if pending.live.running().is_some_and(|key| dropped(key.layer)) {
         pending.live.stop();
@@ -149,16 +149,16 @@ pub fn shifted(state: &mut State, key: TransformKey, moved: Tractogram) {
 
 /// `T1 moved by hand: 1.0 mm right`, and whether it is visible.
 fn position_text(document: &Document, layer: LayerId) -> String {
-    let Some(of) = document.layer(layer) else {
+    let Some(moved_layer) = document.layer(layer) else {
         return String::new();
     };
     let text = document.transform_text(layer);
     let text = text.unwrap_or("is at the position of its file".to_owned());
-    let hidden = match of.display.visible {
+    let hidden = match moved_layer.display.visible {
         true => "",
         false => "; it is hidden: press H to show it",
     };
-    format!("{} {text}{hidden}", of.name)
+    format!("{} {text}{hidden}", moved_layer.name)
 }
 
 fn refuse(state: &mut State) {

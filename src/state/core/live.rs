@@ -262,7 +262,8 @@ impl<K: LiveKey, V> Live<K, V> {
 
     /// Receives a result; returns whether it is now shown.
     pub fn done(&mut self, key: K, detail: Detail, value: V, requested: Option<&K>) -> bool {
-        let is_running = |(of, running): &mut (K, Detail)| *of == key && *running == detail;
+        let is_running =
+            |(running_key, running): &mut (K, Detail)| *running_key == key && *running == detail;
         let was_running = self.running.take_if(is_running).is_some();
         self.was_preempted &= !was_running;
         let Some(requested) = requested else {

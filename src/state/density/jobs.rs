@@ -52,8 +52,8 @@ impl Job for MapDensity {
     ) -> Result<MappedDensity, JobError> {
         let grid = self.grid.grid(self.tractogram.bounds())?;
         let (memory, backend) = (memory_for_curves(), worker.backend());
-        let (of, params) = (&self.tractogram, &self.params);
-        let output = density::density(of, &grid, params, memory, &backend, control)?;
+        let (tractogram, params) = (&self.tractogram, &self.params);
+        let output = density::density(tractogram, &grid, params, memory, &backend, control)?;
         let picture = output.picture();
         picture.precompute_windows();
         Ok(MappedDensity {

@@ -459,7 +459,7 @@ fn report_hidden(state: &mut State, opened: LayerId) {
         && let Some(segmented) = state.document.layer(image)
     {
         let sentence = format!(
-            "Opened {}; Segment goes on showing {}, its image to segment",
+            "Opened {}; Segment still shows {}, the image to segment",
             opened.name, segmented.name
         );
         state.runtime.notices.status = sentence.into();

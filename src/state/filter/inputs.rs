@@ -438,7 +438,7 @@ impl State {
     pub fn why_fit_failed(&self) -> Option<&str> {
         let (layer, _) = self.document.filtered()?;
         let failed = self.runtime.filter.failed.as_ref();
-        let own = failed.filter(|(of, _)| *of == layer.id);
+        let own = failed.filter(|(id, _)| *id == layer.id);
         own.map(|(_, why)| why.as_str())
     }
 

@@ -45,7 +45,7 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
     for (layer, fitted) in &fits {
         // A subset kept from streamlines that still exist was not fitted separately.
         let mut all = fits.iter();
-        let whole = all.any(|(of, w)| w.weighted == fitted.weighted && current(of, w));
+        let whole = all.any(|(other, w)| w.weighted == fitted.weighted && current(other, w));
         if current(layer, fitted) || !whole {
             text += &fit_text(state, layer, fitted, citations);
         }

@@ -56,7 +56,7 @@ impl State {
     }
 }
 
-/// Whether two fits solve the same problem: the stopping rule is no part of it.
+/// Whether two fits solve the same problem: the stopping rule is not part of it.
 fn same_fit(a: &FitInputs, b: &FitInputs) -> bool {
     let until_same_end = FitInputs {
         params: Params {

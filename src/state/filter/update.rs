@@ -331,14 +331,13 @@ pub(in crate::state) fn lesion(
                 Excluded::Region((**r).clone()),
             )
         }),
-        ExcludedStreamlines::Pathway(of) => {
-            pathways::update::chosen_pathway(state, *of).map(|(pathway, epsilon, name)| {
+        ExcludedStreamlines::Pathway(chosen) => pathways::update::chosen_pathway(state, *chosen)
+            .map(|(pathway, epsilon, name)| {
                 (
                     format!("what passes {name}"),
                     Excluded::Along(pathway, epsilon),
                 )
-            })
-        }
+            }),
     };
     let Some((name, without)) = named else {
         let sentence = "There is nothing to leave out: choose streamlines, or place a region";
@@ -418,7 +417,7 @@ pub(in crate::state) fn save(
 
 /// Requests the estimate of a fit and the sums of bundles, and refits edited streamlines.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    // This is no step: the visible streamlines follow the active task.
+    // This is not a step: the visible streamlines follow the active task.
     if state.view.task != Task::Filter {
         return state.document.suspend_rules();
     }

@@ -284,7 +284,7 @@ pub fn live_curve_recipe(live: &CurveResult) -> CurveRecipe {
     }
 }
 
-/// A tensor fit as arguments of a command; `None` if the origin is no tensor fit.
+/// A tensor fit as arguments of a command; `None` if the origin is not a tensor fit.
 pub fn fit_arguments(document: &Document, fit: OriginId) -> Option<FitArguments> {
     let fit = document.origins.fit(fit)?;
     Some(fit.arguments(document))
@@ -538,8 +538,8 @@ pub fn is_own_mask(mask: &Origin, scan: &Origin) -> bool {
                 head,
                 part: PhantomPart::BrainMask,
             },
-            Origin::Phantom { head: of, .. },
-        ) => head == of,
+            Origin::Phantom { head: scanned, .. },
+        ) => head == scanned,
         _ => false,
     }
 }

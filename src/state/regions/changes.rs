@@ -70,13 +70,14 @@ fn shape(fields: &mut Fields, shape: &Shape) {
 
 pub fn added_or_removed(before: &Document, after: &Document) -> Vec<String> {
     let (earlier, later) = (by_id(before), by_id(after));
-    let missing = |of: &BTreeMap<RegionId, &Arc<Region>>, from: &Document| -> Vec<Arc<Region>> {
-        let regions = from.regions.iter();
-        regions
-            .filter(|r| !of.contains_key(&r.id))
-            .cloned()
-            .collect()
-    };
+    let missing =
+        |others: &BTreeMap<RegionId, &Arc<Region>>, from: &Document| -> Vec<Arc<Region>> {
+            let regions = from.regions.iter();
+            regions
+                .filter(|r| !others.contains_key(&r.id))
+                .cloned()
+                .collect()
+        };
     let (gone, back) = (missing(&later, before), missing(&earlier, after));
     let names = |regions: &[Arc<Region>], done| {
         let names: Vec<&str> = regions.iter().map(|r| r.name.as_str()).collect();

@@ -38,8 +38,9 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
                 rasterize_initial_surface(state, region.name.clone(), with, effects);
             }
         }
-        SegmentAction::StartFromPathway(of) => {
-            if let Some((pathway, epsilon, name)) = pathways::update::chosen_pathway(state, of) {
+        SegmentAction::StartFromPathway(chosen) => {
+            if let Some((pathway, epsilon, name)) = pathways::update::chosen_pathway(state, chosen)
+            {
                 rasterize_initial_surface(
                     state,
                     name,

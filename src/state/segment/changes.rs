@@ -56,7 +56,7 @@ fn fields(document: &Document, segmentation: &Segmentation, with_values: bool) -
     let mm = settings.margin_mm;
     fields.rows(&Margin { mm }, &[]);
     fields.check("Pause at leaks", settings.watched);
-    fields.check("Dim volumes outside the surface", settings.dims);
+    fields.check("Dim the volume outside the surface", settings.dims);
     fields.check("Sampling sets the opacity curve", settings.curve);
     let shown = [(true, "surface shown"), (false, "surface hidden")];
     fields.choice("", &settings.shown, &shown);
@@ -90,8 +90,11 @@ fn spheres(from: &[PlacedSphere], to: &[PlacedSphere]) -> Vec<String> {
     let missing =
         |hands: &[PlacedSphere], (number, _): &PlacedSphere| hands.iter().all(|(n, _)| n != number);
     let mut all = Vec::new();
-    for (of, others, done) in [(from, to, "deleted"), (to, from, "restored")] {
-        let own: Vec<&PlacedSphere> = of.iter().filter(|sphere| missing(others, sphere)).collect();
+    for (spheres, others, done) in [(from, to, "deleted"), (to, from, "restored")] {
+        let own: Vec<&PlacedSphere> = spheres
+            .iter()
+            .filter(|sphere| missing(others, sphere))
+            .collect();
         match &*own {
             [] => {}
             [(_, s)] => all.push(format!("{} of {} {done}", what(s.add), mm(s.radius_mm))),

@@ -31,11 +31,12 @@ impl Document {
             let layer = self.layer(LayerId(image.layer));
             let volume = layer.and_then(|layer| scalar(layer)).cloned();
             let volume = volume.filter(|volume| image.frame < volume.frames);
-            let (Some(volume), Some(of)) = (volume, run.speed_sources.get_mut(image.source)) else {
+            let (Some(volume), Some(sources)) = (volume, run.speed_sources.get_mut(image.source))
+            else {
                 self.segment.resume = None;
                 return false;
             };
-            of.layer = Some((image.layer, volume, image.frame));
+            sources.layer = Some((image.layer, volume, image.frame));
         }
         self.segment.resume = Some(Arc::new(run));
         true
@@ -86,7 +87,7 @@ impl Document {
     /// Whether a layer is an error map of a fit, shows the increase of the error, or maps the sensitivity of a pathway; files
     /// of other programs are recognised by their names.
     fn is_never_segmented(&self, layer: &Layer) -> bool {
-        let map = self.weight_map_recipe(layer.id).map(|of| &of.map);
+        let map = self.weight_map_recipe(layer.id).map(|recipe| &recipe.map);
         let name = layer.name.to_lowercase();
         let named = ["rmse", "residual", "fit error", "chi2"];
         let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));

@@ -48,8 +48,8 @@ fn offered(state: &State) -> SurfaceInput {
 }
 
 impl State {
-    /// The live surface if it is that of the document, and whether it moves. While Segment computes another one, the
-    /// surface that is shown is taken; no other task computes one, so there an earlier surface is none of the document.
+    /// The live surface if it is that of the document, and whether it moves. While Segment computes another surface, this
+    /// returns the one that is shown. Other tasks compute none, so there an earlier surface does not belong to the document.
     fn surface_of_document(&self) -> Option<(&Arc<SurfaceUpdate>, bool)> {
         let runtime = &self.runtime.segment;
         let live = runtime.live.as_ref().filter(|l| l.run == runtime.run)?;

@@ -153,8 +153,8 @@ impl State {
         (back.step < live.step).then_some(back.step)
     }
 
-    /// The step to which the surface goes back because a sphere that it holds was undone, moved or taken back, or
-    /// because the start of another one was undone.
+    /// The step to which the surface is rewound because one of its spheres was undone, moved or removed, or because the
+    /// start of another one was undone.
     fn undoing_to(&self) -> Option<u64> {
         let runtime = &self.runtime.segment;
         let live = runtime.live.as_ref().filter(|_| runtime.running)?;

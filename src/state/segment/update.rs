@@ -93,7 +93,7 @@ fn guess(state: &mut State) {
     }
 }
 
-/// The task is shown: its image must be visible. The user has only looked at a task: that is no step to undo, and
+/// The task is shown: its image must be visible. The user has only looked at a task: that is not a step to undo, and
 /// nothing to save.
 pub fn entered(state: &mut State) {
     let chosen = state.document.segment.image;
@@ -216,9 +216,9 @@ pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
 }
 
 /// Target and tolerance from a sample; another image may have been chosen meanwhile.
-pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
+pub fn probed(state: &mut State, probed_image: DataId, probe: &Probe) {
     let image = state.document.segmented_image();
-    if image.is_none_or(|(_, image)| image.id() != of) {
+    if image.is_none_or(|(_, image)| image.id() != probed_image) {
         return;
     }
     guess(state);

@@ -16,7 +16,7 @@ pub fn request(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let known = state.runtime.tensors.orders.as_ref();
-    if document.scan().is_none() && known.is_none_or(|(of, _)| *of != layer) {
+    if document.scan().is_none() && known.is_none_or(|(compared, _)| *compared != layer) {
         compare(state, layer, effects);
     }
 }

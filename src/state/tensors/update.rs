@@ -212,14 +212,14 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
         display::mask_display,
         brain,
     );
-    for (of, name, volume) in [
+    for (fit_map, name, volume) in [
         (FitMap::Md, "MD", &maps.md),
         (FitMap::Ad, "AD", &maps.ad),
         (FitMap::Rd, "RD", &maps.rd),
     ] {
         let content = || Content::Image(volume.clone());
-        let display = || hidden(shown_as(of, volume));
-        put.insert(true, name, content, display, map(of));
+        let display = || hidden(shown_as(fit_map, volume));
+        put.insert(true, name, content, display, map(fit_map));
     }
     let repaired = fit.repaired.count();
     let content = || Content::Mask(fit.repaired.clone());

@@ -362,9 +362,9 @@ fn conditions(walk: &curves::Params, regions: &[Region]) -> Vec<String> {
         let count = regions.iter().filter(|r| r.role == role).count();
         kept_if.extend(names_with_positions(regions, role).map(|names| text(names, count)));
     };
-    let several = |of: &str, names: String, count: usize| {
+    let several = |quantity: &str, names: String, count: usize| {
         if count > 1 {
-            format!("{of} {names}")
+            format!("{quantity} {names}")
         } else {
             names
         }

@@ -466,8 +466,8 @@ impl PathPurpose {
                 Action::Files(FilesAction::SaveStreamlines { layer, path })
             }
             Self::Layer { layer, .. } => Action::Files(FilesAction::SaveLayer { layer, path }),
-            Self::Pathway { layer: of, file } => Action::Pathway(PathwayAction::Save {
-                layer: of,
+            Self::Pathway { layer: kept, file } => Action::Pathway(PathwayAction::Save {
+                layer: kept,
                 file,
                 path,
             }),

@@ -1,4 +1,4 @@
-//! The card of fibre orientation distributions in Track: their state, their response functions, and their parameters.
+//! The section *Fibre orientations* of Track: their state, their response functions, and their parameters.
 
 mod images;
 mod profiles;
@@ -27,7 +27,7 @@ use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
 const NAME: &str = "Fibre orientations";
-/// Title of the card while the distributions of an image are used.
+/// Title of the section while the distributions of an image are used.
 const FROM_FILE: &str = "Read from a file";
 /// Whether the report and the parameters are open.
 const DETAILS: &str = "Details of fibre orientations";
@@ -40,7 +40,7 @@ const CARET: f32 = 26.0;
 const SENTENCE: f32 = 34.0;
 const PROFILES: f32 = 66.0;
 
-/// Content of the card.
+/// Content of the section.
 enum Status<'a> {
     /// Not requested, or stopped.
     NotEstimated,
@@ -50,7 +50,7 @@ enum Status<'a> {
     Done(&'a FodResult),
 }
 
-pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let shells = shells(state, memory);
     images::source_row(ui, state, shells.is_some(), memory, actions);
     let source = match (images::used(state), shells) {
@@ -62,7 +62,7 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let status = status(state);
     let open = memory.is_open(DETAILS, false);
     let is_low = tracking::is_low(state, memory) && !open;
-    // Before it is used, and in a low panel, the card leaves the room to the controls below.
+    // Before it is used, and in a low panel, the section leaves the room to the controls below.
     let (head_height, body) = match (&status, &source) {
         (Status::NotEstimated, _) => (SENTENCE, 0.0),
         (Status::Running(_), _) if is_low => (SENTENCE, 0.0),
@@ -106,7 +106,7 @@ pub fn card(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// Source of the distributions that the card is about.
+/// Source of the distributions that the section is about.
 enum Source<'a> {
     Scan(Arc<Shells>),
     Image(&'a Layer, OdfLayout),
@@ -129,7 +129,7 @@ impl Source<'_> {
     }
 }
 
-/// The head of the card, and what is below it.
+/// The head of the section, and what is below it.
 fn content(
     ui: &mut Ui,
     state: &State,
@@ -263,7 +263,7 @@ impl ShellCache {
     }
 }
 
-/// Whether the card shows its note about a scan of one shell.
+/// Whether the section shows its note about a scan of one shell.
 pub(super) fn has_note(state: &State, memory: &mut Memory) -> bool {
     let shells = shells(state, memory).filter(|_| images::used(state).is_none());
     shells.is_some_and(|shells| one_shell(&shells)) && matches!(status(state), Status::Done(_))
@@ -357,10 +357,10 @@ fn running(ui: &mut Ui, body: Rect, share: Option<f32>) -> Response {
     button.hint("Esc").show_at(ui, place)
 }
 
-/// The card opens and closes its report and its parameters.
+/// A click opens and closes its report and its parameters.
 fn details(ui: &mut Ui, (rect, head): (Rect, Rect), status: &Status, open: bool) -> Response {
     let p = theme::palette(ui.style());
-    let response = ui.interact(rect, ui.make_persistent_id("fod card"), Sense::click());
+    let response = ui.interact(rect, ui.make_persistent_id("fod section"), Sense::click());
     paint::focus_ring(ui.painter(), p, &response, rect, radius::CONTROL);
     let icon = match open {
         true => icons::CARET_DOWN,

@@ -85,13 +85,21 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
     }
     joined(ui, state, &mut set);
-    let first = (Rows::Only(METRIC), Rows::Only(&[]));
-    rows(ui, settings, first, Rows::Only(lifted::FIRST), &mut set);
+    let first = ModelRows {
+        metric: Rows::Only(METRIC),
+        lifted: Rows::Only(lifted::FIRST),
+        ..ModelRows::NONE
+    };
+    rows(ui, settings, first, &mut set);
     if state.runtime.tour == Some(TourStep::Width) {
         anchor::scroll_to(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
-    let domain = (Rows::Only(&[]), Rows::Only(SOLVER));
-    rows(ui, settings, domain, Rows::Only(lifted::DOMAIN), &mut set);
+    let domain = ModelRows {
+        solver: Rows::Only(SOLVER),
+        lifted: Rows::Only(lifted::DOMAIN),
+        ..ModelRows::NONE
+    };
+    rows(ui, settings, domain, &mut set);
     if surface::is_shown(state) {
         surface::row(ui, state, &mut set);
     }
@@ -100,8 +108,12 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     } else {
         &[]
     };
-    let of_tensors = (Rows::Only(&[]), Rows::Only(costly));
-    rows(ui, settings, of_tensors, Rows::Only(costly), &mut set);
+    let costly_rows = ModelRows {
+        solver: Rows::Only(costly),
+        lifted: Rows::Only(costly),
+        ..ModelRows::NONE
+    };
+    rows(ui, settings, costly_rows, &mut set);
     // In the first steps of the tour the results get the space.
     if state
         .runtime
@@ -123,9 +135,13 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     if open {
         let solver = [SOLVER, costly].concat();
-        let of_tensors = (Rows::AllBut(METRIC), Rows::AllBut(&solver));
         let placed = [lifted::FIRST, lifted::DOMAIN, costly].concat();
-        rows(ui, settings, of_tensors, Rows::AllBut(&placed), &mut set);
+        let others = ModelRows {
+            metric: Rows::AllBut(METRIC),
+            solver: Rows::AllBut(&solver),
+            lifted: Rows::AllBut(&placed),
+        };
+        rows(ui, settings, others, &mut set);
     }
     super::glyphs::show(ui, state, memory, actions);
 }
@@ -179,7 +195,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut OnChange) {
     let row = paint::inset(rect, space::INSET, space::INSET);
     let value = percent_joined(from);
     if value > max_percent {
-        // A detour this long is no matter of width: another metric, domain or pair of ends is needed.
+        // A wider pathway cannot bridge so long a detour: another metric, domain or pair of ends is needed.
         let max_percent = format::with_unit(&format::fixed(max_percent, 0), "%");
         let text = format!("Not joined at any width up to {max_percent}");
         section::label(ui, row, &text, false, p.warning);
@@ -232,30 +248,42 @@ pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> 
     has_warning.then_some(Severity::Warning)
 }
 
-/// Rows of parameters: the metric's, then the solver's.
-/// Rows of the chosen model: of the metric and the solver of tensors, or of costs through distributions.
-fn rows(
-    ui: &mut Ui,
-    settings: &PathwaySettings,
-    (metric, solver): (Rows, Rows),
-    through_distributions: Rows,
-    set: &mut OnChange,
-) {
+/// Rows to show for either model.
+#[derive(Clone, Copy)]
+struct ModelRows<'a> {
+    /// Costs through tensors.
+    metric: Rows<'a>,
+    /// Pathways through tensors.
+    solver: Rows<'a>,
+    /// Pathways through distributions.
+    lifted: Rows<'a>,
+}
+
+impl ModelRows<'_> {
+    const NONE: Self = Self {
+        metric: Rows::Only(&[]),
+        solver: Rows::Only(&[]),
+        lifted: Rows::Only(&[]),
+    };
+}
+
+/// Rows of the chosen model.
+fn rows(ui: &mut Ui, settings: &PathwaySettings, shown: ModelRows, set: &mut OnChange) {
     if settings.model == Model::Distributions {
-        return lifted::parameter_rows(ui, settings, through_distributions, set);
+        return lifted::parameter_rows(ui, settings, shown.lifted, set);
     }
     let (now, defaults) = (settings.params, pathway::Params::defaults());
     parameters::rows(
         ui,
         &now.metric,
         &defaults.metric,
-        metric,
+        shown.metric,
         &mut |metric, phase| {
             let params = pathway::Params { metric, ..now };
             set(with(settings, params), phase);
         },
     );
-    parameters::rows(ui, &now, &defaults, solver, &mut |params, phase| {
+    parameters::rows(ui, &now, &defaults, shown.solver, &mut |params, phase| {
         set(with(settings, params), phase);
     });
 }

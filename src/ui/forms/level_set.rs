@@ -156,7 +156,7 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             From::Fill => SegmentAction::StartFromFill,
             From::Layer(id) => SegmentAction::StartFromLayer(id),
             From::Region(id) => SegmentAction::StartFromRegion(id),
-            From::Pathway(of) => SegmentAction::StartFromPathway(of),
+            From::Pathway(chosen) => SegmentAction::StartFromPathway(chosen),
         },
     );
     if matches!(from, From::Spheres) {
@@ -430,8 +430,8 @@ const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
 const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
-const TOO_LARGE: &str = "Larger than the structure? Narrow ε or cut it away";
-const FAR_TOO_LARGE: &str = "100 times larger since a change: narrow ε or cut it";
+const TOO_LARGE: &str = "Too large? Narrow ε or add a keep-out sphere";
+const FAR_TOO_LARGE: &str = "100 times larger: narrow ε or add a keep-out sphere";
 const SAMPLES: &str = "Drag to sample, Shift to add, P or Esc to end";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
 const CUTS: &str = "Each click adds a keep-out sphere, until D or Esc";

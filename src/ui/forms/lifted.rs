@@ -14,9 +14,11 @@ use crate::ui::Memory;
 use crate::ui::widgets::rows;
 use egui::Ui;
 
+/// Title of the section with all other parameters.
 pub const MORE: &str = "Directions, speed off fibres";
-/// Parameters with a row elsewhere; all others are under [`MORE`].
+/// The parameter below the width.
 pub const FIRST: &[&str] = &["curvature-price"];
+/// The parameter of the domain.
 pub const DOMAIN: &[&str] = &["min-amplitude"];
 
 const HELP: &str = "Where costs come from: the tensor, which has one direction in each voxel, or the fibre orientation \

@@ -36,7 +36,7 @@ const PLACED: &[&str] = &[
 ];
 
 /// Whether there is a choice: the document has distributions, or requests them, or should have them, since its scan has
-/// several shells. Otherwise the card below is enough.
+/// several shells. Otherwise the section below is enough.
 fn has_model(state: &State, memory: &mut Memory) -> bool {
     let fods = &state.document.distributions;
     fods.settings.requested
@@ -53,7 +53,7 @@ fn has_several_shells(state: &State, memory: &mut Memory) -> bool {
 
 /// The switch between the models, and the volumes of the scan that the chosen one uses. A scan without signals has tensors
 /// only; rays follow tensors whatever is chosen. In a low panel the hint of the row names the volumes, and there is no
-/// row before the first distributions, which the card below estimates.
+/// row before the first distributions, which the section below estimates.
 pub fn model(
     ui: &mut Ui,
     state: &State,

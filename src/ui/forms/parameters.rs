@@ -167,9 +167,12 @@ pub fn limits<P: Parameters>(
         return;
     };
     let end = high.soft.1;
-    let ends = |of: &P| {
-        let low = (low.get)(of).map_or(low.soft.0, |v| low.unit.displayed(v));
-        (low, (high.get)(of).map_or(end, |v| high.unit.displayed(v)))
+    let ends = |params: &P| {
+        let low = (low.get)(params).map_or(low.soft.0, |v| low.unit.displayed(v));
+        (
+            low,
+            (high.get)(params).map_or(end, |v| high.unit.displayed(v)),
+        )
     };
     let row = RangeRow {
         name,

@@ -1,6 +1,6 @@
 //! The right panel while a region is made: the tool, the target of its drawing, the tool's size.
 
-mod making;
+mod compute;
 
 use super::display::{segment_row, select_row};
 use crate::data::Role;
@@ -12,8 +12,8 @@ use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::slider::{Change, SliderRow, help_over};
 use crate::ui::widgets::{anchor, menu, paint, region, rows, section};
 use crate::ui::{Memory, format, regions};
+pub use compute::first_threshold;
 use egui::{Sense, Ui, vec2};
-pub use making::first_threshold;
 
 /// The drawing tools with their keys.
 pub const TOOLS: [(Tool, &str, &str); 4] = [
@@ -38,16 +38,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         anchor::opened(ui);
     }
     match state.view.tool {
-        Tool::Threshold => making::threshold(ui, state, memory, actions),
-        Tool::Change => making::change(ui, state, memory, actions),
-        Tool::Labels => making::labels(ui, state, memory, actions),
+        Tool::Threshold => compute::threshold(ui, state, memory, actions),
+        Tool::Change => compute::change(ui, state, memory, actions),
+        Tool::Labels => compute::labels(ui, state, memory, actions),
         tool if tool.draws() => draw(ui, state, actions),
         _ => {}
     }
 }
 
 fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    making::head(ui, "Draw", actions);
+    compute::head(ui, "Draw", actions);
     tools(ui, state, actions);
     destination(ui, state, actions);
     let drawing = &state.view.drawing;
@@ -55,7 +55,7 @@ fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         |drawing: Drawing| actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
     match state.view.tool {
         Tool::Brush => brush(ui, drawing, &mut set),
-        Tool::Fill => making::fill(ui, state, actions),
+        Tool::Fill => compute::fill(ui, state, actions),
         _ => thickness(ui, drawing, &mut set),
     }
     let sides = ["Adds", "Removes"];

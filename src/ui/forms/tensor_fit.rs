@@ -175,12 +175,12 @@ fn inputs(ui: &mut Ui, state: &State) {
         .scan()
         .and_then(|l| grid(l))
         .map(|(g, _)| g.clone());
-    // A result is no input: its row would push the controls below down while the pointer is over them.
+    // A result is not an input: its row would push the controls below down while the pointer is over them.
     let is_derived = |l: &Layer| {
         let base = state.document.origins.base(l.origin);
         matches!(base, Origin::Unknown | Origin::Computed(_))
     };
-    // A layer kept from a layer of the same file is no input either.
+    // A layer kept from a layer of the same file is not an input either.
     let kept_from = |l: &Layer| {
         let path = state
             .document

@@ -42,7 +42,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     inputs(ui, state, memory, rays, actions);
     let low = is_low(state, memory);
     odf_tracking::model(ui, state, memory, low, actions);
-    csd::card(ui, state, memory, actions);
+    csd::show(ui, state, memory, actions);
     section::end(ui);
     match state.document.track.kind() {
         CurveKind::Streamlines => controls(ui, state, memory, actions),
@@ -75,7 +75,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Most regions shown among the inputs: more would push the controls out of the visible area; the list shows all.
 const CHIPS: usize = 10;
 
-/// Whether the model and the card of distributions say less, so that the first controls stay visible: the panel is low,
+/// Whether the model and the section of distributions show less, so that the first controls stay visible: the panel is low,
 /// because the window is, or because notes or regions take its height.
 pub(super) fn is_low(state: &State, memory: &mut Memory) -> bool {
     /// Height of all from the method to *Maximum angle*, and of the least results, with one row of regions.

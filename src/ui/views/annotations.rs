@@ -152,25 +152,25 @@ impl Label {
         painter.galley(rect.min + vec2(6.0, 2.0), self.galley, Color32::PLACEHOLDER);
     }
 
-    /// The free place that touches the object at `of`: on its right or left, whichever has the lower `cost`, else below
+    /// The free place that touches `object`: on its right or left, whichever has the lower `cost`, else below
     /// or above it. `None` if there is none: elsewhere, closer to the centre of one of `others`, it would name another
     /// object.
     pub fn place(
         &self,
-        of: Rect,
+        object: Rect,
         within: Rect,
         (taken, others): (&[Rect], &[Pos2]),
         cost: impl Fn(&Rect) -> usize,
     ) -> Option<Rect> {
-        let (size, middle) = (self.size, of.center());
+        let (size, middle) = (self.size, object.center());
         // Offsets along one side from the object's centre, as far as the label still touches that side.
         let along = |reach: f32| {
             let steps = (reach / STEP) as i32;
             (0..=steps).flat_map(|i| [STEP * i as f32, -STEP * i as f32])
         };
         let (high, wide) = (
-            0.5 * (of.height() + size.y) - STEP,
-            0.5 * (of.width() + size.x) - STEP,
+            0.5 * (object.height() + size.y) - STEP,
+            0.5 * (object.width() + size.x) - STEP,
         );
         let at = |centre: Pos2| Rect::from_center_size(centre, size);
         let level = |x: f32| along(high).map(move |y| at(pos2(x, middle.y + y)));
@@ -182,9 +182,9 @@ impl Label {
                 && others.iter().all(|at| own <= place.distance_to_pos(*at))
                 && !taken.iter().any(|t| t.shrink(0.5).intersects(*place))
         };
-        let sides = [of.right() + 0.5 * size.x, of.left() - 0.5 * size.x];
+        let sides = [object.right() + 0.5 * size.x, object.left() - 0.5 * size.x];
         let sides = sides.map(|x| level(x).find(&free));
-        let ends = [of.bottom() + 0.5 * size.y, of.top() - 0.5 * size.y];
+        let ends = [object.bottom() + 0.5 * size.y, object.top() - 0.5 * size.y];
         let ends = ends.into_iter().filter_map(|y| above(y).find(&free));
         let side = sides.into_iter().flatten().min_by_key(cost);
         side.or_else(|| ends.into_iter().next())

@@ -75,7 +75,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
         Path::Final => (format!("Final · {ms}"), Standing::Final),
         Path::Coarse => {
             let text = match model {
-                Model::Tensors => format!("Coarse · double voxels · {ms}"),
+                Model::Tensors => "Coarse · voxels of twice the size".to_owned(),
                 Model::Distributions => format!("Preview · 42 directions · {ms}"),
             };
             (text, Standing::Coarse)

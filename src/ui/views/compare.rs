@@ -171,13 +171,15 @@ impl Views {
         let mut snapshots = state.runtime.snapshots.all.iter();
         let number = snapshots.position(|s| Arc::ptr_eq(s, &comparing.snapshot));
         let Some(number) = number else { return };
-        if let Some((of, mut name)) = self.naming.take_if(|(of, _)| *of == pane) {
+        if let Some((named_pane, mut name)) =
+            self.naming.take_if(|(named_pane, _)| *named_pane == pane)
+        {
             let place = plate
                 .with_max_x(plate.left() + FIELD)
                 .expand2(vec2(0.0, 3.0));
             let free = ui.memory(|m| m.focused().is_none());
             match field::text(ui, place, "Name of the snapshot", &mut name, "Name", free) {
-                Typed::Editing => self.naming = Some((of, name)),
+                Typed::Editing => self.naming = Some((named_pane, name)),
                 Typed::Entered if !name.trim().is_empty() => {
                     let name = name.trim().to_owned();
                     actions.push(Action::Snapshot(SnapshotAction::Rename { number, name }));

@@ -185,10 +185,10 @@ fn names(layers: &[&Layer]) -> Option<String> {
 }
 
 /// The layer of these streamlines; `None` for live ones.
-fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a Layer> {
+fn layer_of<'a>(state: &'a State, tractogram: &Tractogram) -> Option<&'a Layer> {
     let is = |layer: &&std::sync::Arc<Layer>| {
         let drawn = state.drawn_streamlines(layer);
-        drawn.is_some_and(|drawn| drawn.id() == of.id())
+        drawn.is_some_and(|drawn| drawn.id() == tractogram.id())
     };
     let layer = state.document.layers.iter().find(is);
     layer.map(AsRef::as_ref)

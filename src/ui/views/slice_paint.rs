@@ -72,16 +72,16 @@ impl Views {
             text.push(chrome::slice_buttons_at(slice, legend));
         }
         self.paint_tool(ui, &painter, slice, hovered, &mut text);
-        for (of, name, colour) in labels {
+        for (mark, name, colour) in labels {
             let label = annotations::Label::new(&painter, &name, colour);
-            match label.place(of, slice.rect, (&text, &[]), |_| 0) {
+            match label.place(mark, slice.rect, (&text, &[]), |_| 0) {
                 Some(place) => {
                     label.paint(&painter, place);
                     text.push(place);
                 }
                 // A dragged region always shows its size.
                 None => {
-                    let at = of.right_center();
+                    let at = mark.right_center();
                     annotations::plate_near(&painter, at, slice.rect, &name, colour, &mut text);
                 }
             }

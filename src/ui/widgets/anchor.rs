@@ -35,7 +35,7 @@ struct Unfolded {
     row: Rangef,
     /// Height of all rows without the block.
     natural: f32,
-    /// How many passes have looked whether it is in sight.
+    /// Number of passes that have checked whether it is in view.
     times: u8,
 }
 

@@ -93,7 +93,7 @@ fn typing(
     let cancelled = ui.input(|i| i.key_pressed(egui::Key::Escape));
     if left {
         ui.data_mut(|d| d.remove::<String>(editing));
-        // The value shown is rounded: leaving it unchanged is no edit.
+        // The value shown is rounded: leaving it unchanged is not an edit.
         let before = ui.data_mut(|d| d.remove_temp::<String>(id.with("before")));
         return (!cancelled && before.as_ref() != Some(&text)).then_some(text);
     }

@@ -98,7 +98,7 @@ type HistogramKey = (DataId, usize, [u32; 2]);
 impl HistogramCache {
     pub fn get(&mut self, volume: &Volume, frame: usize, range: (f32, f32)) -> &Histogram {
         let key = (volume.id(), frame, [range.0, range.1].map(f32::to_bits));
-        let kept = self.0.take().filter(|(of, _)| *of == key);
+        let kept = self.0.take().filter(|(counted, _)| *counted == key);
         let count = || (key, Box::new(Histogram::new(volume.frame(frame), range)));
         &self.0.insert(kept.unwrap_or_else(count)).1
     }

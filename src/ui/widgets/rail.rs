@@ -124,7 +124,7 @@ fn moved(
         ui.data_mut(|d| d.insert_temp(place, (share + by, sent || changed)));
         let value = if changed { next } else { value };
         return match response.drag_stopped() {
-            // A handle that was pressed but not moved is no edit.
+            // A handle that was pressed but not moved is not an edit.
             true => (sent || changed).then_some((value, Phase::Done)),
             false => changed.then_some((value, Phase::Live)),
         };

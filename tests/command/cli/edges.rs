@@ -415,7 +415,7 @@ fn units() {
     assert_eq!(code, Some(0), "{note}");
     assert_eq!(note.lines().count(), 1, "{note}");
     assert!(note.contains("reach 25000 s/mm²"), "{note}");
-    // Weak weightings alone are no reason: no unit makes them strong.
+    // Weak weightings alone are not a reason: no unit makes them strong.
     write("5");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
     let output = arcuate(&line, here);

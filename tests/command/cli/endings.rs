@@ -14,8 +14,8 @@ use std::time::Duration;
 
 pub fn tests() -> Vec<Trial> {
     let mut all = vec![
-        test("cli::cells of tables are no formulas", formulas),
-        test("cli::a reader that closes its pipe is no error", gone),
+        test("cli::cells of tables are not formulas", formulas),
+        test("cli::a reader that closes its pipe is not an error", gone),
     ];
     if cfg!(target_os = "linux") {
         all.extend([

@@ -98,7 +98,7 @@ fn half() {
     }
 }
 
-/// A header in µm is as good as one in mm: nothing need be wrong, so this is no warning.
+/// A header in µm is as good as one in mm: nothing need be wrong, so this is not a warning.
 fn unit() {
     /// Position of the units of space and time in NIfTI-1, and the code of µm.
     const UNITS: (usize, u8) = (123, 3);

@@ -93,7 +93,7 @@ fn outside() {
         code == Some(0) && error.contains("no label there"),
         "{error}"
     );
-    // Whole numbers that differ from voxel to voxel are no labels.
+    // Whole numbers that differ from voxel to voxel are not labels.
     let grey = ["connectome", "in.tck", "x.nii.gz", "g.csv"];
     let (code, error) = errors(&grey, here);
     assert!(

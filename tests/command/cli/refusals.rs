@@ -499,7 +499,7 @@ fn bad_input() {
         here,
     );
 
-    // An empty result is no failure, but it is reported.
+    // An empty result is not a failure, but it is reported.
     let line = [
         "track",
         "head/dwi.nii.gz",

@@ -131,7 +131,7 @@ fn kept() {
     let first = written();
     store().expect("found");
     assert_eq!((written(), looked.get()), (first, 1));
-    // Other streamlines, half a file, and a file that is no TRX have the name.
+    // Other streamlines, half a file, and a file that is not a TRX have the name.
     let other = folder.path().join("other.trx");
     io::trx::save(&other, &lines(2.0), &Control::new()).expect("saved");
     let whole = std::fs::read(&path).expect("read");

@@ -135,7 +135,7 @@ fn later() {
     let missing = missing.expect("missing");
     assert_eq!(missing.file(), Some(&*folder.path().join("dwi.nii.gz")));
     let layer = arcuate::state::LayerId(missing.layer.id);
-    // A file that is no scan is reported, and the question stays open.
+    // A file that is not a scan is reported, and the question stays open.
     let restore = |path: PathBuf| SessionAction::Restore { layer, path };
     window.session(restore(moved.join("gone.nii.gz")));
     assert!(

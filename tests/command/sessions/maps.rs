@@ -178,9 +178,9 @@ fn of_each_other() {
     let origins = content["origins"].as_array_mut().expect("origins");
     let density = origins.iter().find(|o| o["density"].is_object());
     let density = density.expect("the map's").clone();
-    let [a, b] = [901, 902].map(|of| {
+    let [a, b] = [901, 902].map(|layer| {
         let mut other = density.clone();
-        other["density"]["input"]["layer"] = of.into();
+        other["density"]["input"]["layer"] = layer.into();
         origins.push(other);
         origins.len()
     });

@@ -244,7 +244,7 @@ fn waits() {
     window.save(&path);
     let [here, away] = ["mask.nii.gz", "away.gz"].map(|n| folder.path().join(n));
     std::fs::rename(&here, &away).expect("moved");
-    // Another file of that size is no candidate.
+    // Another file of that size is not a candidate.
     let hide = folder.path().join("hidden");
     std::fs::create_dir(&hide).expect("a folder");
     std::fs::rename(&away, hide.join("m.gz")).expect("moved");

@@ -168,18 +168,14 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
         ),
     ];
     for file in PathwayFile::ALL {
-        for (of, name) in [(None, "live"), (Some(kept), "kept")] {
+        for (layer, name) in [(None, "live"), (Some(kept), "kept")] {
             let ending = if file == PathwayFile::Path {
                 "tck"
             } else {
                 "nii.gz"
             };
             let path = at(&format!("{name} {file:?}.{ending}"));
-            let save = PathwayAction::Save {
-                layer: of,
-                file,
-                path,
-            };
+            let save = PathwayAction::Save { layer, file, path };
             table.push((Action::Pathway(save), None));
         }
     }

@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
             parameters,
         ),
         test(
-            "sessions::the cut of a deleted layer is no changed parameter",
+            "sessions::the cut of a deleted layer is not a changed parameter",
             deleted_cut,
         ),
     ]

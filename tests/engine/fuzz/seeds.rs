@@ -125,9 +125,9 @@ const COMMANDS: &[&str] = &[
     "gradients turn dwi.nii --turn y,-x,z --out o",
 ];
 
-fn texts(of: &[(&str, &str)]) -> Seeds {
+fn texts(files: &[(&str, &str)]) -> Seeds {
     let named = |(name, text): &(&str, &str)| ((*name).to_owned(), text.as_bytes().to_vec());
-    of.iter().map(named).collect()
+    files.iter().map(named).collect()
 }
 
 /// Scripts of a segmentation, in both of its forms.
@@ -183,9 +183,9 @@ fn scripts() -> Seeds {
         .to_vec()
 }
 
-fn numbered(name: &str, of: Vec<Vec<u8>>) -> Seeds {
+fn numbered(name: &str, files: Vec<Vec<u8>>) -> Seeds {
     let named = |(i, bytes)| (format!("{name}{i}"), bytes);
-    of.into_iter().enumerate().map(named).collect()
+    files.into_iter().enumerate().map(named).collect()
 }
 
 fn niftis() -> Seeds {

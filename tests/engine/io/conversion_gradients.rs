@@ -257,7 +257,7 @@ fn losses() {
     table[2].1 = 2.0 * random.direction();
     scan(here, "long", &grid, &table);
     loses("long.nii", "a.nrrd", "1 length becomes 1");
-    // An unreadable or incomplete table is no reason to be silent.
+    // An unreadable or incomplete table is not a reason to be silent.
     std::fs::write(here.join("long.bvec"), "1 2 x").expect("written");
     loses("long.nii", "c.nii", "gradients of this scan are left out");
     assert!(!here.join("c.bval").exists());

@@ -113,7 +113,7 @@ fn pairs() {
     }
 }
 
-/// Zeros after the extensions are no loss; other bytes that form no extension are.
+/// Zeros after the extensions are not a loss; other bytes that form no extension are.
 fn excluded() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -227,7 +227,7 @@ fn rest() {
         std::fs::write(here.join("a.nii"), &file).expect("written");
         let done = convert_with_reading(here, "a.nii", "b.nii", &Reading::default(), true)
             .expect("converted");
-        // 0.05 s is no float32.
+        // 0.05 s is not a float32.
         assert_eq!(
             done.unsupported_contents.len(),
             usize::from(second),

@@ -124,7 +124,7 @@ fn agree() {
     let table = known();
     let mut used = BTreeSet::new();
     let mut unknown: BTreeMap<String, (usize, String)> = BTreeMap::new();
-    // A remark about a valid file is no remark about damage.
+    // A remark about a valid file is not a remark about damage.
     let mut default_value: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in &files {
         let ours = read(&here.join(&file.name));

@@ -421,7 +421,7 @@ fn pictures() {
             sentence(&error);
         }
     }
-    // Text that PNG cannot hold, and files that are no picture.
+    // Text that PNG cannot hold, and files that are not a picture.
     let long = vec![(String::from("k").repeat(80), String::new())];
     sentence(&png::save(&path, [width, height], &rgba, &long).expect_err("keyword too long"));
     sentence(&png::save(&path.with_extension("jpg"), [0, 0], &[], &[]).expect_err("no PNG name"));

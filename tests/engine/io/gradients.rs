@@ -48,7 +48,7 @@ fn write(folder: &Path, bval: &str, bvec: &str) -> TableFiles {
     files
 }
 
-/// The remarks that are no notes.
+/// The remarks that are not notes.
 fn warnings(table: &Table) -> Vec<&Remark> {
     table.remarks.iter().filter(|r| !r.is_note).collect()
 }
@@ -358,7 +358,7 @@ fn refused() {
     std::fs::write(&b, "0 0 0 0\n1 0 0 1000").expect("written");
     let one_file = gradients::read(&TableFiles::Mrtrix(b), &grid, 4).expect_err("refused");
     assert!(sentence(&one_file).contains("2 gradients, expected 4"));
-    // A table is no image: the sentence names the file to open.
+    // A table is not an image: the sentence names the file to open.
     let error = io::open(&files.paths()[1], &Control::new()).expect_err("refused");
     assert!(sentence(&error).contains("open the scan"));
 }

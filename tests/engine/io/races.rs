@@ -192,15 +192,17 @@ fn kills(folder: &Path, save: &dyn Fn(bool), look: &dyn Fn(&str) -> bool) {
 fn out_of_step() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tck");
-    let save = |of: &Tractogram| {
-        let (companions, _) = io::convert::parts(of, io::Format::Tck, &path);
-        io::convert::with_values(of, &path, &companions, "made", &Control::new()).expect("saved");
+    let save = |tractogram: &Tractogram| {
+        let (companions, _) = io::convert::parts(tractogram, io::Format::Tck, &path);
+        io::convert::with_values(tractogram, &path, &companions, "made", &Control::new())
+            .expect("saved");
     };
-    let values = |of: &Tractogram, value: f32| {
-        of.clone()
-            .with_per_point("fa", vec![value; of.points.len()])
-            .with_per_point("md", vec![value; of.points.len()])
-            .with_per_streamline("weight", vec![value; of.len()])
+    let values = |tractogram: &Tractogram, value: f32| {
+        tractogram
+            .clone()
+            .with_per_point("fa", vec![value; tractogram.points.len()])
+            .with_per_point("md", vec![value; tractogram.points.len()])
+            .with_per_streamline("weight", vec![value; tractogram.len()])
     };
     let (old, new) = (values(&lines(3, 0.0), 0.25), values(&lines(3, 1.0), 0.75));
     let look = |when: &str| {

@@ -139,7 +139,7 @@ fn alone() {
     let (reread, info) = read();
     assert_eq!(*reread.per_streamline["weights"], [1.0, 2.0, 3.0]);
     assert_eq!(info.warnings, [""; 0]);
-    let open = |of: &Tractogram| scalars::open_weights(&at("a.weights.txt"), of);
+    let open = |tractogram: &Tractogram| scalars::open_weights(&at("a.weights.txt"), tractogram);
     assert_eq!(open(&reread).ok(), Some(vec![1.0, 2.0, 3.0]));
     // Another format has no timestamp that could differ.
     assert!(open(&lines(3)).is_ok());

@@ -257,7 +257,7 @@ pub fn legacy(binary: bool, version: &str, title: &str, points: &str, new_cells:
         number,
         &[&POINTS[..], &[9.0; 3]].concat(),
     );
-    // A vertex that is no line, and the lines, none of which uses point 5.
+    // A vertex that is not a line, and the lines, none of which uses point 5.
     put("VERTICES 1 2", "int32", &[1.0, 5.0]);
     let ids = [0.0, 1.0, 2.0, 3.0, 4.0];
     if new_cells {

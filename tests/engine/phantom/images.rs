@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("phantom::labels", labels),
         test("phantom::suggestions lie in their bundles", suggested),
         test("phantom::heads differ", differ),
-        test("phantom::noise in the air is no content", framed),
+        test("phantom::noise in the air is not content", framed),
     ]
 }
 
@@ -110,7 +110,7 @@ fn shares() {
         let at = coarse.world(DVec3::from_array(coarse.voxel(i).map(|v| v as f64)));
         shown += f64::from(head.tissues(at, 2.0).white()) / coarse.voxel_count() as f64;
     }
-    // Sulci are thinner than the coarse voxels: four parts resolve a few per cent.
+    // Sulci are thinner than the coarse voxels: four parts resolve a few percent.
     assert!((white - shown).abs() < 0.06, "{white} {shown}");
 }
 
@@ -233,7 +233,7 @@ fn differ() {
     assert!(changed.count() > one.len() / 20);
 }
 
-/// Noise in the air is no content: the slices of Segment frame the head as without noise.
+/// Noise in the air is not content: the slices of Segment frame the head as without noise.
 fn framed() {
     let mut random = Random::fresh("phantom content");
     let head = Head::new(random.bits());

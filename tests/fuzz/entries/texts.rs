@@ -86,7 +86,7 @@ fn run(path: &Path, line: &[&str]) -> bool {
     arguments.global.memory = Some(arguments.global.memory.unwrap_or(1.0).min(1.0));
     let here =
         |word: &&str| !word.contains("phantom") && !word.contains("..") && !word.contains('/');
-    // Many steps are no failure if they were requested.
+    // Many steps are not a failure if they were requested.
     let soon = |word: &&str| word.parse::<u64>().is_ok_and(|n| n <= MAXIMUM_STEPS);
     let begins = |name: &str| line.get(1) == Some(&name);
     let soon = !begins("segment") || line.contains(&"--script") || line.iter().any(soon);

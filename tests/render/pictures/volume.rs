@@ -26,10 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("render::a cloud does not depend on the step", steps),
         test("render::empty bricks change no pixel", skipping),
         test("render::voxels without a number are invisible", missing),
-        test(
-            "render::volumes in software are no matter of minutes",
-            speed,
-        ),
+        test("render::volumes in software do not take minutes", speed),
         test(
             "render::transfer functions keep their points",
             transfer_points,

@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Voxels of two bundles and both other tissues in random amounts, with noise of 1/20 of the unweighted signal. Their
-/// number is no multiple of a block.
+/// number is not a multiple of a block.
 fn voxels(gradients: &Gradients, count: usize) -> Vec<Vec<f32>> {
     let mut random = Random::fresh("csd parity");
     let voxel = |_| {
@@ -62,9 +62,9 @@ fn repeated(all: &[Vec<f32>], count: usize) -> (Volume, Mask) {
 
 /// |a − b| / |b| of coefficients and amounts of each voxel, ascending.
 fn differences(a: &Output, b: &Output, voxels: usize) -> Vec<f64> {
-    let all = |of: &Output, voxel: usize| {
-        let mut values = at(of, voxel);
-        values.extend(of.tissues.iter().map(|tissue| tissue.values[voxel]));
+    let all = |output: &Output, voxel: usize| {
+        let mut values = at(output, voxel);
+        values.extend(output.tissues.iter().map(|tissue| tissue.values[voxel]));
         values
     };
     let mut out: Vec<f64> = (0..voxels)
@@ -108,9 +108,9 @@ fn agrees(cuda: Backend) {
                 .iter()
                 .map(|v| f64::from(samples[*v].max(0.0)))
                 .collect();
-            let objective = |of: &Output| {
-                let mut x: Vec<f64> = at(of, voxel).into_iter().map(f64::from).collect();
-                x.extend(of.tissues.iter().map(|t| f64::from(t.values[voxel])));
+            let objective = |output: &Output| {
+                let mut x: Vec<f64> = at(output, voxel).into_iter().map(f64::from).collect();
+                x.extend(output.tissues.iter().map(|t| f64::from(t.values[voxel])));
                 let predicted = problem.predicted(&x);
                 predicted
                     .iter()

@@ -184,14 +184,14 @@ fn arcuate() {
         let all = run(&metric, &regions, &params).rays.kept.clone();
         let best = rank(&all, Cut::Top(SEEDS)).0;
         let [all, best] = [&all, &best].map(|kept| Reached::new(bundle, kept));
-        for (name, reached, of) in [
+        for (name, reached, total) in [
             ("streamlines", &lines, SEEDS),
             ("rays kept", &best, SEEDS),
             ("rays traced", &all, SEEDS * DIRECTIONS),
         ] {
-            let share = |count: usize| 100.0 * count as f64 / of as f64;
+            let share = |count: usize| 100.0 * count as f64 / total as f64;
             println!(
-                "{side}, {of} {name}: {:.1} % true ({:.1} % with those elsewhere), {:.2} % to \
+                "{side}, {total} {name}: {:.1} % true ({:.1} % with those elsewhere), {:.2} % to \
                  controls; true from {} of {SEEDS} seeds",
                 share(reached.far),
                 share(reached.far_anyhow),

@@ -65,8 +65,8 @@ fn to_segment(p: DVec3, a: DVec3, b: DVec3) -> f64 {
     p.distance(a + t * way)
 }
 
-fn to_lines(p: DVec3, of: &Tractogram) -> f64 {
-    let each = of.streamlines().flat_map(|line| {
+fn to_lines(p: DVec3, lines: &Tractogram) -> f64 {
+    let each = lines.streamlines().flat_map(|line| {
         let points: Vec<DVec3> = line
             .iter()
             .map(|p| glam::Vec3::from(*p).as_dvec3())
@@ -122,7 +122,7 @@ fn points_of(field: &Field, n: usize) -> Vec<DVec3> {
 }
 
 /// Properties of every answer: both points are where they should be, and the bounds are tight.
-fn check_approach(found: &Approach, field: &Field, of: Option<&Tractogram>) {
+fn check_approach(found: &Approach, field: &Field, lines: Option<&Tractogram>) {
     let Approach {
         mm,
         at_most_mm,
@@ -140,8 +140,8 @@ fn check_approach(found: &Approach, field: &Field, of: Option<&Tractogram>) {
         field.grid.voxel_at(surface),
     );
     assert!(value.abs() < 1e-5, "φ = {value} on the surface");
-    if let Some(of) = of {
-        let off = to_lines(point, of);
+    if let Some(lines) = lines {
+        let off = to_lines(point, lines);
         assert!(off < 1e-5, "{off} mm from the streamlines");
     }
 }
@@ -188,7 +188,7 @@ fn planes() {
     }
 }
 
-/// A streamline of two points 60 mm apart passes a sphere: the distance of its points alone is no guide.
+/// A streamline of two points 60 mm apart passes a sphere: the distance of its points alone is not a guide.
 fn spheres() {
     let mut random = Random::fresh("distance sphere");
     for (name, axes) in axes(&mut random) {

@@ -233,7 +233,7 @@ fn detector() {
     let from = detector.leak().map(|leak| leak.rewind_step);
     let repeated = detector.suspected_since().or(from);
     assert!(repeated.is_some_and(|from| from >= 1000), "{repeated:?}");
-    // Steady growth is no leak, nor is a single jump.
+    // Steady growth is not a leak, nor is a single jump.
     let mut detector = new(1000);
     for step in 1..1000u64 {
         detector.record(1000 + 10 * step);
@@ -390,7 +390,7 @@ fn changes() {
         }
         let leak = detector.leak().expect("a leak");
         assert_eq!((leak.rewind_step, leak.cause), (before, Cause::Change));
-        // A narrower range withdraws the surface, which is no other leak.
+        // A narrower range withdraws the surface, which is not another leak.
         detector.record_change();
         for n in (1..40).rev() {
             detector.record(grown(10, 0.5) + n * stands / 10);

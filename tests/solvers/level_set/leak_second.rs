@@ -1,4 +1,4 @@
-//! A second structure, which the user begins next to a first one at rest: its growth is no leak, and the leak detector
+//! A second structure, which the user begins next to a first one at rest: its growth is not a leak, and the leak detector
 //! stays armed.
 
 use super::{GROWTH, begin, grid, run, sphere};
@@ -13,7 +13,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("level_set::a second structure is no leak", counted),
+        test("level_set::a second structure is not a leak", counted),
         test(
             "level_set::a sphere that vanishes disarms nothing",
             vanished,

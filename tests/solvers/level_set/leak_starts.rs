@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("level_set::a mask is no seed", counted),
+        test("level_set::a mask is not a seed", counted),
         test("level_set::a mask at rest leaks after a change", widened),
     ]
 }

@@ -57,7 +57,7 @@ fn labelled(labels: &Volume, label: f32) -> Mask {
     Mask::new(labels.grid.clone(), inside.collect::<Vec<u8>>())
 }
 
-/// The result of a default run from a probe, which is no leak.
+/// The result of a default run from a probe, which is not a leak.
 fn ends(image: &Volume, at: DVec3) -> (f64, Mask, Params) {
     let (params, mut run) = probed(image, at);
     let ended = advance(&mut run, 3000);

@@ -1,4 +1,4 @@
-//! Whole synthetic heads, with scalp, skull and air: a probe yields the structure, ordinary growth is no leak, and
+//! Whole synthetic heads, with scalp, skull and air: a probe yields the structure, ordinary growth is not a leak, and
 //! leaks are found.
 
 use super::{begin, sphere};
@@ -341,7 +341,7 @@ fn widened() {
             "{repeated}"
         );
     }
-    // A slightly wider range is no leak.
+    // A slightly wider range is not a leak.
     let wider = Params {
         tolerance: 1.15 * params.tolerance,
         ..params

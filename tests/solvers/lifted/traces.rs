@@ -12,8 +12,8 @@ pub fn tests() -> Vec<Trial> {
     vec![test("lifted::paths follow lobes that zigzag", zigzag)]
 }
 
-/// Lobes of slabs that zigzag: averaging leads a path straight through all of them, where no lobe runs along it, so that the
-/// path keeps to the states from which it was traced.
+/// Lobes zigzag from slab to slab. An averaged path would cross all slabs straight, along no lobe; the path therefore
+/// keeps to the states from which it was traced.
 fn zigzag() {
     const SLAB: i64 = 3;
     for set in SETS {

@@ -22,7 +22,7 @@ pub fn tests() -> Vec<Trial> {
             fill_ends,
         ),
         test("region::labels come apart and make the whole", labels),
-        test("region::measured values are no labels", no_labels),
+        test("region::measured values are not labels", no_labels),
         test(
             "region::growing and shrinking by distance on any grid",
             by_distance,
@@ -225,7 +225,7 @@ fn no_labels() {
         values[77] = odd;
         let volume = Volume::scalar(grid.clone(), values);
         let Err(Error::Input(why)) = region::numbers(&volume, 0, &Control::new()) else {
-            panic!("{odd} is no label");
+            panic!("{odd} is not a label");
         };
         assert!(why.contains(problem), "{why}");
     }
@@ -240,9 +240,9 @@ fn by_distance() {
             let mask = blob(&mut random, &grid);
             let mm = random.uniform(0.5, 5.0);
             let all: Vec<DVec3> = centres(&grid).collect();
-            let within = |of: u8| -> Vec<bool> {
+            let within = |value: u8| -> Vec<bool> {
                 let from: Vec<DVec3> = (0..all.len())
-                    .filter(|&i| mask.inside[i] == of)
+                    .filter(|&i| mask.inside[i] == value)
                     .map(|i| all[i])
                     .collect();
                 all.iter()
@@ -286,8 +286,8 @@ fn at_the_edge() {
             .collect();
         let half = Mask::new(grid.clone(), half);
         let all: Vec<DVec3> = centres(&grid).collect();
-        let near = |of: u8, at: DVec3| {
-            let mut others = (0..all.len()).filter(|&i| half.inside[i] == of);
+        let near = |value: u8, at: DVec3| {
+            let mut others = (0..all.len()).filter(|&i| half.inside[i] == value);
             others.any(|i| all[i].distance_squared(at) <= mm * mm)
         };
         let (grown, shrunk) = (change(&half, mm, 0.0), change(&half, -mm, 0.0));

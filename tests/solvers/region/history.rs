@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
             "region::a sphere turns into voxels and back",
             sphere_to_voxels,
         ),
-        test("region::nothing drawn is no step", nothing_is_no_step),
+        test("region::nothing drawn is not a step", nothing_is_no_step),
         test(
             "region::undo brings deleted regions back",
             deleted_come_back,
@@ -99,7 +99,7 @@ fn stroke_by_stroke() {
             seen.push(masks(&state));
         }
         if i % 7 == 6 {
-            // A step in between that is no stroke.
+            // A step in between that is not a stroke.
             let region = state.document.regions[0].id;
             update(&mut state, Action::Region(RegionAction::Toggle(region)));
             seen.push(masks(&state));

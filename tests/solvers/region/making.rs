@@ -506,6 +506,6 @@ fn order() {
     assert_eq!(
         ids(&window.state),
         first,
-        "a move to where it is is no step"
+        "a move to where it is is not a step"
     );
 }

@@ -515,7 +515,7 @@ fn extra_bundle_sums(window: &Window) -> Vec<(ExtraBundle, u64, f64)> {
         streamlines_of(layer(window)).expect("lines").id()
     );
     let each = key.rows.iter().zip(&sums.bundles);
-    each.map(|(of, b)| (*of, b.count, b.sum)).collect()
+    each.map(|(bundle, b)| (*bundle, b.count, b.sum)).collect()
 }
 
 fn separate_sums() {

@@ -385,7 +385,7 @@ fn adjacent_mask() {
     );
     assert_eq!(window.state.offered_mask(), Some(&path));
     assert_eq!(window.state.unsaved(), []);
-    // Opened together they give the same fit whenever they are opened again: that is no unsaved work.
+    // Opened together they give the same fit whenever they are opened again: that is not unsaved work.
     let together = ["/data/scan.nii.gz", "/data/scan_brain_mask.nii.gz"];
     let mut both = window.state.clone();
     both.runtime.files.opened_together = together.map(PathBuf::from).to_vec();

@@ -152,14 +152,14 @@ fn followed() {
     let near = margin(&window);
     let undo = |window: &Window| window.state.history.undo_label().map(str::to_owned);
     assert_eq!(undo(&window).as_deref(), Some("Surface in pathways"));
-    assert!(near.of > 0 && near.count <= near.of, "{near:?}");
+    assert!(near.total > 0 && near.count <= near.total, "{near:?}");
     assert_eq!(near.margin_mm, 5.0);
     // At rest, nothing is solved repeatedly.
     let before = requests(&window);
     segment::set(&mut window, Phase::Done, |s| s.margin_mm = 20.0);
     let wider = margin(&window);
     assert_eq!(undo(&window).as_deref(), Some("Margin"));
-    assert_eq!((wider.of, wider.margin_mm), (near.of, 20.0));
+    assert_eq!((wider.total, wider.margin_mm), (near.total, 20.0));
     assert!(wider.count > near.count, "{wider:?}, {near:?}");
     assert_eq!(requests(&window), before);
     // Each surface has its own pathway.
@@ -383,7 +383,7 @@ fn swallowed() {
     assert!(!status.contains("Solved in"), "{status}");
 }
 
-/// Pathways wait while a surface is leaking: its voxels are no structure.
+/// Pathways wait while a surface is leaking: its voxels are not a structure.
 fn leaking() {
     let mut window = with_sphere();
     change(&mut window, Phase::Done, |s| {

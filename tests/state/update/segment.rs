@@ -230,7 +230,7 @@ fn run() {
     assert!((figures.measures.diameter_mm - 2.0 * RADIUS_MM).abs() < 1.5);
     let steps = found.growth.iter().map(|(step, _)| *step);
     assert!(steps.clone().zip(steps.skip(1)).all(|(a, b)| a < b));
-    // At the start a change of speeds is no event of the run.
+    // At the start a change of speeds is not an event of the run.
     assert!(found.script.events.is_empty());
     assert_eq!(found.script.params.tolerance, 20.0);
     let command = arcuate::state::update::segment_command(&window.state)
@@ -256,7 +256,7 @@ fn run_values() {
         RunControl::Rest,
         "a step is over"
     );
-    // Paused: a change is no event before the run continues.
+    // Paused: a change is not an event before the run continues.
     for smoothness in [0.4, 0.5, 0.6] {
         set(&mut window, Phase::Live, |s| {
             s.params.smoothness = smoothness

@@ -163,7 +163,7 @@ fn regions() {
         live(&window).mask.as_ref().expect("at rest").inside,
         grown.inside
     );
-    // At the start it is no change.
+    // At the start it is not a change.
     act(&mut window, SegmentAction::Rewind(0));
     act(&mut window, SegmentAction::Step);
     assert!(changes(&window).is_empty() && live(&window).speed_sources.len() == 1);

@@ -70,7 +70,7 @@ fn grow(window: &mut Window, steps: u64) {
     assert_eq!(live(window).step, steps);
 }
 
-/// A choice of the image that is already segmented keeps target, sample and surface, and is no step to undo.
+/// A choice of the image that is already segmented keeps target, sample and surface, and is not a step to undo.
 fn same() {
     let (mut window, [image, _]) = grown();
     let before = window.state.document.segment.clone();
@@ -146,7 +146,7 @@ fn covered() {
     let status = window.state.runtime.notices.status.to_string();
     assert_eq!(
         status,
-        "Opened t3; Segment goes on showing t1, its image to segment"
+        "Opened t3; Segment still shows t1, the image to segment"
     );
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     assert!(shown(&window, opened));
@@ -255,7 +255,7 @@ fn each_step() {
         window.act(Action::Redo);
     }
     window.act(Action::Undo);
-    // A region is no part of the motion.
+    // A region is not part of the motion.
     window.place(Role::Seed, DVec3::ZERO);
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     advance(&mut window, 10);

@@ -348,8 +348,8 @@ fn filters() -> Vec<Row> {
         }),
         row("Filter", ["off", "on"], |s| set_rules(s, |_| {})),
         row("Length", ["all", "≥ 45.0 mm"], |s| {
-            set_rules(s, |of| {
-                *of = of.clone().limited(ValueLimits {
+            set_rules(s, |rules| {
+                *rules = rules.clone().limited(ValueLimits {
                     column: Column::length(),
                     low: Some(45.0),
                     high: None,
@@ -358,10 +358,10 @@ fn filters() -> Vec<Row> {
             })
         }),
         row("At most", ["no limit", "1 000"], |s| {
-            set_rules(s, |of| of.at_most = Some(1_000))
+            set_rules(s, |rules| rules.at_most = Some(1_000))
         }),
         row("Show", ["Matching", "Not matching"], |s| {
-            set_rules(s, |of| of.invert = true)
+            set_rules(s, |rules| rules.invert = true)
         }),
         row("Nodes", ["100", "60"], |s| {
             let mut profile = s.document.streamlines.profile.clone();
@@ -476,7 +476,7 @@ fn table() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// The resulting number of streamlines is no part of the undone change.
+/// The resulting number of streamlines is not part of the undone change.
 fn result() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);

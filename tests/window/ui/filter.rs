@@ -49,7 +49,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::filter::the model is chosen", model),
         test("ui::filter::run, stop and run again", run),
-        test("ui::filter::weights are no colours of Pathways", behind),
+        test("ui::filter::weights are not colours of Pathways", behind),
         test("ui::filter::the cut is dragged, bundles have rows", results),
         test("ui::filter::each layer has a cut of its own", own_cut),
         test(
@@ -432,8 +432,9 @@ fn own_cut() {
     let all = fit.sorted.len();
     let mut window = window(state, [1920.0, 1080.0]);
     let filter = |window: &mut Window, action| act(window, Action::Filter(action));
-    let kept =
-        |window: &Window, of| fit.count_above(window.state().state.document.filter.min_weight(of));
+    let kept = |window: &Window, layer| {
+        fit.count_above(window.state().state.document.filter.min_weight(layer))
+    };
     filter(&mut window, FilterAction::Tractogram(first));
     let phase = Phase::Done;
     filter(&mut window, FilterAction::Cut { min_weight, phase });
@@ -463,7 +464,7 @@ fn own_cut() {
     filter(&mut window, FilterAction::Tractogram(first));
     let filter = &window.state().state.document.filter;
     assert_eq!(
-        [first, other].map(|of| filter.cut_of(of)),
+        [first, other].map(|layer| filter.cut_of(layer)),
         [min_weight, more]
     );
 }

@@ -1,4 +1,4 @@
-//! The card of fibre orientation distributions in Track, its report, and the key of glyphs.
+//! The section *Fibre orientations* of Track, its report, and the key of glyphs.
 
 use super::{Window, click, small_scan, submitted, window};
 use crate::support::{distributions, done_event, opened_event, opened_file, test};
@@ -35,8 +35,8 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fods::Shift+G shows glyphs", key),
         test("ui::fods::each tissue has its own response", each_tissue),
         test("ui::fods::an image is used in its panel", image_panel),
-        test("ui::fods::the card switches to an image", image_card),
-        test("ui::fods::the card of an image alone", image_alone),
+        test("ui::fods::the section switches to an image", image_section),
+        test("ui::fods::the section of an image alone", image_alone),
         test(
             "ui::fods::an opened image of them has no axes to check",
             no_axes,
@@ -50,7 +50,7 @@ pub fn tests() -> Vec<Trial> {
             "ui::fods::the first controls are in sight beside the model",
             controls_in_sight,
         ),
-        test("ui::fods::no text of the card is cut", uncut),
+        test("ui::fods::no text of the section is cut", uncut),
         test("ui::fods::the model waits for distributions", no_model),
         test(
             "ui::fods::tracking has a row for each parameter",
@@ -138,7 +138,7 @@ fn controls_in_sight() {
     }
 }
 
-/// Labels and facts of the card are shown whole in the narrow panel: a fact too many is left out, not cut.
+/// Labels and facts of the section are shown whole in the narrow panel: a fact too many is left out, not cut.
 fn uncut() {
     let mut state = with_distributions();
     let result = state.document.distributions.result.as_mut();
@@ -385,7 +385,7 @@ fn image_panel() {
     assert!(!document.distributions.settings.requested);
 }
 
-fn image_card() {
+fn image_section() {
     let (state, layer) = with_image(with_distributions(), Some(OdfLayout::MRTRIX));
     let mut window = window(state, SIZE);
     choose(&mut window, "Distributions", "sub_fod");

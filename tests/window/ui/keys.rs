@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::keys::a button with the focus leaves letters", button),
         test("ui::keys::a drawn button leaves letters", drawn_button),
         test(
-            "ui::a value typed in one frame is no key",
+            "ui::a value typed in one frame is not a key",
             typed_in_one_frame,
         ),
         test("ui::Esc closes a list, then cancels", two_escapes),

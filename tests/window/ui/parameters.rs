@@ -127,7 +127,7 @@ fn of_density() {
 
 fn of_segmentation() {
     let mut window = segment::segmenting();
-    click(&mut window, "Further speeds");
+    click(&mut window, "More forces");
     reachable::<level_set::Params>(&window);
     reachable::<TargetParts>(&window);
 }

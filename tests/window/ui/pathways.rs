@@ -274,7 +274,7 @@ fn menus() {
     open(&mut window, "Arch: not solved");
     click(&mut window, "Solve again");
     let repeated =
-        |a: &Action| matches!(a, Action::Pathway(PathwayAction::SolveKept(of)) if *of == id);
+        |a: &Action| matches!(a, Action::Pathway(PathwayAction::SolveKept(kept)) if *kept == id);
     assert!(window.state().actions.iter().any(repeated));
 }
 

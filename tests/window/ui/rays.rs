@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
             "ui::rays without a target name the missing target",
             no_target,
         ),
-        test("ui::outdated rays are no result", stale),
+        test("ui::outdated rays are not a result", stale),
         test("ui::a reason to stop is chosen and let go", reasons),
     ];
     own.into_iter().chain(exports::tests()).collect()

@@ -42,7 +42,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
-        test("ui::cuts are no spheres of the start", cuts),
+        test("ui::cuts are not spheres of the start", cuts),
         test("ui::rewinding moves no control", way_back_is_still),
         test(
             "ui::after a surface is kept the head is seen again",
@@ -158,7 +158,7 @@ fn speeds() {
     let mut window = segmenting();
     field(&mut window, "Target T", "0.5");
     place(&mut window);
-    click(&mut window, "Further speeds");
+    click(&mut window, "More forces");
     field(&mut window, "Region means", "0.8");
     field(&mut window, "Edge stopping", "0.5");
     let requested = last_run_request(&window).expect("requested");
@@ -166,7 +166,7 @@ fn speeds() {
     assert_eq!(requested.params.edge, 0.5);
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
     // Folded, so that the rows below it are visible.
-    click(&mut window, "Further speeds");
+    click(&mut window, "More forces");
     click(&mut window, "Display and stepping");
     assert!(!requested.speed);
     field(&mut window, "Speed overlay", "40");

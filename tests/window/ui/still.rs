@@ -33,7 +33,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::still::a pathway arrives and is compared", pathway),
         test("ui::still::streamlines are cut and miss", streamlines),
         test("ui::still::a fit ends", fit),
-        test("ui::still::maps of weights are no inputs", maps),
+        test("ui::still::maps of weights are not inputs", maps),
         test(
             "ui::still::controls under the pointer do not move in any task",
             under,
@@ -92,7 +92,7 @@ fn forced() {
     }
 }
 
-/// The wheel scrolls as far over the scroll bar as next to it: the bar is no control that stays under the pointer.
+/// The wheel scrolls as far over the scroll bar as next to it: the bar is not a control that stays under the pointer.
 fn over_bar() {
     let scrolled = |x: Option<f32>| {
         let mut state = tracking();
@@ -326,7 +326,7 @@ fn under() {
         ),
         (
             Task::Segment,
-            "Further speeds",
+            "More forces",
             vec![small_scan(), small_scan()],
         ),
         (
@@ -451,8 +451,8 @@ fn covered() {
                 }
                 for _ in 0..8 {
                     window.step();
-                    for (of, before) in &below {
-                        let all = window.query_all_by_label(of).map(|n| n.rect());
+                    for (label, before) in &below {
+                        let all = window.query_all_by_label(label).map(|n| n.rect());
                         let near = all.min_by(|a, b| {
                             let far = |r: &Rect| r.center().distance(before.center());
                             far(a).total_cmp(&far(b))
@@ -460,7 +460,7 @@ fn covered() {
                         // A widget that the choice removed cannot stay.
                         let Some(now) = near else { continue };
                         stored += 1;
-                        assert_eq!(now, *before, "{of} below {row} of {name}, {size:?}");
+                        assert_eq!(now, *before, "{label} below {row} of {name}, {size:?}");
                     }
                 }
                 // The pointer leaves, and the panel returns.

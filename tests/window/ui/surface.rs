@@ -174,16 +174,18 @@ fn figures() {
     assert!(voxels.ends_with("at step 130"), "{voxels}");
     assert!(!phi(&window), "no distance of another step");
     // Measured on the way; then at the drawn step.
-    for (step, of) in [(140, 100), (150, 150)] {
+    for (step, measured_step) in [(140, 100), (150, 150)] {
         let mut next = moving.clone();
         next.step = step;
-        next.measured.step = of;
-        next.figures.as_mut().expect("measured").step = of;
+        next.measured.step = measured_step;
+        next.figures.as_mut().expect("measured").step = measured_step;
         partly(&mut window, next);
         let caption = measured(&window);
-        let older = caption.contains(&format!("of step {of}, the surface is at {step}"));
-        assert_eq!(older, of != step, "{caption}");
-        assert_eq!(phi(&window), of == step);
+        let older = caption.contains(&format!(
+            "of step {measured_step}, the surface is at {step}"
+        ));
+        assert_eq!(older, measured_step != step, "{caption}");
+        assert_eq!(phi(&window), measured_step == step);
     }
     window.get_by_label("step 150");
 }
@@ -274,7 +276,7 @@ fn tools() {
     window.key_press(egui::Key::D);
     window.run();
     window.get_by_label("Each click adds a keep-out sphere, until D or Esc");
-    let speeds = |window: &Window| window.get_by_label("Further speeds").rect();
+    let speeds = |window: &Window| window.get_by_label("More forces").rect();
     let before = speeds(&window);
     window.key_press(egui::Key::Escape);
     window.run();
@@ -533,18 +535,18 @@ fn errors() {
     assert_eq!(
         image(&state),
         first,
-        "the topmost one is no image of a head"
+        "the topmost one is not an image of a head"
     );
     // Nor is any other map of a weight fit, visible or not, however many lie above.
     let maps = [WeightMap::Intra, WeightMap::Extra, WeightMap::Free];
     for (id, map) in (902..).zip(maps) {
-        let (of, fit) = (LayerId(1), OriginId::default());
+        let (layer_id, fit) = (LayerId(1), OriginId::default());
         let name = format!("{} · Streamlines", map.name());
         let layer = Layer {
             id: LayerId(id),
             name,
             origin: state.document.origins.add(WeightMapRecipe {
-                layer: of,
+                layer: layer_id,
                 map,
                 fit,
             }),

@@ -176,7 +176,7 @@ fn tabled() -> Window {
         let Content::Tractogram(lines) = &mut layer.content else {
             panic!("streamlines");
         };
-        let reasons = |of: StopReason| vec![f32::from(of as u8); lines.len()];
+        let reasons = |reason: StopReason| vec![f32::from(reason as u8); lines.len()];
         *lines = lines
             .clone()
             .with_per_streamline("stop_start", reasons(StopReason::LowFa))

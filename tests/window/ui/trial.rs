@@ -51,7 +51,7 @@ fn not_run() {
     let state = small_scan();
     let open = |state: State| window(state, [1280.0, 800.0]);
     let before = open(state.clone());
-    // A note about repaired tensors is no check, and has its own row and count.
+    // A note about repaired tensors is not a check, and has its own row and count.
     before.get_by_label("2 of 3 passed · 1 not run · 1 note");
     assert!(before.query_by_label("checks passed · 1 note").is_none());
     before.get_by_label_contains("axes not compared");

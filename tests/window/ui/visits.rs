@@ -15,7 +15,7 @@ pub fn tests() -> Vec<Trial> {
             "ui::the eye of the live surface is off in other tasks",
             eye_elsewhere,
         ),
-        test("ui::a kept layer is no second input", kept),
+        test("ui::a kept layer is not a second input", kept),
     ]
 }
 

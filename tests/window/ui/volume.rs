@@ -34,8 +34,8 @@ fn volume_look(window: &Window) -> VolumeLook {
     fa.expect("a volume")
 }
 
-fn point(i: usize, of: usize) -> String {
-    format!("Opacity by value, point {i} of {of}")
+fn point(i: usize, total: usize) -> String {
+    format!("Opacity by value, point {i} of {total}")
 }
 
 /// Points are dragged, added, moved and removed by keys, and typed; each is one step of undo.

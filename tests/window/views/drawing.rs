@@ -407,7 +407,7 @@ fn polygon_given_up() {
     views.key(Key::Escape, Modifiers::NONE);
     views.key(Key::Enter, Modifiers::NONE);
     assert!(views.state().document.regions.is_empty() && views.state().view.tool == Tool::Polygon);
-    // Backspace removes corners, one by one: a line is no polygon.
+    // Backspace removes corners, one by one: a line is not a polygon.
     click_corners(&mut views, &corners);
     views.key(Key::Backspace, Modifiers::NONE);
     drag(&mut views, &[corners[0] + vec2(60.0, 60.0)], RIGHT);

@@ -473,7 +473,7 @@ fn selects() {
     near(region_shape(views.state(), 0).0, centre, 1e-12);
     assert!(
         views.state().history.undo_label().is_none(),
-        "looking is no step"
+        "looking is not a step"
     );
 }
 

@@ -305,7 +305,7 @@ impl<'a> Fields<'a> {
             let word = word.trim();
             let is_reversed = word.starts_with('-');
             let rank = word.strip_prefix(['+', '-']).unwrap_or(word);
-            // A second sign is no rank.
+            // A second sign is invalid.
             let rank = Some(rank).filter(|r| r.bytes().all(|b| b.is_ascii_digit()));
             let rank = rank?.parse::<usize>().ok()?;
             Some(AxisOrder { rank, is_reversed })

@@ -79,7 +79,7 @@ pub fn save_mask(
     save(path, &mask.grid, 1, voxels, description, control)
 }
 
-/// Writes a label map as uint16: 0 is no region.
+/// Writes a label map as uint16: 0 marks voxels without a region.
 pub fn save_labels(
     path: &Path,
     grid: &Grid,

@@ -93,7 +93,7 @@ pub fn save_mask(
     save(path, &mask.grid, 1, &voxels, description, control)
 }
 
-/// Writes a label map as uint16 and marks it as such in the header: 0 is no region.
+/// Writes a label map as uint16 and marks it as such in the header: 0 marks voxels without a region.
 pub fn save_labels(
     path: &Path,
     grid: &Grid,

@@ -48,9 +48,9 @@ const VALUE_SHARE: f32 = 1e-4;
 
 impl Sum {
     /// Checksum and sample of a plain array.
-    pub fn of_values(of: &str, values: &[f32]) -> Self {
+    pub fn of_values(result: &str, values: &[f32]) -> Self {
         Self {
-            result: of.to_owned(),
+            result: result.to_owned(),
             sha256: checksum::of_values(values),
             count: values.len() as u64,
             sample: sample(values.len(), |i| i, |i| vec![i as f32, values[i]]),
@@ -59,7 +59,7 @@ impl Sum {
     }
 
     /// Checksum and sample of streamlines, identified by their `seed` values if there are any.
-    pub fn of_tractogram(of: &str, tractogram: &Tractogram) -> Self {
+    pub fn of_tractogram(result: &str, tractogram: &Tractogram) -> Self {
         let seeds = tractogram.per_streamline.get("seed");
         let row = |i: usize| {
             let line = tractogram.streamline(i);
@@ -71,7 +71,7 @@ impl Sum {
             numbers.chain(*first).chain(*last).collect()
         };
         Self {
-            result: of.to_owned(),
+            result: result.to_owned(),
             sha256: checksum::of_tractogram(tractogram),
             count: tractogram.len() as u64,
             sample: sample(tractogram.len(), |i| i, row),
@@ -80,7 +80,7 @@ impl Sum {
     }
 
     /// Checksum and sample of the tensors inside the mask.
-    pub fn of_tensors(of: &str, field: &TensorField) -> Self {
+    pub fn of_tensors(result: &str, field: &TensorField) -> Self {
         let inside: Vec<usize> = (0..field.tensors.len())
             .filter(|&i| field.tensors[i].inside > 0.5)
             .collect();
@@ -89,7 +89,7 @@ impl Sum {
             numbers.chain(field.tensors[inside[i]].d).collect()
         };
         Self {
-            result: of.to_owned(),
+            result: result.to_owned(),
             sha256: checksum::of_tensors(field),
             count: inside.len() as u64,
             sample: sample(inside.len(), |i| inside[i], row),
@@ -152,11 +152,11 @@ pub enum RecomputedResult<'a> {
 
 impl RecomputedResult<'_> {
     /// Checksum and sample of the result under this name.
-    pub fn sum(&self, of: &str) -> Sum {
+    pub fn sum(&self, result: &str) -> Sum {
         match self {
-            Self::Curves(tractogram) => Sum::of_tractogram(of, tractogram),
-            Self::Tensors(field) => Sum::of_tensors(of, field),
-            Self::Values(values) => Sum::of_values(of, values),
+            Self::Curves(tractogram) => Sum::of_tractogram(result, tractogram),
+            Self::Tensors(field) => Sum::of_tensors(result, field),
+            Self::Values(values) => Sum::of_values(result, values),
         }
     }
 }

@@ -91,7 +91,8 @@ impl Output {
     }
 }
 
-/// Smallest rise of the measure above 1, as a multiple of its mean rise at random positions, that is no doubt.
+/// Rise of the measure above 1, as a multiple of its mean rise at random positions, above which the alignment is not
+/// doubtful.
 const MIN_RISE: f64 = 1.9;
 /// Random positions, and how many of them must overlap. Each is turned by 60° to 180° and shifted by up to 20 mm along
 /// each axis, so that a head covers itself but none of its structures do.

@@ -21,12 +21,12 @@ pub struct Maps {
 }
 
 impl Maps {
-    pub(super) fn new(of: &Prepared, weights: &[f32], solution: &Solution) -> Self {
-        let dictionary = &of.dictionary;
-        let (operator, shape) = (&of.operator, of.operator.shape());
+    pub(super) fn new(prepared: &Prepared, weights: &[f32], solution: &Solution) -> Self {
+        let dictionary = &prepared.dictionary;
+        let (operator, shape) = (&prepared.operator, prepared.operator.shape());
         let n = dictionary.grid.voxel_count();
         let mut values = [(); 4].map(|()| vec![0f32; n]);
-        let samples = of.samples.count();
+        let samples = prepared.samples.count();
         let mut squares = 0.0;
         for (i, &voxel) in dictionary.voxels.iter().enumerate() {
             let voxel = voxel as usize;
@@ -36,7 +36,7 @@ impl Maps {
             let intra: f64 = dictionary.in_voxel(i).iter().map(weight).sum();
             let own = |place: usize, kind: usize, atom: usize| {
                 f64::from(solution.x[operator.own_column(i, place)])
-                    / of.responses.scale[kind][atom]
+                    / prepared.responses.scale[kind][atom]
             };
             let peaks = 0..shape.peaks * shape.extra;
             let extra: f64 = peaks.map(|place| own(place, 1, place % shape.extra)).sum();
@@ -46,7 +46,7 @@ impl Maps {
             let square: f64 = (0..samples)
                 .map(|s| {
                     let row = operator.row(i, s);
-                    f64::from(solution.predicted[row] - of.y[row]).powi(2)
+                    f64::from(solution.predicted[row] - prepared.y[row]).powi(2)
                 })
                 .sum();
             squares += square;

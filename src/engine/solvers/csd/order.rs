@@ -10,7 +10,7 @@ use crate::data::{Gradients, Mask, Response, ShellVolumes, Shells, Volume};
 /// directions at an SNR of 20.
 const ENOUGH: f64 = 75.0 * 400.0;
 
-/// Voxels whose noise is measured at most.
+/// Largest number of voxels whose noise is measured.
 const SAMPLED_VOXELS: usize = 2000;
 
 /// An order, and why it was chosen: half a sentence.

@@ -163,8 +163,9 @@ impl JoinedCurves {
         parts: Vec<Self>,
         spare: Option<&SpareMemory>,
     ) -> Result<(), Shortage> {
-        let needed =
-            |all: &CurvePart, of: fn(&Self) -> &CurvePart| all.needed(parts.iter().map(of));
+        let needed = |all: &CurvePart, curves_in: fn(&Self) -> &CurvePart| {
+            all.needed(parts.iter().map(curves_in))
+        };
         let bytes =
             needed(&self.kept, |part| &part.kept) + needed(&self.missed, |part| &part.missed);
         memory::claim(GATHER, bytes)?;

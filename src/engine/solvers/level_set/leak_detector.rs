@@ -165,7 +165,7 @@ impl LeakDetector {
 
     /// Returns the detector for this run rewound to its first steps, given their growth and changes, whose leaks are
     /// past; `contact`: the contact after the last of these steps. It allows what the run allowed before that step: a
-    /// contact that the rewound surface already has is no reason to allow it.
+    /// contact that the rewound surface already has is not a reason to allow it.
     pub(super) fn rewound(
         &self,
         growth: &[u64],

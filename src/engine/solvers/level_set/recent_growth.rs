@@ -4,8 +4,9 @@
 //! other grey matter. The surface then grows at a steady pace from one into the other, and neither its volume, nor its
 //! shape, nor the values that join distinguish this from growth within one large structure: on two real heads, the share
 //! of joined values within the middle 80 % of those at the start was 0.34 to 1.0 for such leaks and 0.14 to 0.95 for
-//! structures that were right, and no erosion separated them. So this is no leak for the detector. What can be observed
-//! is that a surface has not come to rest, and how fast it still grows; the user judges whether it is too large.
+//! correctly segmented structures, and no erosion separated them. The detector therefore does not report a leak. What can
+//! be observed is that a surface has not come to rest, and how fast it still grows; the user judges whether it is too
+//! large.
 
 /// Number of steps over which growth is stated.
 pub const RECENT_STEPS: u64 = 100;

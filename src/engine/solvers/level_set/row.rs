@@ -55,8 +55,8 @@ pub const ISOTROPIC: u8 = 0;
 pub const ORTHOGONAL: u8 = 1;
 pub const SHEARED: u8 = 2;
 
-pub fn kind(of: Kind) -> u8 {
-    match of {
+pub fn kind(kind: Kind) -> u8 {
+    match kind {
         Kind::Isotropic => ISOTROPIC,
         Kind::Orthogonal => ORTHOGONAL,
         Kind::Sheared => SHEARED,

@@ -80,7 +80,7 @@ impl Stencil {
         if offsets.iter().any(|o| o.e.iter().any(|c| c.abs() > 1)) {
             return Err(InputError::LeaningAxes);
         }
-        let shares = |of: [f64; 6]| of.map(|v| v as f32);
+        let shares = |values: [f64; 6]| values.map(|v| v as f32);
         let w6 = match kind {
             Kind::Isotropic => [1.0, 1.0, 1.0, 0.0, 0.0, 0.0],
             Kind::Orthogonal => shares([diagonal[0], diagonal[1], diagonal[2], 0.0, 0.0, 0.0]),

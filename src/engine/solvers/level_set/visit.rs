@@ -190,8 +190,8 @@ impl<const B: usize> Visit<'_, B> {
         let size = [0, 1, 2].map(|a| B.min(self.shape[a] - self.first[a]));
         let mut report = Report::default();
         for z in 0..B {
-            let quiet = |of: &[u32; 18]| {
-                let (before, own, behind) = (of[z], of[z + 1], of[z + 2]);
+            let quiet = |rows: &[u32; 18]| {
+                let (before, own, behind) = (rows[z], rows[z + 1], rows[z + 2]);
                 let mut all = own & own << 1 & own >> 1 & before & behind;
                 if KIND == SHEARED {
                     // Gradients use diagonal neighbours, too.

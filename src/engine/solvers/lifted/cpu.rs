@@ -1,9 +1,9 @@
 //! States in the order of their cost, in rounds that give the same values on any number of threads.
 //!
-//! A round has three parts, each over all directions at once. States that changed offer their readers the costs of
-//! vertices, which are minima over pairs, and mark those whose equation they may lower; the equation of the marked
-//! states is solved from the values before, one state per lane; their values are stored. States above the level wait
-//! until none below it changes.
+//! A round has three parts, each over all directions at once. First, each changed state updates the vertex costs (minima
+//! over pairs) of the states that read it, and marks those whose value it may lower. Second, the equations of the marked
+//! states are solved with the previous values, one state per lane. Third, the new values are stored. States above the
+//! level wait until none below it changes.
 
 use super::segments::Line;
 use super::{Limits, Prepared, Source, Stencil, UNREACHED};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const SHARED: usize = 2000;
 /// Terms of the equation of a state: steps and turns.
 const TERMS: usize = super::stencil::MAX_STEPS + super::stencil::MAX_TURNS;
-/// Lanes at most.
+/// Largest number of lanes.
 const WIDTH: usize = 16;
 const NEWTON_STEPS: usize = 12;
 
@@ -381,7 +381,7 @@ pub fn solve(
             continue;
         }
         let bounds = (level, cap);
-        // Few states are followed on this thread: handing them out takes longer.
+        // If few states are left, this thread follows them: distributing them takes longer.
         let is_small = total < SHARED;
         let pieces = if is_small { count } else { 1 };
         let both = values.par_iter_mut().zip(&mut lists).enumerate();

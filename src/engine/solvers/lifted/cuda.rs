@@ -210,11 +210,11 @@ impl Tables {
             };
             tables.vertices.resize(from + MAX_VERTICES, missing);
         }
-        for mut of in readers {
-            of.sort_unstable();
-            of.dedup();
+        for mut states in readers {
+            states.sort_unstable();
+            states.dedup();
             tables.first_reader.push(tables.readers.len() as u32);
-            tables.readers.extend(of);
+            tables.readers.extend(states);
         }
         tables.first_reader.push(tables.readers.len() as u32);
         // A buffer holds at least one number.

@@ -8,7 +8,7 @@ use std::f64::consts::TAU;
 
 /// ε: speed across a direction as a share of that along it.
 pub const SIDEWAYS: f64 = 0.1;
-/// Neighbours of a direction on the sphere at most.
+/// Largest number of neighbours of a direction on the sphere.
 pub const MAX_TURNS: usize = 6;
 /// Terms of Selling's decomposition.
 pub const MAX_STEPS: usize = 6;

@@ -2,8 +2,8 @@
 
 use glam::{DMat3, DVec3};
 
-/// Weights ρ ≥ 0 and steps e with W = Σ ρ e eᵀ, for a positive definite matrix: an obtuse superbase b₀ … b₃ has ⟨bᵢ, W bⱼ⟩ ≤ 0 for all pairs, and gives ρ = −⟨bᵢ, W bⱼ⟩, e = bₖ × bₗ
-/// with the other two.
+/// Weights ρ ≥ 0 and steps e with W = Σ ρ e eᵀ, for a positive definite matrix: an obtuse superbase b₀ … b₃ has
+/// ⟨bᵢ, W bⱼ⟩ ≤ 0 for all pairs, and gives ρ = −⟨bᵢ, W bⱼ⟩, e = bₖ × bₗ with the other two.
 pub fn decompose(w: &DMat3) -> [(f64, [i32; 3]); 6] {
     const PAIRS: [[usize; 4]; 6] = [
         [0, 1, 2, 3],

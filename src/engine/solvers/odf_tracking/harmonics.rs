@@ -40,8 +40,8 @@ pub struct Amplitudes<'a> {
 }
 
 /// Amplitudes of a series at directions.
-pub fn amplitudes(of: Amplitudes) -> Vec<f32> {
-    f32::dispatch(of)
+pub fn amplitudes(series: Amplitudes) -> Vec<f32> {
+    f32::dispatch(series)
 }
 
 impl Kernel<f32> for Amplitudes<'_> {

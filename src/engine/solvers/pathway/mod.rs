@@ -1,7 +1,7 @@
 //! Volumetric pathways between two regions, from their cost fields u₁ and u₂ (Jeong et al. 2007).
 //!
 //! u₁ + u₂ is the least cost of a path that joins the regions through a voxel; its minimum E* is the cost of the
-//! minimal path. The ε-pathway is the set {u₁ + u₂ ≤ (1 + ε) E*}: changing ε solves nothing again. On a grid the set
+//! minimal path. The ε-pathway is the set {u₁ + u₂ ≤ (1 + ε) E*}: a change of ε needs no new solution. On a grid the set
 //! need not join the regions: it does from ε_h on, the smallest possible value of the largest excess along a
 //! connection (a bottleneck path, found exactly by joining voxels in ascending order), and ε_h goes to 0 as voxels
 //! shrink.

@@ -158,7 +158,7 @@ impl Parameters for Params {
     }
 }
 
-/// The voxels of a pathway once the costs are known: a table of its own, because changing it solves nothing again.
+/// The voxels of a pathway once the costs are known: a table of its own, because a change needs no new solution.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Width {
     /// ε: voxels whose cost is at most (1 + ε) times the minimum.

@@ -208,13 +208,13 @@ impl PairRates {
 
     /// The share of the pairs that cost less per mm: over the whole path, and over the costliest stretch. `None` for
     /// too few pairs.
-    pub fn cheaper_share(&self, of: Rates) -> Option<Rates> {
+    pub fn cheaper_share(&self, rates: Rates) -> Option<Rates> {
         let share = |value: fn(&Rates) -> f64| {
             // Equal values count half.
             let below = self
                 .rates
                 .iter()
-                .map(|r| match value(r).total_cmp(&value(&of)) {
+                .map(|r| match value(r).total_cmp(&value(&rates)) {
                     std::cmp::Ordering::Less => 1.0,
                     std::cmp::Ordering::Equal => 0.5,
                     std::cmp::Ordering::Greater => 0.0,

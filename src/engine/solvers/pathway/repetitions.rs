@@ -9,8 +9,8 @@
 //! *Domain.* Paths may run in the same voxels as the pathway itself: they are not selected again from the FA of the
 //! repetition.
 //!
-//! The percentiles of E* describe the repetitions and are no confidence interval: on an arc, such ranges contained the true
-//! value in 79 to 83 % of 24 scans instead of 90 %.
+//! The percentiles of E* describe the repetitions and are not a confidence interval: on an arc, such ranges contained
+//! the true value in 79 to 83 % of 24 scans instead of 90 %.
 //!
 //! This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift.
 

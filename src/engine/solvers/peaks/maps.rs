@@ -125,7 +125,7 @@ fn of_voxel(c_00: f64, peaks: &[Peak], amplitudes: &[f32]) -> Values {
     for (vertex, top) in summits(amplitudes).into_iter().enumerate() {
         let near = |peak: &Peak| peak.direction.dot(sphere.vertices[top]).abs();
         let nearest = (0..peaks.len()).max_by(|&a, &b| near(&peaks[a]).total_cmp(&near(&peaks[b])));
-        // The summit of a lobe that is no peak by the parameters is farther from all peaks than a grid step.
+        // The summit of a lobe that does not count as a peak by the parameters is farther from all peaks than a grid step.
         if let Some(k) = nearest.filter(|&k| near(&peaks[k]) > OF_PEAK) {
             density[k] += sphere.weights[vertex] * f64::from(amplitudes[vertex].max(0.0));
         }

@@ -33,11 +33,11 @@ pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
     Ok(part.mask(&mask.grid, &left, |left| *left))
 }
 
-/// For each voxel of a part, whether an inside voxel (or an outside one: `of`) lies within `mm`.
+/// For each voxel of a part, whether a voxel lies within `mm` that is inside the mask (`is_inside`) or outside it.
 fn within_distance(
     mask: &Mask,
     part: &PaddedBlock,
-    of: bool,
+    is_inside: bool,
     mm: f64,
     control: &Control,
 ) -> Result<Vec<bool>, Error> {
@@ -45,7 +45,7 @@ fn within_distance(
     control.begin("Measuring distances", part.count() as u64 * 3);
     if has_right_angles(&mask.grid) {
         let spacing = mask.grid.spacing();
-        let mut squared = part.inside(mask, |i| if i == of { 0.0 } else { f64::INFINITY });
+        let mut squared = part.inside(mask, |i| if i == is_inside { 0.0 } else { f64::INFINITY });
         for axis in 0..3 {
             distances_along_axis(&mut squared, part.shape, axis, spacing[axis], control)?;
         }
@@ -53,7 +53,7 @@ fn within_distance(
         return Ok(squared.into_iter().map(|d| d <= max_squared).collect());
     }
     let offsets: Vec<[i64; 3]> = ball(&mask.grid, mm).into_iter().map(|(o, _)| o).collect();
-    let from = part.inside(mask, |i| i == of);
+    let from = part.inside(mask, |i| i == is_inside);
     let mut near = vec![false; part.count()];
     let [nx, ny, nz] = part.shape.map(|n| n as i64);
     for (i, _) in from.iter().enumerate().filter(|(_, is)| **is) {

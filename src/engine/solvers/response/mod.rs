@@ -169,12 +169,12 @@ fn mask_of(like: &Mask, voxels: &[usize]) -> Mask {
     Mask::new(like.grid.clone(), marks)
 }
 
-/// `of`: the tissue of the mask; `None` for a brain mask.
+/// `tissue`: that of the mask; `None` for a brain mask.
 fn checked_shells(
     dwi: &Volume,
     gradients: &Gradients,
     mask: &Mask,
-    of: Option<Tissue>,
+    tissue: Option<Tissue>,
 ) -> Result<Shells, InputError> {
     if dwi.frames != gradients.len() || gradients.directions.len() != gradients.len() {
         return Err(InputError::Counts {
@@ -186,7 +186,7 @@ fn checked_shells(
         return Err(InputError::MaskGrid);
     }
     if mask.count() == 0 {
-        return Err(InputError::EmptyMask(of));
+        return Err(InputError::EmptyMask(tissue));
     }
     let shells = Shells::new(gradients);
     match shells.shells.last() {

@@ -1,7 +1,8 @@
 //! Single-fibre voxels of one shell by their two largest lobes.
 //!
-//! A deconvolution with a crude response and a penalty on negative values gives the lobes of each voxel; the voxels with the largest √a (1 − b/a)², with
-//! a and b the amplitudes of the two largest, give the next response, until they repeat.
+//! A deconvolution with a crude response and a penalty on negative values gives the lobes of each voxel; the voxels
+//! with the largest √a (1 − b/a)², with a and b the amplitudes of the two largest, give the next response, until they
+//! repeat.
 
 use super::error::InputError;
 use super::threshold::dilated;

@@ -186,7 +186,7 @@ pub fn profile(
         used: coarse.len(),
         passed_over,
         curves: sums
-            .tracks
+            .curves
             .iter()
             .map(|t| ProfileCurve::from_moments(t))
             .collect(),
@@ -354,14 +354,14 @@ impl Moments {
 
 struct Sums {
     centre: Vec<DVec3>,
-    tracks: Vec<Vec<Moments>>,
+    curves: Vec<Vec<Moments>>,
 }
 
 impl Sums {
-    fn new(nodes: usize, tracks: usize) -> Self {
+    fn new(nodes: usize, curves: usize) -> Self {
         Self {
             centre: vec![DVec3::ZERO; nodes],
-            tracks: vec![vec![Moments::default(); nodes]; tracks],
+            curves: vec![vec![Moments::default(); nodes]; curves],
         }
     }
 
@@ -379,7 +379,7 @@ impl Sums {
             let own = if turned { nodes - 1 - node } else { node };
             let at = places.points[own];
             self.centre[node] += at;
-            for (track, sampler) in self.tracks.iter_mut().zip(samplers) {
+            for (curve, sampler) in self.curves.iter_mut().zip(samplers) {
                 let value = match sampler {
                     Sampler::Image(sample) => f64::from(sample(&at.as_vec3().to_array())),
                     Sampler::Value(values) => {
@@ -393,7 +393,7 @@ impl Sums {
                     }
                 };
                 if value.is_finite() {
-                    track[node].add(value);
+                    curve[node].add(value);
                 }
             }
         }
@@ -403,7 +403,7 @@ impl Sums {
         for (a, b) in self.centre.iter_mut().zip(&other.centre) {
             *a += *b;
         }
-        for (mine, theirs) in self.tracks.iter_mut().zip(&other.tracks) {
+        for (mine, theirs) in self.curves.iter_mut().zip(&other.curves) {
             for (a, b) in mine.iter_mut().zip(theirs) {
                 *a = a.joined(*b);
             }

@@ -2,7 +2,7 @@
 
 use crate::compute::{Backend, Control, DataId};
 use crate::data::region::RegionId;
-use crate::data::{Gradients, Mask, Region, Role, Shape, Tractogram, Volume};
+use crate::data::{Gradients, Mask, Region, Role, Sentence, Shape, Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
@@ -19,6 +19,7 @@ use crate::state::tensors::jobs::fit::{fitted, in_order};
 use crate::state::{Effect, State, filter};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -359,8 +360,7 @@ impl FitWeights {
             }
         };
         if marks.as_ref().is_some_and(|m| m.len() != now.len()) {
-            let sentence = "The chosen streamlines belong to another tractogram: choose again";
-            return Err(JobError::Sentence(sentence.to_owned().into()));
+            return Err(OtherTractogram.into());
         }
         let Some(left) = left else {
             return Ok(marks);
@@ -502,4 +502,22 @@ fn difference(now: &Volume, before: &Volume) -> Volume {
     let (now_values, before) = (now.frame(0), before.frame(0));
     let values: Vec<f32> = now_values.iter().zip(before).map(|(n, b)| n - b).collect();
     Volume::scalar(now.grid.clone(), values)
+}
+
+/// The marks of the chosen streamlines belong to another tractogram.
+#[derive(Clone, PartialEq, Debug)]
+struct OtherTractogram;
+
+impl fmt::Display for OtherTractogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("The chosen streamlines belong to another tractogram: choose again")
+    }
+}
+
+impl std::error::Error for OtherTractogram {}
+
+impl From<OtherTractogram> for JobError {
+    fn from(error: OtherTractogram) -> Self {
+        Self::Sentence(Sentence::new(&error))
+    }
 }

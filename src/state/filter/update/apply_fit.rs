@@ -188,15 +188,21 @@ pub(in crate::state) fn weights(
 }
 
 /// Replaces the earlier map, or adds one over all images, where it is visible once shown.
-fn insert_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, fit: OriginId) {
+fn insert_map(
+    document: &mut Document,
+    layer: LayerId,
+    map: WeightMap,
+    volume: Volume,
+    fit: OriginId,
+) {
     let recipe = WeightMapRecipe {
-        layer: of,
+        layer,
         map: map.clone(),
         fit,
     };
     let origin = document.origins.add(recipe);
     let window = window(&map, &volume);
-    if let Some(known) = document.weight_map(of, &map).map(|l| l.id) {
+    if let Some(known) = document.weight_map(layer, &map).map(|l| l.id) {
         document.edit_layer(known, |l| {
             (l.content, l.origin) = (Content::Image(volume), origin);
             l.display.window = window;
@@ -211,7 +217,7 @@ fn insert_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volu
     let name = match streamlines.count() {
         0 | 1 => map.name(),
         _ => {
-            let whose = document.layer(of).map_or("", |l| &l.name);
+            let whose = document.layer(layer).map_or("", |l| &l.name);
             format!("{} · {whose}", map.name())
         }
     };

@@ -1,7 +1,9 @@
 //! Pathways between regions, from cost fields; unchanged fields are reused.
 
 use crate::compute::{Backend, Control};
-use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField, Volume};
+use crate::data::{
+    DataId, ImageExporter, Mask, Region, Role, Sentence, Shape, TensorField, Volume,
+};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::metric::halved;
@@ -16,6 +18,7 @@ use crate::state::pathways::{
 };
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::{Effect, State};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -329,7 +332,7 @@ impl FindPathway {
             }
         }
         let [Some(a), Some(b)] = fields else {
-            return Err(JobError::Sentence("A cost field is missing".into()));
+            return Err(MissingCostField.into());
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
         let metric_was_computed = known.is_none();
@@ -419,4 +422,22 @@ pub(super) fn shares_above_minimum(pathway: &JointCosts) -> Vec<f32> {
     shares.retain(|s| s.is_finite());
     shares.sort_unstable_by(f32::total_cmp);
     shares
+}
+
+/// A region has neither a known cost field nor a new one.
+#[derive(Clone, PartialEq, Debug)]
+struct MissingCostField;
+
+impl fmt::Display for MissingCostField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("A cost field is missing")
+    }
+}
+
+impl std::error::Error for MissingCostField {}
+
+impl From<MissingCostField> for JobError {
+    fn from(error: MissingCostField) -> Self {
+        Self::Sentence(Sentence::new(&error))
+    }
 }

@@ -19,7 +19,7 @@ pub enum FindKept {
     Distributions(FindLifted),
 }
 
-/// The job that finds a kept pathway.
+/// Collects the inputs of a kept pathway; an error names the one that is missing.
 pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindKept, MissingInput> {
     let recipe = SensitivityRecipe {
         fit: kept.fit,

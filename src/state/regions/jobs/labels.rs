@@ -20,7 +20,7 @@ pub struct CountLabels {
     pub frame: usize,
 }
 
-/// The numbers, or why it is no label map.
+/// The numbers, or why it is not a label map.
 pub type LabelCounts = Result<Arc<Numbers>, solvers::Error>;
 
 /// Makes masks of some labels.
@@ -52,7 +52,7 @@ impl Job for CountLabels {
         control: &Control,
         _: &PartialSender<LabelCounts>,
     ) -> Result<LabelCounts, JobError> {
-        // An image that is no label map is a valid answer, not a failure of the job.
+        // An image that is not a label map is a valid answer, not a failure of the job.
         match region::numbers(&self.volume, self.frame, control) {
             Err(solvers::Error::Cancelled) => Err(JobError::from(solvers::Error::Cancelled)),
             other => Ok(other.map(Arc::new)),

@@ -2,13 +2,14 @@
 
 use crate::compute::Control;
 use crate::data::text::file_name;
-use crate::data::{DataId, Grid, Shape};
+use crate::data::{DataId, Grid, Sentence, Shape};
 use crate::io;
 use crate::jobs::{CompleteData, JobError, Saved, Worker};
 use crate::solvers::{self, region};
 use crate::state::files::jobs::{WriteFile, saved};
 use crate::state::regions::jobs::mask_id;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,6 +72,28 @@ impl SaveLabels {
     }
 }
 
+/// More regions than a label map has numbers for. Their number.
+#[derive(Clone, PartialEq, Debug)]
+struct TooManyRegions(usize);
+
+impl fmt::Display for TooManyRegions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (most, found) = (u16::MAX, self.0);
+        write!(
+            f,
+            "A label map holds at most {most} regions, found {found}; save masks instead"
+        )
+    }
+}
+
+impl std::error::Error for TooManyRegions {}
+
+impl From<TooManyRegions> for JobError {
+    fn from(error: TooManyRegions) -> Self {
+        Self::Sentence(Sentence::new(&error))
+    }
+}
+
 impl WriteFile for SaveLabels {
     fn path(&self) -> &Path {
         &self.path
@@ -81,12 +104,7 @@ impl WriteFile for SaveLabels {
         let mut shared = 0usize;
         let count = self.regions.len();
         if count > usize::from(u16::MAX) {
-            return Err(JobError::Sentence(
-                format!(
-                    "A label map holds at most 65535 regions, found {count}; save masks instead"
-                )
-                .into(),
-            ));
+            return Err(TooManyRegions(count).into());
         }
         let (numbers, note) = self.numbers();
         let masks = self.masks_on_grid();

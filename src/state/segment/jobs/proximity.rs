@@ -49,7 +49,7 @@ pub enum Distance {
         point: DVec3,
     },
     /// `count` of its streamlines, or voxels, lie within the surface, wholly or partly.
-    Crossing { count: u64, of: u64, at: DVec3 },
+    Crossing { count: u64, total: u64, at: DVec3 },
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -69,7 +69,7 @@ pub struct Proximity {
 pub struct WithinMargin {
     pub margin_mm: f64,
     pub count: u64,
-    pub of: u64,
+    pub total: u64,
 }
 
 impl ProximityTarget {
@@ -174,7 +174,7 @@ impl ProximityCache {
         Some(WithinMargin {
             margin_mm,
             count: within(field, surface, (&pathway.excess, pathway.level), margin_mm),
-            of: self.known_target(target).count,
+            total: self.known_target(target).count,
         })
     }
 
@@ -185,7 +185,7 @@ impl ProximityCache {
         surface: &Isosurface,
     ) -> Distance {
         let known = self.known_target(target);
-        let (through, of) = match target {
+        let (through, total) = match target {
             ProximityTarget::Streamlines(_, lines) => (through(field, surface, lines), known.count),
             ProximityTarget::Pathway(pathway) => {
                 let (excess, level) = (&pathway.excess, pathway.level);
@@ -201,7 +201,7 @@ impl ProximityCache {
             known.nearest = Some(point);
             return Distance::Crossing {
                 count,
-                of,
+                total,
                 at: point,
             };
         }

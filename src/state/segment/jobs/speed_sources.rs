@@ -31,7 +31,7 @@ impl SpeedSources {
     }
 
     fn same_layer(&self, other: &Self) -> bool {
-        let layer = |of: &Self| of.layer.as_ref().map(|(_, v, frame)| (v.id(), *frame));
+        let layer = |sources: &Self| sources.layer.as_ref().map(|(_, v, frame)| (v.id(), *frame));
         layer(self) == layer(other)
     }
 
@@ -42,7 +42,7 @@ impl SpeedSources {
         let masks = self.painted.each_ref().map(|shapes| union(shapes, grid));
         let [grow, hold] = masks.each_ref().map(Option::as_ref);
         let layered = match (before, &self.layer) {
-            (Some((of, inputs)), _) if of.same_layer(self) => inputs.clone(),
+            (Some((earlier, inputs)), _) if earlier.same_layer(self) => inputs.clone(),
             (_, Some((_, layer, frame))) => image.clone().with_layer(layer, *frame),
             (_, None) => image.clone(),
         };

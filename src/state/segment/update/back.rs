@@ -41,8 +41,8 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
 }
 
 /// The settings in effect after this many steps, before the user changed them there: parameters, additional inputs of
-/// the speed, spheres. What the user cut away at the step from which the surface leaked stays: the cut is no cause of
-/// the leak, and often made against it.
+/// the speed, spheres. Cuts made at the step from which the surface leaked are kept: they did not cause the leak, and are
+/// often meant to stop it.
 fn settings_at_step(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     let document = &state.document;
     let mut then = document.segment.clone();

@@ -176,7 +176,7 @@ fn progress(state: &State) -> Option<Arc<RunCheckpoint>> {
 }
 
 /// The restored surface has arrived. Steps that were recorded meanwhile hold its progress, too: what happens to the
-/// surface from now on is no part of them.
+/// surface from now on is not part of them.
 pub(in crate::state) fn arrived(state: &mut State) {
     let Some(start) = &mut state.runtime.segment.start else {
         return;

@@ -1,15 +1,17 @@
 //! Examines a session that is to be opened together with other files, before anything is replaced.
 
 use crate::compute::Control;
+use crate::data::Sentence;
 use crate::io::disk::without_links;
 use crate::io::session::{self, Entry};
 use crate::jobs::{Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Worker};
 use crate::state::core::text::file_name;
 use crate::state::files::jobs::LOAD;
 use crate::state::job_end::ended;
-use crate::state::sessions::saved;
 use crate::state::sessions::update::arriving;
+use crate::state::sessions::{ParseError, saved};
 use crate::state::{Effect, State};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Reads a session without its layers, and looks for the files that it needs among those that are to be added to it.
@@ -71,12 +73,33 @@ impl Receive<State> for ExamineSession {
     }
 }
 
+/// A session whose content cannot be parsed, with its file.
+#[derive(Clone, PartialEq, Debug)]
+struct UnreadableSession {
+    error: ParseError,
+    path: PathBuf,
+}
+
+impl fmt::Display for UnreadableSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (error, path) = (&self.error, self.path.display());
+        write!(f, "{error}, expected one saved by Arcuate: {path}")
+    }
+}
+
+impl std::error::Error for UnreadableSession {}
+
+impl From<UnreadableSession> for JobError {
+    fn from(error: UnreadableSession) -> Self {
+        Self::Sentence(Sentence::new(&error))
+    }
+}
+
 fn examine(session: PathBuf, files: Vec<PathBuf>) -> Result<ExaminedSession, JobError> {
     let path = std::path::absolute(&session).unwrap_or_else(|_| session.clone());
     let read = session::read(&path)?;
-    if let Err(why) = saved::parse(read.content) {
-        let sentence = format!("{why}, expected one saved by Arcuate: {}", path.display());
-        return Err(JobError::Sentence(sentence.into()));
+    if let Err(error) = saved::parse(read.content) {
+        return Err(UnreadableSession { error, path }.into());
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
     let own = |entry: &Entry| entry.path_from(folder);

@@ -156,8 +156,8 @@ pub(in crate::state) fn make(
     layer: &SavedLayer,
 ) -> Option<Result<Layer, PartError>> {
     match Table::new(read).base(layer.origin) {
-        Some(SavedOrigin::WeightMap { layer: of, .. }) => {
-            Some(map(document, read, layer, LayerId(*of)))
+        Some(SavedOrigin::WeightMap { layer: fitted, .. }) => {
+            Some(map(document, read, layer, LayerId(*fitted)))
         }
         Some(SavedOrigin::Sensitivity(_)) => Some(pathways::sensitivity(document, read, layer)),
         _ => None,
@@ -182,10 +182,10 @@ fn map(
     document: &Document,
     read: &ReadSession,
     layer: &SavedLayer,
-    of: LayerId,
+    weighted: LayerId,
 ) -> Result<Layer, PartError> {
     let content = Content::Image(values(read, layer)?);
-    let weights = document.weights.get(&of);
+    let weights = document.weights.get(&weighted);
     let weights = weights.ok_or(PartError::StreamlinesOfMap)?;
     let scan = document.fit_inputs(weights).map(|from| from.scan);
     let scan = scan.and_then(|scan| document.layer(scan));

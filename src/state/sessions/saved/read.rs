@@ -187,13 +187,16 @@ pub fn build(
     let table = Table::new(session);
     let mut missing = unreadable;
     for (id, result) in restored {
-        let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
+        let Some(saved_layer) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
-        let moved = table.moved(of.origin);
+        let moved = table.moved(saved_layer.origin);
         let layer = result.and_then(|result| {
             let moved_curves = moved.map_or(Ok(None), |(by, _)| result.transformed(by))?;
-            Ok((moved_curves, restore(&document.origins, table, of, result)?))
+            Ok((
+                moved_curves,
+                restore(&document.origins, table, saved_layer, result)?,
+            ))
         });
         match layer {
             Ok((moved_curves, (layer, message))) => {
@@ -207,9 +210,10 @@ pub fn build(
             }
             Err(reason) => {
                 // One sentence names all missing kept results.
-                let is_curves = matches!(table.base(of.origin), Some(SavedOrigin::Curves(_)));
+                let is_curves =
+                    matches!(table.base(saved_layer.origin), Some(SavedOrigin::Curves(_)));
                 if !(is_curves && matches!(reason, NotRestored::Gone(_))) {
-                    let name = &of.name;
+                    let name = &saved_layer.name;
                     let sentence = format!(
                         "The layer “{name}” is left out and stays in the session: {reason}"
                     );

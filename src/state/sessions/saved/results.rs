@@ -70,8 +70,8 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
         let name = SURFACE.to_owned();
         results.push(ResultToSum::Values(name, phi.id(), phi.values.clone()));
     }
-    let costs = |of: String, result: &PathwayResult| {
-        ResultToSum::Values(of, result.excess.id(), result.pathway.total.clone())
+    let costs = |name: String, result: &PathwayResult| {
+        ResultToSum::Values(name, result.excess.id(), result.pathway.total.clone())
     };
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);

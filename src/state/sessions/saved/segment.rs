@@ -387,7 +387,7 @@ pub(in crate::state) fn find_surface_again(document: &mut Document) {
     let SessionPart::Surface(saved, painted) = &part.part else {
         return;
     };
-    let region = |of: &Option<SpeedRegion>| match of {
+    let region = |speed_region: &Option<SpeedRegion>| match speed_region {
         None => Some(None),
         Some(SpeedRegion::Loaded(id)) => Some(Some(*id)),
         Some(SpeedRegion::Missing(_)) => None,

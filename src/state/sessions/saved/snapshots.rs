@@ -40,7 +40,7 @@ fn layer(document: &SavedDocument, id: u64) -> Option<&SavedLayer> {
 /// Whether two layers have the same content before reorientation and transform.
 fn same(
     table: Table,
-    (of, a): (&SavedDocument, &SavedLayer),
+    (own, a): (&SavedDocument, &SavedLayer),
     (other, b): (&SavedDocument, &SavedLayer),
 ) -> bool {
     let base = table.base(a.origin);
@@ -52,11 +52,11 @@ fn same(
         && match base {
             Some(SavedOrigin::Density(map)) => {
                 let layer = |document| layer(document, map.input.layer);
-                match (layer(of), layer(other)) {
+                match (layer(own), layer(other)) {
                     // A density map is never the input of another.
                     (Some(x), Some(y)) => {
                         !matches!(table.base(x.origin), Some(SavedOrigin::Density(_)))
-                            && same(table, (of, x), (other, y))
+                            && same(table, (own, x), (other, y))
                     }
                     _ => false,
                 }

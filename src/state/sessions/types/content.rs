@@ -1,7 +1,7 @@
 //! The document in a session file: one record for each item of the document, and nothing that can be opened or
 //! recomputed.
 //!
-//! Each kind of thing has one place here: where layers come from is the table of [`SavedOrigin`]s, which a layer names by
+//! Each kind of data has one place here: where layers come from is the table of [`SavedOrigin`]s, which a layer names by
 //! number; a kind of region is a variant of [`SavedShape`], a parameter a field of what it belongs to. Fields that come
 //! later get `#[serde(default)]`, so that older sessions stay readable; where an older program would misread what is
 //! new, the format's version goes up.

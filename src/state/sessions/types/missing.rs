@@ -121,7 +121,8 @@ impl MissingLayer {
         let content = self.session.content.as_ref();
         let snapshots = content.map_or(0, |(content, _)| content.snapshots.len());
         // A snapshot may have others with the same number.
-        let of_it = |of: &str| (0..=snapshots).any(|n| snapshot_result(n, self.layer.id) == of);
+        let of_it =
+            |result: &str| (0..=snapshots).any(|n| snapshot_result(n, self.layer.id) == result);
         let mut results = self.session.results.iter();
         self.can_be_recomputed() && !results.any(|r| r.file.is_some() && of_it(&r.result))
     }

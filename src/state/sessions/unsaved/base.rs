@@ -119,12 +119,12 @@ impl Parameters {
 
     /// The tasks whose parameters differ, apart from the mask of the fit.
     fn differing_tasks(&self, other: &Self) -> Vec<&'static str> {
-        let tracking = |of: &Self| {
+        let tracking = |base: &Self| {
             (
-                of.track.clone(),
-                of.odf.clone(),
-                of.whole_brain,
-                of.rays.clone(),
+                base.track.clone(),
+                base.odf.clone(),
+                base.whole_brain,
+                base.rays.clone(),
             )
         };
         let all = [

@@ -9,7 +9,7 @@ use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 
 /// The checksum of the file that saving may replace: for the document's own file the one last read or written here; for
-/// another file any, since the user was asked when choosing it.
+/// another file any checksum is accepted, because the user confirmed it when choosing the file.
 pub(in crate::state) fn expected_sha256(state: &State, path: Option<&Path>) -> Option<String> {
     let own = path.is_none();
     // The user is also asked if the checksum of the session file is unknown.

@@ -47,7 +47,7 @@ pub(in crate::state) fn was_restored(
             continue;
         };
         let outcome = outcome.and_then(|layer| {
-            // The layer belongs to the session, so this is no step: undoing it would remove the layer again.
+            // The layer belongs to the session, so this is not a step: undoing it would remove the layer again.
             saved::restore_missing(&mut state.document, &missing, layer)
         });
         match outcome {

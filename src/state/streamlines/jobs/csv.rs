@@ -1,6 +1,7 @@
 //! Tables as text, with values separated by commas.
 
 use crate::compute::Control;
+use crate::data::Sentence;
 use crate::io::atomic::{WriteStop, write_rows};
 use crate::io::text::{counted, in_line};
 use crate::jobs::{JobError, Saved, Worker};
@@ -10,6 +11,7 @@ use crate::solvers::score::Scores;
 use crate::solvers::tractogram::profile::Profile;
 use crate::solvers::tractogram::selection::NAMED_STOPS;
 use crate::state::files::jobs::{WriteFile, saved};
+use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -170,6 +172,24 @@ impl WriteFile for SaveProfile {
     }
 }
 
+/// A matrix of mean values, although no value was chosen.
+#[derive(Clone, PartialEq, Debug)]
+struct NoValueToAverage;
+
+impl fmt::Display for NoValueToAverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("The matrix has no value to average: choose one")
+    }
+}
+
+impl std::error::Error for NoValueToAverage {}
+
+impl From<NoValueToAverage> for JobError {
+    fn from(error: NoValueToAverage) -> Self {
+        Self::Sentence(Sentence::new(&error))
+    }
+}
+
 impl WriteFile for SaveConnectome {
     fn path(&self) -> &Path {
         &self.path
@@ -178,8 +198,7 @@ impl WriteFile for SaveConnectome {
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let n = self.connectome.nodes.len();
         if self.table == ConnectomeTable::Value && self.connectome.value.is_empty() {
-            let sentence = "The matrix has no value to average: choose one";
-            return Err(JobError::Sentence(sentence.to_owned().into()));
+            return Err(NoValueToAverage.into());
         }
         let what = format!("connections of {n} labels");
         save(self.path.clone(), what, control, |to| {

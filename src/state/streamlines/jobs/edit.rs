@@ -63,8 +63,8 @@ impl Receive<State> for EditStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, left, _, _| {
-            let (of, step) = (self.tractogram.id(), self.edit.clone());
-            edits::done(state, self.layer, of, (step, left), self.fresh);
+            let (edited, step) = (self.tractogram.id(), self.edit.clone());
+            edits::done(state, self.layer, edited, (step, left), self.fresh);
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Scores of streamlines against bundles whose course is known.
 
 use crate::compute::Control;
-use crate::data::{Grid, Tractogram, Volume, VolumeKind};
+use crate::data::{Grid, Sentence, Tractogram, Volume, VolumeKind};
 use crate::io::truth::TruthFiles;
 use crate::io::{self, Opened, Remark};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
@@ -10,6 +10,7 @@ use crate::state::core::notices::{Severity, Topic};
 use crate::state::job_end::ended;
 use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::{Effect, State};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -167,10 +168,42 @@ impl TruthReader<'_> {
     }
 }
 
-fn unsuitable(found: &str, expected: &str, path: &Path) -> JobError {
-    let sentence = format!(
-        "Found {found}, expected {expected}; name another file in truth.json: {}",
-        path.display()
-    );
-    JobError::Sentence(sentence.into())
+/// A file of a truth with other contents than expected.
+#[derive(Clone, PartialEq, Debug)]
+struct UnsuitableFile {
+    found: String,
+    expected: &'static str,
+    path: PathBuf,
+}
+
+impl fmt::Display for UnsuitableFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            found,
+            expected,
+            path,
+        } = self;
+        write!(
+            f,
+            "Found {found}, expected {expected}; name another file in truth.json: {}",
+            path.display()
+        )
+    }
+}
+
+impl std::error::Error for UnsuitableFile {}
+
+impl From<UnsuitableFile> for JobError {
+    fn from(error: UnsuitableFile) -> Self {
+        Self::Sentence(Sentence::new(&error))
+    }
+}
+
+fn unsuitable(found: &str, expected: &'static str, path: &Path) -> JobError {
+    UnsuitableFile {
+        found: found.to_owned(),
+        expected,
+        path: path.to_owned(),
+    }
+    .into()
 }

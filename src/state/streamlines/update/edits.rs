@@ -116,7 +116,7 @@ fn request_edit(
 pub fn done(
     state: &mut State,
     layer: u64,
-    of: DataId,
+    edited: DataId,
     (step, tractogram): (Edit, Tractogram),
     fresh: bool,
 ) {
@@ -124,7 +124,7 @@ pub fn done(
     let Some(old) = state.document.layer(id).cloned() else {
         return;
     };
-    let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == of) else {
+    let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == edited) else {
         let sentence = "The streamlines have changed: nothing was deleted or kept";
         return state.runtime.notify(Severity::Information, sentence);
     };

@@ -31,13 +31,13 @@ pub fn pick(
 }
 
 pub fn picked(state: &mut State, picked_lines: &[u32]) {
-    let Some((layer, of, how)) = state.runtime.streamlines.pending_pick.take() else {
+    let Some((layer, shown, how)) = state.runtime.streamlines.pending_pick.take() else {
         return;
     };
     let subject = state
         .current_streamlines()
         .map(|(l, lines)| (l.id, lines.id()));
-    if subject == Some((layer, of)) {
+    if subject == Some((layer, shown)) {
         lines(state, picked_lines, how, picked_lines.first().copied());
         report_count(state);
     }
@@ -57,7 +57,7 @@ pub fn lines(state: &mut State, lines: &[u32], how: SelectionMode, anchor: Optio
     let Some((layer, tractogram)) = state.current_streamlines() else {
         return;
     };
-    let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
+    let (id, shown, len) = (layer.id, tractogram.id(), tractogram.len());
     let before = state
         .manual_selection()
         .filter(|c| c.layer == id && how != SelectionMode::Replace);
@@ -67,7 +67,7 @@ pub fn lines(state: &mut State, lines: &[u32], how: SelectionMode, anchor: Optio
             *mark = how != SelectionMode::Toggle || !*mark;
         }
     }
-    set_selection(state, (id, of), marks, anchor);
+    set_selection(state, (id, shown), marks, anchor);
 }
 
 fn set_selection(

@@ -2,13 +2,14 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::text::counted;
-use crate::data::{Gradients, Mask, Volume};
+use crate::data::{Gradients, Mask, Sentence, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
 use crate::state::job_end::ended;
 use crate::state::tensors::types::FitKey;
 use crate::state::tensors::update;
 use crate::state::{Effect, State};
+use std::fmt;
 use std::sync::Arc;
 
 pub const FIT: Slot = Slot::latest_wins("fit");
@@ -109,6 +110,53 @@ impl Receive<State> for FitTensors {
     }
 }
 
+/// Why tensors are of no use: one sentence.
+#[derive(Clone, PartialEq, Debug)]
+enum FitError {
+    /// None of the mask's voxels has enough signal.
+    NoSignal { voxels: usize },
+    /// None of the fitted voxels has a positive definite tensor.
+    NotPositiveDefinite {
+        voxels: usize,
+        is_tensor_image: bool,
+    },
+}
+
+impl fmt::Display for FitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSignal { voxels } => write!(
+                f,
+                "None of the mask's {} has enough signal for a tensor, expected values above 0; check that the scan \
+                 is whole and that the mask belongs to it",
+                counted(*voxels, "voxel")
+            ),
+            Self::NotPositiveDefinite {
+                voxels,
+                is_tensor_image,
+            } => {
+                let check = match is_tensor_image {
+                    true => "the order and the axes of the image's tensors",
+                    false => "that the gradients belong to this scan, with b-values in s/mm²",
+                };
+                write!(
+                    f,
+                    "None of {} has a positive definite tensor, which is impossible in tissue; check {check}",
+                    counted(*voxels, "voxel")
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for FitError {}
+
+impl From<FitError> for JobError {
+    fn from(error: FitError) -> Self {
+        Self::Sentence(Sentence::new(&error))
+    }
+}
+
 /// A mask of the scan's voxels in the scan's order; solvers refuse any other.
 pub fn in_order(mask: Mask, scan: &Volume) -> Mask {
     match scan.grid.matches(&mask.grid) {
@@ -152,22 +200,17 @@ pub fn fitted(
     };
     let fitted = mask.count() - fit.unfitted;
     if fitted == 0 {
-        return Err(JobError::Sentence(format!(
-            "None of the mask's {} has enough signal for a tensor, expected values above 0; check that the \
-             scan is whole and that the mask belongs to it",
-            counted(mask.count(), "voxel")
-        ).into()));
+        let voxels = mask.count();
+        return Err(FitError::NoSignal { voxels }.into());
     }
     let meant = params.min_eigenvalue_mm2_per_s > tensor_fit::MAX_FLOOR_MM2_PER_S;
     if fit.repaired.count() == fitted && !meant {
-        let check = match dwi.tensors {
-            Some(_) => "the order and the axes of the image's tensors",
-            None => "that the gradients belong to this scan, with b-values in s/mm²",
-        };
-        return Err(JobError::Sentence(format!(
-            "None of {} has a positive definite tensor, which is impossible in tissue; check {check}",
-            counted(fitted, "voxel")
-        ).into()));
+        let is_tensor_image = dwi.tensors.is_some();
+        return Err(FitError::NotPositiveDefinite {
+            voxels: fitted,
+            is_tensor_image,
+        }
+        .into());
     }
     let maps = tensor_fit::maps(&fit.field, backend, control)?;
     Ok(TensorFit {

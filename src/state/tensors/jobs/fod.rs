@@ -2,7 +2,6 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
-use crate::data::text::counted;
 use crate::data::{Gradients, Mask, PeakField, Response, Shells, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::{csd, peaks, response, tensor_fit, uncertainty};
@@ -13,12 +12,14 @@ use crate::state::tensors::types::fods::{FodKey, Fods};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
+mod error;
 mod files;
 mod images;
 mod read;
 pub mod report;
 mod responses;
 
+use error::FodError;
 pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
 pub use read::{MovedImage, ReadFods};
@@ -83,11 +84,8 @@ impl EstimateFods {
         };
         let shells = Shells::new(&self.gradients);
         if shells.weighted().next().is_none() {
-            return Err(JobError::Sentence(format!(
-                "Found no volume with diffusion weighting and a direction among {}, expected at least one shell; \
-                 name the gradients of this scan",
-                counted(self.dwi.frames, "volume")
-            ).into()));
+            let volumes = self.dwi.frames;
+            return Err(FodError::NoShell { volumes }.into());
         }
         let in_use = self.responses(&shells, &mask, backend, control)?;
         let responses: Vec<Response> = in_use.used.iter().map(|(_, r)| r.clone()).collect();
@@ -118,9 +116,9 @@ impl EstimateFods {
             None => None,
         };
         let uncertainty = match &peak_field {
-            Some(found) => {
+            Some(peaks) => {
                 let order = output.order.order;
-                self.uncertainty(&mask, &responses, order, found, backend, control)?
+                self.uncertainty(&mask, &responses, order, peaks, backend, control)?
             }
             None => None,
         };
@@ -160,7 +158,7 @@ impl EstimateFods {
         mask: &Mask,
         responses: &[Response],
         order: usize,
-        found: &PeakField,
+        peaks: &PeakField,
         backend: &Backend,
         control: &Control,
     ) -> Result<Option<uncertainty::Maps>, JobError> {
@@ -174,13 +172,13 @@ impl EstimateFods {
         let (dwi, gradients) = (&self.dwi, &self.gradients);
         let residuals = csd::residuals(dwi, gradients, mask, responses, &params, backend, control)?;
         let seed = self.params.random_seed;
-        let maps = uncertainty::maps(&residuals, found, repetitions, seed, backend, control)?;
+        let maps = uncertainty::maps(&residuals, peaks, repetitions, seed, backend, control)?;
         Ok(Some(maps))
     }
 }
 
 /// Returns an error if the mean signal of a tissue, shell by shell, is a sum of those of the others.
-fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<(), JobError> {
+fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<(), FodError> {
     // Other numbers of rows are refused with the reason later.
     let rows = shells.shells.len();
     if responses.len() < 2 || responses.iter().any(|(_, r)| r.shell_count() != rows) {
@@ -198,13 +196,8 @@ fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<()
         let others: Vec<&Vec<f64>> = others.map(|other| &columns[other]).collect();
         let own = own_share(&columns[k], &others);
         if own < MINIMUM_OWN_SIGNAL {
-            return Err(JobError::Sentence(format!(
-                "The response function of {} differs from a sum of the others by {:.2} % of its signal, expected at \
-                 least {:.0} % to separate these tissues; leave one out, or measure them in other voxels",
-                tissue.name(),
-                100.0 * own,
-                100.0 * MINIMUM_OWN_SIGNAL
-            ).into()));
+            let tissue = *tissue;
+            return Err(FodError::NotSeparable { tissue, own });
         }
     }
     Ok(())
@@ -258,16 +251,6 @@ fn unfinished(key: Option<&FodKey>, end: &Unfinished, state: &mut State) -> bool
 }
 
 impl Receive<State> for EstimateFods {
-    fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
-        receive(self, self.key.as_ref(), delivery, state, effects);
-    }
-
-    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
-        unfinished(self.key.as_ref(), end, state)
-    }
-}
-
-impl Receive<State> for ReadFods {
     fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
         receive(self, self.key.as_ref(), delivery, state, effects);
     }

@@ -84,7 +84,7 @@ impl ResponseChoice {
             Self::Estimated | Self::Files(_) => Default::default(),
         };
         let places = all.iter_mut().zip(Tissue::ALL);
-        for (place, _) in places.filter(|(_, of)| *of == tissue) {
+        for (place, _) in places.filter(|(_, own)| *own == tissue) {
             *place = choice.clone();
         }
         Self::Each(all)

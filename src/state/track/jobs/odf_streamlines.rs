@@ -38,9 +38,7 @@ impl Streamlines for TrackOdfStreamlines {
 
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
         let tissues = self.tissues.as_ref().map(|(_, input)| input.read());
-        let tissues = tissues
-            .transpose()
-            .map_err(|e| JobError::Sentence(e.to_string().into()))?;
+        let tissues = tissues.transpose()?;
         let tissues = tissues.map(|tissues| &tissues.map);
         let (regions, params) = (&self.regions, &self.params);
         let mut output = match self.resample.filter(|_| params.repetitions.is_some()) {

@@ -258,12 +258,12 @@ fn bundle_row(
 }
 
 /// Actions on the streamlines of a row.
-fn more_of(button: &Response, layer: &Layer, of: &BundleKind, actions: &mut Vec<Action>) {
+fn more_of(button: &Response, layer: &Layer, bundle: &BundleKind, actions: &mut Vec<Action>) {
     enum RowAction {
         Lesion(ExcludedStreamlines),
         Choose,
     }
-    let without = match of {
+    let without = match bundle {
         BundleKind::Group(group) => Some(ExcludedStreamlines::Group(group.clone())),
         BundleKind::Extra(ExtraBundle::Region(id), _) => Some(ExcludedStreamlines::Region(*id)),
         BundleKind::Ungrouped | BundleKind::Extra(ExtraBundle::Filter, _) => None,
@@ -283,7 +283,7 @@ fn more_of(button: &Response, layer: &Layer, of: &BundleKind, actions: &mut Vec<
     match chosen {
         Some(RowAction::Lesion(what)) => act(actions, FilterAction::Lesion(what)),
         Some(RowAction::Choose) => {
-            let streamlines = match (of, streamlines_of(layer)) {
+            let streamlines = match (bundle, streamlines_of(layer)) {
                 (BundleKind::Group(group), Some(streamlines)) => {
                     let members = streamlines.groups.get(group);
                     members.map_or_else(Vec::new, |members| members.to_vec())
@@ -424,7 +424,7 @@ fn lesion_rows(ui: &mut Ui, state: &State, lesion: &VirtualLesion, actions: &mut
     rows::reading(ui, "Objective", &arrow(lesion.objective));
     let map = WeightMap::Worse(lesion.name.clone());
     let layer = state.document.filtered().map(|(layer, _)| layer.id);
-    let Some(layer) = layer.and_then(|of| state.document.weight_map(of, &map)) else {
+    let Some(layer) = layer.and_then(|filtered| state.document.weight_map(filtered, &map)) else {
         return;
     };
     let text = ["Off", "Where worse"];

@@ -56,7 +56,7 @@ pub fn present(state: &State) -> FodSettings {
     }
 }
 
-/// In the card: the distributions of the scan, or those of an image. Nothing without such an image.
+/// In the section: the distributions of the scan, or those of an image. Nothing without such an image.
 pub fn source_row(
     ui: &mut Ui,
     state: &State,
@@ -89,7 +89,12 @@ pub fn source_row(
     });
     actions.extend(chosen.map(use_source));
     // The pictures appear where the image was chosen.
-    let compared = state.runtime.tensors.bases.as_ref().map(|(of, _)| *of);
+    let compared = state
+        .runtime
+        .tensors
+        .bases
+        .as_ref()
+        .map(|(layer, _)| *layer);
     if let Some(layer) = compared.filter(|layer| state.document.fod_image(*layer).is_none()) {
         comparison(ui, state, layer, memory, actions);
     }
@@ -192,7 +197,7 @@ fn comparison(
     actions: &mut Vec<Action>,
 ) {
     let known = state.runtime.tensors.bases.as_ref();
-    let Some((_, output)) = known.filter(|(of, _)| *of == layer) else {
+    let Some((_, output)) = known.filter(|(compared, _)| *compared == layer) else {
         return;
     };
     let now = state.document.fod_image(layer);
@@ -213,7 +218,7 @@ fn comparison(
 fn hint(output: &Output, now: Option<OdfLayout>) -> String {
     match (output.clear_layout(), now) {
         (Some(best), Some(now)) if best == now => {
-            "Correct: no other basis gives lobes as symmetric, and fibres as long and coherent"
+            "Correct: no other basis gives more symmetric lobes, or longer and more coherent streamlines"
                 .to_owned()
         }
         (Some(best), _) => format!(

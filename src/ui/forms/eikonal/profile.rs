@@ -41,7 +41,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
         vec2(rect.width() - VALUES, CHART),
     );
     // The step across a region's boundary may cost much or little: the mean leaves it out.
-    let (mean, of) = match weakest {
+    let (mean, range) = match weakest {
         Some(weak) => (weak.mean_per_mm, "between the ends"),
         None => (
             path.total_cost() / path.total_mm().max(f64::MIN_POSITIVE),
@@ -52,7 +52,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
     let texts = Rect::from_min_max(pos2(chart.left(), chart.bottom() + 3.0), rect.max);
     let font = theme::regular(size::CAPTION);
     let painter = ui.painter();
-    let per_mm = format!("{} per mm {of}", format::significant(mean));
+    let per_mm = format!("{} per mm {range}", format::significant(mean));
     paint::left(painter, texts, &per_mm, font.clone(), p.t3);
     let length = format::with_unit(&format::fixed(path.total_mm(), 0), "mm");
     paint::right(painter, texts, &length, font, p.t3);

@@ -24,12 +24,14 @@ fn text(near: &Proximity) -> String {
         Distance::Later => "once it is at rest".to_owned(),
         Distance::Never => "–".to_owned(),
         Distance::Away { mm, .. } => distance_text(mm),
-        Distance::Crossing { count: n, of, .. } => {
-            let [through, of] = [n, of].map(count);
+        Distance::Crossing {
+            count: n, total, ..
+        } => {
+            let [through, total] = [n, total].map(count);
             match (near.is_streamlines, n) {
-                (true, 1) => format!("1 of {of} enters it"),
-                (true, _) => format!("{through} of {of} enter it"),
-                (false, _) => format!("{through} of {of} voxels inside"),
+                (true, 1) => format!("1 of {total} enters it"),
+                (true, _) => format!("{through} of {total} enter it"),
+                (false, _) => format!("{through} of {total} voxels inside"),
             }
         }
     }
@@ -45,7 +47,7 @@ fn named(name: &str, is_live_pathway: bool) -> String {
 
 /// The share of the voxels, rounded up, so that it is never too small.
 fn share(margin: WithinMargin) -> String {
-    let percent = 100.0 * margin.count as f64 / margin.of.max(1) as f64;
+    let percent = 100.0 * margin.count as f64 / margin.total.max(1) as f64;
     with_unit(&fixed(percent.ceil(), 0), "%")
 }
 

@@ -134,8 +134,8 @@ fn three(ui: &mut Ui, live: &SurfaceUpdate, older: bool, dim: bool) {
             .map(|(name, value)| format!("{name} {value}"))
             .collect();
         if let Some(figures) = figures.filter(|_| older) {
-            let (of, now) = (count(figures.step), count(live.step));
-            text.push(format!("of step {of}, the surface is at {now}"));
+            let (step, now) = (count(figures.step), count(live.step));
+            text.push(format!("of step {step}, the surface is at {now}"));
         }
         WidgetInfo::labeled(egui::Role::Label, true, text.join(", "))
     });

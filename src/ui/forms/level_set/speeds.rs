@@ -14,7 +14,7 @@ use crate::ui::widgets::{menu, section};
 use crate::ui::{Memory, icons};
 use egui::Ui;
 
-const SPEEDS: &str = "Further speeds";
+const SPEEDS: &str = "More forces";
 const DISPLAY: &str = "Display and stepping";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -237,7 +237,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     check(
         ui,
         (
-            "Dim volumes outside the surface",
+            "Dim the volume outside the surface",
             "Draws the clouds in 3-D more faintly outside the surface",
         ),
         settings.dims,

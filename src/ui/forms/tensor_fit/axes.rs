@@ -38,7 +38,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some(scan) = scan else { return };
     let running = state.runtime.jobs.is_running(&[CHECK]);
     let known = state.runtime.tensors.axes.as_ref();
-    let output = known.filter(|(of, _)| *of == scan.id()).map(|(_, o)| o);
+    let output = known
+        .filter(|(compared, _)| *compared == scan.id())
+        .map(|(_, o)| o);
     let fitted = state.document.tensors.as_ref();
     let ready = fitted.is_some_and(|t| t.key.scan == scan.id());
     let why = match (running, ready) {

@@ -74,9 +74,9 @@ pub struct Check {
 }
 
 /// The worst verdict, and the rows as text: `3 of 4 checks passed · 1 not run`, `3 of 4 passed · 1 not run · 1 note`,
-/// `fit running`. A note is no check and is counted by itself: every row is counted once.
+/// `fit running`. A note is not a check and is counted by itself: every row is counted once.
 pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
-    let is = |of: &[Verdict]| verdicts.iter().filter(|v| of.contains(v)).count();
+    let is = |counted: &[Verdict]| verdicts.iter().filter(|v| counted.contains(v)).count();
     let problems = is(&[Verdict::Warning, Verdict::Failed]);
     let (not_run, running) = (is(&[Verdict::NotRun]), is(&[Verdict::Running]));
     if running > 0 && problems == 0 {
@@ -410,9 +410,9 @@ impl SpaceReport {
                 .collect();
             self.disagreements = compared(&items);
             let inside = shares_inside(&items).into_iter();
-            let inside = inside.map(|(tracks, other, share)| {
+            let inside = inside.map(|(tractogram, other, share)| {
                 let percent = format::with_unit(&format::fixed(100.0 * share, 1), "%");
-                format!("{tracks}: {percent} inside {other}")
+                format!("{tractogram}: {percent} inside {other}")
             });
             self.inside = inside.collect();
             self.pictures.clear();
@@ -538,7 +538,7 @@ fn turned(state: &State) -> Option<AxisChange> {
 /// Whether the axes are known to be right: compared, or set.
 fn axes_known(state: &State) -> bool {
     state.document.scan().is_some_and(|layer| {
-        let compared = state.runtime.tensors.axes.as_ref().map(|(of, _)| *of);
+        let compared = state.runtime.tensors.axes.as_ref().map(|(image, _)| *image);
         let image = layer.content.volume().map(|v| v.id());
         state.document.origin(layer).is_phantom() || compared.is_some() && compared == image
     })
@@ -547,9 +547,9 @@ fn axes_known(state: &State) -> bool {
 /// The axis change that a comparison found to be better than the present one.
 fn suspected(state: &State) -> Option<AxisChange> {
     let scan = state.document.scan()?.content.volume()?.id();
-    let (of, output) = state.runtime.tensors.axes.as_ref()?;
+    let (compared, output) = state.runtime.tensors.axes.as_ref()?;
     match output.verdict() {
-        gradient_check::Verdict::Better(turn, _) if *of == scan => Some(turn),
+        gradient_check::Verdict::Better(turn, _) if *compared == scan => Some(turn),
         _ => None,
     }
 }

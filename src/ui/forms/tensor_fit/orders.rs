@@ -28,7 +28,9 @@ fn layer(state: &State) -> Option<(&Arc<Layer>, Option<TensorLayout>)> {
 
 fn compared<'a>(state: &'a State, layer: &Layer) -> Option<&'a Arc<Output>> {
     let known = state.runtime.tensors.orders.as_ref();
-    known.filter(|(of, _)| *of == layer.id).map(|(_, o)| o)
+    known
+        .filter(|(compared, _)| *compared == layer.id)
+        .map(|(_, o)| o)
 }
 
 /// Whether the storage of the tensors is known.

@@ -216,7 +216,7 @@ fn single_voxel(here: &Path) {
     let costly = json(&line(&costly), here);
     let low = costly["least_repeated"]["low"].as_f64();
     assert!(low > value["least_repeated"]["high"].as_f64(), "{costly}");
-    // A few repetitions are no distribution.
+    // A few repetitions are not a distribution.
     let few = arcuate(&line(&["--repetitions", "3", "--out", "three"]), here);
     let error = String::from_utf8_lossy(&few.stderr).into_owned();
     assert_eq!(few.status.code(), Some(0), "{error}");

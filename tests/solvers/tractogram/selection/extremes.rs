@@ -46,11 +46,11 @@ pub fn nothing() {
     }
 }
 
-fn picked(of: &Tractogram, rules: &SelectionRules) -> Selection {
+fn picked(lines: &Tractogram, rules: &SelectionRules) -> Selection {
     let choice = BackendChoice {
         kind: BackendKind::Cpu,
         threads: Some(2),
     };
     let cpu = Backend::choose(&choice).expect("a CPU");
-    select(of, rules, &cpu, &Control::new()).expect("selected")
+    select(lines, rules, &cpu, &Control::new()).expect("selected")
 }

@@ -35,8 +35,8 @@ fn beams(away: &[f64]) -> Tractogram {
     lines(&away.iter().map(beam).collect::<Vec<_>>())
 }
 
-fn open(window: &mut Window, name: &str, of: Tractogram) -> LayerId {
-    let file = super::super::file(name, Loaded::Tractogram(of));
+fn open(window: &mut Window, name: &str, lines: Tractogram) -> LayerId {
+    let file = super::super::file(name, Loaded::Tractogram(lines));
     window.act(Action::Event(file));
     window.state.document.layers.last().expect("a layer").id
 }
@@ -93,10 +93,10 @@ fn through() {
         beams(&[0.0, 4.0, -3.0, 9.0, 12.0]),
     );
     let found = near(&window);
-    let Distance::Crossing { count, of, at } = found[0].met else {
+    let Distance::Crossing { count, total, at } = found[0].met else {
         panic!("{found:?}");
     };
-    assert_eq!((count, of), (3, 5));
+    assert_eq!((count, total), (3, 5));
     assert!(at.length() < RADIUS_MM, "{at} is outside");
     window.act(Action::View(ViewAction::MoveCrosshair(at)));
     assert_eq!(window.state.view.crosshair, at);

@@ -116,7 +116,7 @@ pub fn stale() {
             .query_by_label_contains("These weights are")
             .is_none()
     );
-    // A later end of the iterations is no other model; another task shows the values of the layer.
+    // A later end of the iterations is not another model; another task shows the values of the layer.
     let mut longer = before;
     longer.stop.iterations += 100;
     let mut other = window.state().state.clone();

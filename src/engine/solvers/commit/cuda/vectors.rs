@@ -41,9 +41,9 @@ impl<'a> Vectors<'a> {
     /// Waits for all cards and adds their sums.
     fn read(&self) -> Result<[f64; SUMS], cuda::Error> {
         let mut all = [0.0; SUMS];
-        for of in &self.each {
+        for vectors in &self.each {
             let mut sums = [0.0; SUMS];
-            of.part.device().poll_into(&of.sums, &mut sums)?;
+            vectors.part.device().poll_into(&vectors.sums, &mut sums)?;
             all.iter_mut().zip(sums).for_each(|(all, s)| *all += s);
         }
         Ok(all)
@@ -60,15 +60,15 @@ impl<'a> Vectors<'a> {
         last: Option<for<'b> fn(&'b DeviceVectors) -> &'b Point>,
         beta: f32,
     ) -> Result<(), cuda::Error> {
-        self.cards.forward(self.each.iter().map(|of| {
-            let (point, last) = (point(of), last.map(|last| last(of)));
+        self.cards.forward(self.each.iter().map(|vectors| {
+            let (point, last) = (point(vectors), last.map(|last| last(vectors)));
             let finish = Finish {
-                y: of.address_of(&of.y),
-                last: last.map_or(0, |p| of.address_of(&p.r)),
+                y: vectors.address_of(&vectors.y),
+                last: last.map_or(0, |p| vectors.address_of(&p.r)),
                 beta,
-                ..Finish::product(of.address_of(&point.r), of.sum_address(0))
+                ..Finish::product(vectors.address_of(&point.r), vectors.sum_address(0))
             };
-            (of.address_of(&point.x), finish)
+            (vectors.address_of(&point.x), finish)
         }))
     }
 
@@ -78,16 +78,22 @@ impl<'a> Vectors<'a> {
         points: for<'b> fn(&'b DeviceVectors) -> [&'b Point; 2],
         beta: f32,
     ) -> Result<(), cuda::Error> {
-        let g: Vec<u64> = self.each.iter().map(|of| of.address_of(&of.g)).collect();
+        let g: Vec<u64> = self
+            .each
+            .iter()
+            .map(|vectors| vectors.address_of(&vectors.g))
+            .collect();
         let r = self.each.iter();
-        let r = r.map(|of| points(of).map(|point| of.address_of(&point.r)));
+        let r = r.map(|vectors| points(vectors).map(|point| vectors.address_of(&point.r)));
         self.cards.backward(r, beta, &g)
     }
 
     /// Steps from the last two points to the next one and measures it, without groups.
     fn advance(&mut self, beta: f32) -> Result<(), cuda::Error> {
         let r = self.each.iter();
-        let r = r.map(|of| [&of.now, &of.before].map(|point| of.address_of(&point.r)));
+        let r = r.map(|vectors| {
+            [&vectors.now, &vectors.before].map(|point| vectors.address_of(&point.r))
+        });
         self.cards
             .gather(r, beta, |i, _, buffers| self.each[i].advance(buffers, beta))?;
         // The slot of the point before the last is free.
@@ -96,37 +102,41 @@ impl<'a> Vectors<'a> {
     }
 
     fn swap(&mut self) {
-        for of in &mut self.each {
-            std::mem::swap(&mut of.before, &mut of.now);
+        for vectors in &mut self.each {
+            std::mem::swap(&mut vectors.before, &mut vectors.now);
         }
     }
 }
 
 impl Engine for Vectors<'_> {
     fn begin(&mut self) -> Result<f64, Error> {
-        for of in &mut self.each {
-            of.clear()?;
-            of.measure([&of.now.x; 3])?;
-            of.add_penalty(&of.now.x, false)?;
+        for vectors in &mut self.each {
+            vectors.clear()?;
+            vectors.measure([&vectors.now.x; 3])?;
+            vectors.add_penalty(&vectors.now.x, false)?;
         }
-        self.residual(|of| &of.now, None, 0.0)?;
+        self.residual(|vectors| &vectors.now, None, 0.0)?;
         Ok(self.objective(&self.read()?))
     }
 
     fn step(&mut self, beta: f32) -> Result<StepMeasures, Error> {
         self.each.iter_mut().try_for_each(DeviceVectors::clear)?;
         if self.each[0].groups.is_some() {
-            self.gradient(|of| [&of.now, &of.before], beta)?;
+            self.gradient(|vectors| [&vectors.now, &vectors.before], beta)?;
             // The slot of the point before the last becomes free.
             self.swap();
-            for of in &self.each {
-                of.penalised(&of.z, &of.now.x)?;
-                of.measure([&of.now.x, &of.z, &of.before.x])?;
+            for vectors in &self.each {
+                vectors.penalised(&vectors.z, &vectors.now.x)?;
+                vectors.measure([&vectors.now.x, &vectors.z, &vectors.before.x])?;
             }
         } else {
             self.advance(beta)?;
         }
-        self.residual(|of| &of.now, Some(|of| &of.before), beta)?;
+        self.residual(
+            |vectors| &vectors.now,
+            Some(|vectors| &vectors.before),
+            beta,
+        )?;
         let sums = self.read()?;
         let [step, size, turned, _, above, moved] = std::array::from_fn(|i| sums[OF_COLUMNS + i]);
         self.sides = (above as u64, moved as u64);
@@ -144,97 +154,100 @@ impl Engine for Vectors<'_> {
     }
 
     fn scale_metric(&mut self, factor: f32) -> Result<(), Error> {
-        for of in &self.each {
-            of.combine(of.h.len(), [factor, 0.0], [&of.h; 3])?;
+        for vectors in &self.each {
+            vectors.combine(vectors.h.len(), [factor, 0.0], [&vectors.h; 3])?;
         }
         Ok(())
     }
 
     fn undo_step(&mut self) -> Result<(), Error> {
         self.swap();
-        for of in &mut self.each {
-            of.before.copy(&of.now, of.part.device())?;
+        for vectors in &mut self.each {
+            vectors.before.copy(&vectors.now, vectors.part.device())?;
         }
         self.extrapolate(0.0)
     }
 
     fn extrapolate(&mut self, beta: f32) -> Result<(), Error> {
-        for of in self.each.iter().filter(|of| of.groups.is_some()) {
-            let (now, before) = (&of.now.x, &of.before.x);
-            of.combine(now.len(), [1.0 + beta, -beta], [now, before, &of.z])?;
+        for vectors in self.each.iter().filter(|vectors| vectors.groups.is_some()) {
+            let (now, before) = (&vectors.now.x, &vectors.before.x);
+            vectors.combine(now.len(), [1.0 + beta, -beta], [now, before, &vectors.z])?;
         }
         Ok(())
     }
 
     fn begin_round(&mut self) -> Result<(), Error> {
-        for of in &mut self.each {
-            of.moved.copy(&of.now, of.part.device())?;
+        for vectors in &mut self.each {
+            vectors.moved.copy(&vectors.now, vectors.part.device())?;
         }
         Ok(())
     }
 
     fn scaled_gradient_square(&mut self) -> Result<f64, Error> {
-        self.gradient(|of| [&of.moved; 2], 0.0)?;
-        for of in &mut self.each {
-            of.clear()?;
-            of.measure_free()?;
+        self.gradient(|vectors| [&vectors.moved; 2], 0.0)?;
+        for vectors in &mut self.each {
+            vectors.clear()?;
+            vectors.measure_free()?;
         }
         Ok(self.read()?[OF_COLUMNS])
     }
 
     fn update_direction(&mut self, keep: f32) -> Result<[f64; 2], Error> {
-        for of in &mut self.each {
-            of.clear()?;
-            of.update_direction(keep)?;
+        for vectors in &mut self.each {
+            vectors.clear()?;
+            vectors.update_direction(keep)?;
         }
-        self.cards.forward(self.each.iter().map(|of| {
-            let finish = Finish::product(of.address_of(&of.a_direction), of.sum_address(0));
-            (of.address_of(&of.direction), finish)
+        self.cards.forward(self.each.iter().map(|vectors| {
+            let finish = Finish::product(
+                vectors.address_of(&vectors.a_direction),
+                vectors.sum_address(0),
+            );
+            (vectors.address_of(&vectors.direction), finish)
         }))?;
         let sums = self.read()?;
         Ok([sums[0], sums[OF_COLUMNS]])
     }
 
     fn move_along_direction(&mut self, step: f32) -> Result<(), Error> {
-        for of in &self.each {
-            let (x, r) = (&of.moved.x, &of.moved.r);
-            of.combine(x.len(), [1.0, step], [x, &of.direction, x])?;
-            of.combine(r.len(), [1.0, step], [r, &of.a_direction, r])?;
+        for vectors in &self.each {
+            let (x, r) = (&vectors.moved.x, &vectors.moved.r);
+            vectors.combine(x.len(), [1.0, step], [x, &vectors.direction, x])?;
+            vectors.combine(r.len(), [1.0, step], [r, &vectors.a_direction, r])?;
         }
         Ok(())
     }
 
     fn begin_search(&mut self) -> Result<(), Error> {
-        for of in &self.each {
-            let (from, to) = (&of.now.x, &of.moved.x);
-            of.combine(to.len(), [1.0, -1.0], [to, from, &of.direction])?;
+        for vectors in &self.each {
+            let (from, to) = (&vectors.now.x, &vectors.moved.x);
+            vectors.combine(to.len(), [1.0, -1.0], [to, from, &vectors.direction])?;
         }
         Ok(())
     }
 
     fn evaluate_at(&mut self, share: f32) -> Result<f64, Error> {
-        for of in &mut self.each {
-            of.clear()?;
-            of.set_trial_point(share)?;
-            of.measure([&of.moved.x; 3])?;
-            of.add_penalty(&of.moved.x, false)?;
+        for vectors in &mut self.each {
+            vectors.clear()?;
+            vectors.set_trial_point(share)?;
+            vectors.measure([&vectors.moved.x; 3])?;
+            vectors.add_penalty(&vectors.moved.x, false)?;
         }
-        self.residual(|of| &of.moved, None, 0.0)?;
+        self.residual(|vectors| &vectors.moved, None, 0.0)?;
         Ok(self.objective(&self.read()?))
     }
 
     fn accept_trial_point(&mut self) {
-        for of in &mut self.each {
-            std::mem::swap(&mut of.now, &mut of.moved);
+        for vectors in &mut self.each {
+            std::mem::swap(&mut vectors.now, &mut vectors.moved);
         }
     }
 
     fn finish(mut self) -> Result<EndPoint, Error> {
-        self.gradient(|of| [&of.now; 2], 0.0)?;
-        for of in &mut self.each {
-            of.clear()?;
-            of.penalised(&of.now.x, &of.z)?;
-            of.measure([&of.now.x, &of.z, &of.now.x])?;
+        self.gradient(|vectors| [&vectors.now; 2], 0.0)?;
+        for vectors in &mut self.each {
+            vectors.clear()?;
+            vectors.penalised(&vectors.now.x, &vectors.z)?;
+            vectors.measure([&vectors.now.x, &vectors.z, &vectors.now.x])?;
         }
         let sums = self.read()?;
         let (moved, size) = (sums[OF_COLUMNS], sums[OF_COLUMNS + 1]);
@@ -244,13 +257,13 @@ impl Engine for Vectors<'_> {
             x: vec![0.0; shape.columns()],
             predicted: vec![0.0; shape.rows()],
         };
-        for of in &self.each {
-            let r = &of.now.r;
-            of.combine(r.len(), [1.0, 1.0], [r, &of.y, r])?;
-            let to = &mut last.predicted[of.part.rows.clone()];
-            of.part.device().download_wide_into(r, to)?;
+        for vectors in &self.each {
+            let r = &vectors.now.r;
+            vectors.combine(r.len(), [1.0, 1.0], [r, &vectors.y, r])?;
+            let to = &mut last.predicted[vectors.part.rows.clone()];
+            vectors.part.device().download_wide_into(r, to)?;
         }
-        let x = self.each.iter().map(|of| &of.now.x);
+        let x = self.each.iter().map(|vectors| &vectors.now.x);
         self.cards.columns_into(x, &mut last.x)?;
         Ok(last)
     }

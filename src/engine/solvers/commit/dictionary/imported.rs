@@ -26,7 +26,7 @@ pub struct ImportedDictionary<'a> {
 
 impl ImportedDictionary<'_> {
     /// The dictionary, with lengths rounded to 2⁻¹⁶ of the longest and voxels on a one-dimensional grid; `None` if there
-    /// are no voxels.
+    /// are not voxels.
     pub fn dictionary(&self) -> Option<Dictionary> {
         let longest = self.length.iter().copied().fold(0.0, f32::max);
         let unit_mm = f64::from(longest) / f64::from(u16::MAX);

@@ -63,15 +63,15 @@ const PIECE: usize = 1 << 14;
 
 /// Sums, over all indices, of what a function makes of the numbers there.
 pub fn sums<const K: usize, const N: usize>(
-    of: [&[f32]; K],
+    vectors: [&[f32]; K],
     each: impl Fn([f64; K]) -> [f64; N] + Sync,
 ) -> [f64; N] {
-    let length = of.iter().map(|v| v.len()).min().unwrap_or(0);
+    let length = vectors.iter().map(|v| v.len()).min().unwrap_or(0);
     let pieces = (0..length.div_ceil(PIECE)).into_par_iter();
     let of_piece = |piece: usize| {
         let range = piece * PIECE..length.min((piece + 1) * PIECE);
         dispatch(Piece {
-            vectors: of.map(|v| &v[range.clone()]),
+            vectors: vectors.map(|v| &v[range.clone()]),
             each: &each,
         })
     };

@@ -1,4 +1,4 @@
-//! The contacts with background and border that are no leak.
+//! The contacts with background and border that do not count as a leak.
 
 use super::super::background::Contact;
 
@@ -7,7 +7,7 @@ use super::super::background::Contact;
 pub const BACKGROUND: (u64, u64) = (50, 1000);
 pub const BORDER: (u64, u64) = (30, 10_000);
 
-/// A contact that is no leak from this step on.
+/// A contact that does not count as a leak from this step on.
 #[derive(Clone, Copy, Debug)]
 struct Allowance {
     step: u64,

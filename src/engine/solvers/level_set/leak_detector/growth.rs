@@ -226,7 +226,7 @@ impl Rest {
             .max(rested.saturating_sub(REST_WINDOWS) + 1);
         let mut recent: Vec<f64> = (from..earlier_until).map(growth).collect();
         let median = upper_median(&mut recent).unwrap_or(0.0);
-        // Growth at which the surface rests is rest, however small its median. A few voxels are no leak, however
+        // Growth at which the surface rests is rest, however small its median. A few voxels are not a leak, however
         // small the surface.
         let rest =
             (REST * self.inside[last - 1] as f64).max(MAX_FLUCTUATION_VOXELS) / REST_WINDOWS as f64;

@@ -2,7 +2,7 @@
 
 /// The surface has left its seed once it has grown to this many times its volume.
 const SEEDS: u64 = 3;
-/// A sphere of which most lies in the surface is no seed if it multiplies the volume by at most this.
+/// A sphere of which most lies in the surface is not a seed if it multiplies the volume by at most this.
 const MAX_ADDED_RATIO: f64 = 1.05;
 
 /// A sphere that the user places during a run.

@@ -126,12 +126,12 @@ pub fn fill_enclosed(
     let all = (1u16 << LINES) - 1;
     // One bit per line: whether a voxel of the set lies on it, at or before the voxel.
     let mut before = vec![0u16; shape.iter().product()];
-    for (of, first) in rows() {
+    for (row, first) in rows() {
         control.check()?;
         let first = at(first);
         for x in 0..length {
             let i = first + x;
-            before[i] = match inside[of + x] {
+            before[i] = match inside[row + x] {
                 true => all,
                 false => steps.iter().enumerate().fold(0, |reached, (line, step)| {
                     reached | before[i - step] & (1 << line)
@@ -141,12 +141,12 @@ pub fn fill_enclosed(
     }
     let mut after = vec![0u16; before.len()];
     let rows: Vec<_> = rows().collect();
-    for &(of, first) in rows.iter().rev() {
+    for &(row, first) in rows.iter().rev() {
         control.check()?;
         let first = at(first);
         for x in (0..length).rev() {
             let i = first + x;
-            after[i] = match inside[of + x] {
+            after[i] = match inside[row + x] {
                 true => all,
                 false => steps.iter().enumerate().fold(0, |reached, (line, step)| {
                     reached | after[i + step] & (1 << line)
@@ -155,12 +155,12 @@ pub fn fill_enclosed(
         }
     }
     let mut added = false;
-    for (of, first) in rows {
+    for (row, first) in rows {
         let first = at(first);
         for x in 0..length {
             let both = before[first + x] & after[first + x];
-            if !inside[of + x] && both.count_ones() >= ENCLOSED {
-                inside[of + x] = true;
+            if !inside[row + x] && both.count_ones() >= ENCLOSED {
+                inside[row + x] = true;
                 added = true;
             }
         }

@@ -1,13 +1,15 @@
 //! Fibre orientation distributions that an image holds, with their peaks and maps of lobes.
 
-use super::{FOD, images};
+use super::error::FodError;
+use super::{FOD, images, receive, unfinished};
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::MAX_IMPLAUSIBLE_SHARE;
 use crate::data::{Grid, Mask, OdfField, OdfLayout, Shells, Volume};
 use crate::io::orientations;
-use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::{csd, peaks};
 use crate::state::tensors::types::fods::{FodKey, Fods};
+use crate::state::{Effect, State};
 use glam::DMat3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,35 +87,30 @@ impl Job for ReadFods {
     }
 }
 
+impl Receive<State> for ReadFods {
+    fn receive(&self, delivery: Delivery<Box<Fods>>, state: &mut State, effects: &mut Vec<Effect>) {
+        receive(self, self.key.as_ref(), delivery, state, effects);
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        unfinished(self.key.as_ref(), end, state)
+    }
+}
+
 impl ReadFods {
     pub(crate) fn read(self, backend: &Backend, control: &Control) -> Result<Box<Fods>, JobError> {
-        let field = orientations::odf_from_volume(&self.path, &self.volume, self.layout, control);
-        let field = field.map_err(|e| JobError::Sentence(e.to_string().into()))?;
-        let (share, path) = (field.implausible_share(), self.path.display());
+        let field = orientations::odf_from_volume(&self.path, &self.volume, self.layout, control)?;
+        let share = field.implausible_share();
         if share > MAX_IMPLAUSIBLE_SHARE {
-            return Err(JobError::Sentence(
-                format!(
-                    "Found coefficients that no fibre orientation distribution has in {:.0} % of the voxels, expected \
-                     at most {:.0} %; choose another basis, or an image of distributions: {path}",
-                    100.0 * share,
-                    100.0 * MAX_IMPLAUSIBLE_SHARE
-                )
-                .into(),
-            ));
+            let path = self.path;
+            return Err(FodError::Implausible { share, path }.into());
         }
         if field.order() == 0 {
-            return Err(JobError::Sentence(
-                format!(
-                    "Found the amount of a tissue without directions, expected distributions of order 2 or more; \
-                     choose the image of white matter: {path}"
-                )
-                .into(),
-            ));
+            return Err(FodError::NoDirections(self.path).into());
         }
         let (mut field, not_finite) = finite(field);
         if let Some(MovedImage { grid, linear }) = self.moved {
-            let turned = orientations::turn_odf(&self.path, &field, grid, linear, true, control);
-            field = turned.map_err(|e| JobError::Sentence(e.to_string().into()))?;
+            field = orientations::turn_odf(&self.path, &field, grid, linear, true, control)?;
         }
         let params = &self.peak_params;
         let peak_field = match self.wants_peaks {

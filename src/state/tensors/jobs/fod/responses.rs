@@ -1,9 +1,9 @@
 //! Response functions of a scan: from files, by an algorithm, or one by one.
 
 use super::EstimateFods;
+use super::error::FodError;
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
-use crate::data::text::counted;
 use crate::data::{Grid, Mask, Response, Shape, Shells, Volume};
 use crate::io;
 use crate::jobs::JobError;
@@ -11,7 +11,7 @@ use crate::solvers::response::{Estimate, TissueResponse};
 use crate::solvers::{csd, region, response};
 use crate::state::tensors::jobs::fit::in_order;
 use crate::state::tensors::recipe::fod::{ResponseAlgorithm, tissues_of_files};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Response functions to deconvolve with, or how to estimate them.
@@ -148,16 +148,16 @@ impl EstimateFods {
         for (tissue, input) in tissues {
             let mut own = match input {
                 ResponseInput::File(path) => {
-                    used.push((*tissue, read_file(path)?));
+                    used.push((*tissue, io::response::read(path)?));
                     continue;
                 }
                 ResponseInput::Algorithm => {
                     let mut all = estimate.iter().flat_map(|estimate| &estimate.tissues);
                     let estimated = all.find(|t| t.tissue == *tissue).cloned();
-                    estimated.ok_or_else(|| not_estimated(*tissue))?
+                    estimated.ok_or(FodError::NotEstimated(*tissue))?
                 }
                 ResponseInput::Inside(shape) => self.inside(*tissue, shape, run)?,
-                ResponseInput::Missing => return Err(missing(*tissue)),
+                ResponseInput::Missing => return Err(FodError::MissingRegion(*tissue).into()),
             };
             if tissues.len() == 1 {
                 own.response = outer_shell(&own.response);
@@ -176,14 +176,7 @@ impl EstimateFods {
     fn inside(&self, tissue: Tissue, shape: &Shape, run: &Run) -> Result<TissueResponse, JobError> {
         let voxels = voxels_inside(shape, &self.dwi);
         if voxels.count() == 0 {
-            return Err(JobError::Sentence(
-                format!(
-                    "Found no voxel of the scan in the region of {}, expected at least one; choose or draw another \
-                     region",
-                    tissue.name()
-                )
-                .into(),
-            ));
+            return Err(FodError::EmptyRegion(tissue).into());
         }
         let mut estimate = response::from_mask(
             &self.dwi,
@@ -194,7 +187,8 @@ impl EstimateFods {
             run.backend,
             run.control,
         )?;
-        estimate.tissues.pop().ok_or_else(|| missing(tissue))
+        let estimated = estimate.tissues.pop();
+        Ok(estimated.ok_or(FodError::MissingRegion(tissue))?)
     }
 
     fn default_algorithm(&self, shells: &Shells) -> ResponseAlgorithm {
@@ -223,45 +217,13 @@ fn voxels_inside(shape: &Shape, dwi: &Volume) -> Mask {
     Mask::new(grid.clone(), inside)
 }
 
-fn not_estimated(tissue: Tissue) -> JobError {
-    JobError::Sentence(
-        format!(
-            "Found no estimate of the response of {}, since this algorithm finds white matter alone; choose a region \
-             or a file for it, or leave it out",
-            tissue.name()
-        )
-        .into(),
-    )
-}
-
-fn missing(tissue: Tissue) -> JobError {
-    JobError::Sentence(
-        format!(
-            "Found no region for the response of {}, expected the one that was chosen before; choose another",
-            tissue.name()
-        )
-        .into(),
-    )
-}
-
 fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, JobError> {
     if files.is_empty() || files.len() > Tissue::ALL.len() {
-        let found = match files.len() {
-            0 => "no response function".to_owned(),
-            many => counted(many, "response function"),
-        };
-        return Err(JobError::Sentence(format!(
-            "Found {found}, expected one to three files: white matter, grey matter and CSF; choose these files"
-        ).into()));
+        return Err(FodError::ResponseFiles(files.len()).into());
     }
     let tissues = tissues_of_files(files).into_iter();
-    let read = |(tissue, path): (Tissue, &PathBuf)| Ok((tissue, read_file(path)?));
+    let read = |(tissue, path): (Tissue, &PathBuf)| Ok((tissue, io::response::read(path)?));
     tissues.zip(files).map(read).collect()
-}
-
-fn read_file(path: &Path) -> Result<Response, JobError> {
-    let read = io::response::read(path);
-    read.map_err(|e| JobError::Sentence(e.to_string().into()))
 }
 
 /// The row of the shell with the highest b-value: without a fluid compartment, only the shell with the least signal of

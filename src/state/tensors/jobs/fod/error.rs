@@ -1,0 +1,99 @@
+//! Errors of estimating and reading fibre orientation distributions.
+
+use super::MINIMUM_OWN_SIGNAL;
+use crate::data::Sentence;
+use crate::data::odf_field::{MAX_IMPLAUSIBLE_SHARE, Tissue};
+use crate::data::text::counted;
+use crate::jobs::JobError;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why there are no distributions: one sentence.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum FodError {
+    /// None of the scan's volumes has diffusion weighting and a direction.
+    NoShell { volumes: usize },
+    /// The signal of a tissue that the other tissues do not have is too small a share of it.
+    NotSeparable { tissue: Tissue, own: f64 },
+    /// No voxel of the scan lies in the region of a tissue.
+    EmptyRegion(Tissue),
+    /// The region of a tissue no longer exists.
+    MissingRegion(Tissue),
+    /// The algorithm does not estimate the response function of a tissue.
+    NotEstimated(Tissue),
+    /// The number of files of response functions.
+    ResponseFiles(usize),
+    /// The share of the voxels whose coefficients no distribution has.
+    Implausible { share: f64, path: PathBuf },
+    /// An image of order 0.
+    NoDirections(PathBuf),
+}
+
+impl fmt::Display for FodError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoShell { volumes } => write!(
+                f,
+                "Found no volume with diffusion weighting and a direction among {}, expected at least one shell; name \
+                 the gradients of this scan",
+                counted(*volumes, "volume")
+            ),
+            Self::NotSeparable { tissue, own } => write!(
+                f,
+                "The response function of {} differs from a sum of the others by {:.2} % of its signal, expected at \
+                 least {:.0} % to separate these tissues; leave one out, or measure them in other voxels",
+                tissue.name(),
+                100.0 * own,
+                100.0 * MINIMUM_OWN_SIGNAL
+            ),
+            Self::EmptyRegion(tissue) => write!(
+                f,
+                "Found no voxel of the scan in the region of {}, expected at least one; choose or draw another region",
+                tissue.name()
+            ),
+            Self::MissingRegion(tissue) => write!(
+                f,
+                "Found no region for the response of {}, expected the one that was chosen before; choose another",
+                tissue.name()
+            ),
+            Self::NotEstimated(tissue) => write!(
+                f,
+                "Found no estimate of the response of {}, since this algorithm finds white matter alone; choose a \
+                 region or a file for it, or leave it out",
+                tissue.name()
+            ),
+            Self::ResponseFiles(count) => {
+                let found = match count {
+                    0 => "no response function".to_owned(),
+                    many => counted(*many, "response function"),
+                };
+                write!(
+                    f,
+                    "Found {found}, expected one to three files: white matter, grey matter and CSF; choose these files"
+                )
+            }
+            Self::Implausible { share, path } => write!(
+                f,
+                "Found coefficients that no fibre orientation distribution has in {:.0} % of the voxels, expected at \
+                 most {:.0} %; choose another basis, or an image of distributions: {}",
+                100.0 * share,
+                100.0 * MAX_IMPLAUSIBLE_SHARE,
+                path.display()
+            ),
+            Self::NoDirections(path) => write!(
+                f,
+                "Found the amount of a tissue without directions, expected distributions of order 2 or more; choose \
+                 the image of white matter: {}",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FodError {}
+
+impl From<FodError> for JobError {
+    fn from(error: FodError) -> Self {
+        Self::Sentence(Sentence::new(&error))
+    }
+}
