@@ -1,4 +1,4 @@
-//! What speaks for a pathway: the comparison with random pairs, and the map of the voxels that it depends on.
+//! Evidence for a pathway: the comparison with random pairs, and the map of the voxels that it depends on.
 
 use crate::cli::options::ValueError;
 use crate::cli::runner::{Failure, Runner};
@@ -119,6 +119,10 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
 }
 
 fn sensitivity_text(mapped: &MappedSensitivity) -> String {
+    if mapped.half == 0 {
+        return "Amplitudes reach the reference all along the path: larger ones change nothing\n"
+            .to_owned();
+    }
     let what = match mapped.to {
         SensitivityTo::Cost => "the least cost",
         SensitivityTo::Amplitude => "the effect of amplitudes",
