@@ -17,8 +17,7 @@ use std::sync::Arc;
 
 /// Random places lie in white matter: their largest lobe has at least this share of the reference amplitude.
 const WHITE_SHARE: f64 = 0.5;
-/// Smallest relative decrease of a value that is propagated: an error of a thousandth changes no rank, and a third of the
-/// updates suffices.
+/// Smallest relative decrease of a value that is propagated: percentiles need no more precise costs.
 const TOLERANCE: f32 = 1e-3;
 /// States of the fields in memory at a time, if there are several.
 const STATES_AT_ONCE: usize = 1 << 24;
