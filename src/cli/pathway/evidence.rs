@@ -113,7 +113,7 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
     });
     if let Some(by_amplitude) = mapped.by_amplitude {
         value["to"] = json!(mapped.to.key());
-        value["percent_per_percent_amplitude"] = json!(-by_amplitude);
+        value["percent_per_percent_amplitude"] = json!(0.0 - by_amplitude);
     }
     value
 }
