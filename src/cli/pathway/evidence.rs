@@ -1,4 +1,4 @@
-//! What speaks for a pathway: the comparison with random pairs, and the map of the voxels that it depends on.
+//! Evidence for a pathway: the comparison with random pairs, and the map of the voxels that it depends on.
 
 use crate::cli::options::ValueError;
 use crate::cli::runner::{Failure, Runner};
@@ -113,12 +113,16 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
     });
     if let Some(by_amplitude) = mapped.by_amplitude {
         value["to"] = json!(mapped.to.key());
-        value["percent_per_percent_amplitude"] = json!(-by_amplitude);
+        value["percent_per_percent_amplitude"] = json!(0.0 - by_amplitude);
     }
     value
 }
 
 fn sensitivity_text(mapped: &MappedSensitivity) -> String {
+    if mapped.half == 0 {
+        return "Amplitudes reach the reference all along the path: larger ones change nothing\n"
+            .to_owned();
+    }
     let what = match mapped.to {
         SensitivityTo::Cost => "the least cost",
         SensitivityTo::Amplitude => "the effect of amplitudes",

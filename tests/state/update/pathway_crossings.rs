@@ -293,6 +293,17 @@ fn maps(window: &Window) -> Vec<Arc<Layer>> {
 /// The map of the live pathway, and that of a kept one, whose fields are computed once more.
 fn mapped() {
     let mut window = looking();
+    // Along a bundle alone, amplitudes reach the reference; where the path turns, they do not.
+    window.act(Action::Pathway(PathwayAction::AmplitudeSensitivity(None)));
+    let status = window.state.runtime.notices.status.to_string();
+    assert!(status.contains("larger ones change nothing"), "{status}");
+    window.act(Action::Undo);
+    drag(
+        &mut window,
+        Role::Target,
+        dvec3(16.0, 2.0, 0.0),
+        Phase::Done,
+    );
     window.act(Action::Pathway(PathwayAction::Sensitivity(None)));
     let map = maps(&window).remove(0);
     assert_eq!(

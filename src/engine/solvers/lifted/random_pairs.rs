@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// Random places lie in white matter: their largest lobe has at least this share of the reference amplitude.
 const WHITE_SHARE: f64 = 0.5;
+/// Smallest relative decrease of a value that is propagated: percentiles need no more precise costs.
+const TOLERANCE: f32 = 1e-3;
 /// States of the fields in memory at a time, if there are several.
 const STATES_AT_ONCE: usize = 1 << 24;
 
@@ -44,6 +46,7 @@ impl RandomPairs {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
+        let prepared = &prepared.clone().with_tolerance(TOLERANCE);
         let states = prepared.places.len() * prepared.directions.len();
         let draw = Draw {
             volumes_mm3,

@@ -162,6 +162,12 @@ pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: Ma
     state.runtime.regions.selected = None;
     let percent = |value: f64| with_unit(&significant(value), "%");
     let half = match (mapped.to, mapped.by_amplitude) {
+        (SensitivityTo::Amplitude, Some(0.0)) => {
+            let text =
+                "Amplitudes reach the reference all along the path: larger ones change nothing";
+            state.runtime.notices.status = text.into();
+            return;
+        }
         (SensitivityTo::Amplitude, Some(sum)) => format!(
             "Amplitudes 1 % larger lower the cost by {}: half of that depends",
             percent(sum)
