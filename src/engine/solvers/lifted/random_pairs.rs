@@ -19,7 +19,7 @@ use std::sync::Arc;
 const WHITE_SHARE: f64 = 0.5;
 /// Smallest relative decrease of a value that is propagated: percentiles need no more precise costs.
 const TOLERANCE: f32 = 1e-3;
-/// Targets per source: twice as many as in the metric of tensors, because a field takes ten times as long.
+/// Targets per source: twice as many as in the metric of tensors, because a field takes much longer.
 const TARGETS: usize = 8;
 /// States of the fields in memory at a time, if there are several.
 const STATES_AT_ONCE: usize = 1 << 24;
