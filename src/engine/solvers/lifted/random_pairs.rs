@@ -2,7 +2,7 @@
 //! pathway is compared: see [`crate::solvers::pathway::RandomPairs`], which draws the same pairs in the metric of tensors.
 //!
 //! Fields from one place to all others are solved without limits. On voxels of twice the size and in 42 directions, 200
-//! pairs take 50 such fields; the path of the regions is computed on the same voxels, in the same directions and from one
+//! pairs take 25 such fields; the path of the regions is computed on the same voxels, in the same directions and from one
 //! field, so that both have the same errors.
 
 use super::trace::{smoothed, states};
@@ -19,6 +19,8 @@ use std::sync::Arc;
 const WHITE_SHARE: f64 = 0.5;
 /// Smallest relative decrease of a value that is propagated: percentiles need no more precise costs.
 const TOLERANCE: f32 = 1e-3;
+/// Targets per source: twice as many as in the metric of tensors, because a field takes much longer.
+const TARGETS: usize = 8;
 /// States of the fields in memory at a time, if there are several.
 const STATES_AT_ONCE: usize = 1 << 24;
 
@@ -51,6 +53,7 @@ impl RandomPairs {
         let draw = Draw {
             volumes_mm3,
             pairs,
+            targets: TARGETS,
             sources_at_once: (STATES_AT_ONCE / states.max(1)).clamp(1, SOURCES_AT_ONCE),
         };
         let is_white = |place: usize| prepared.largest_share(place) >= WHITE_SHARE;

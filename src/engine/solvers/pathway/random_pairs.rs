@@ -142,6 +142,8 @@ pub(in crate::solvers) struct Draw {
     pub(in crate::solvers) volumes_mm3: [f64; 2],
     /// Number of pairs.
     pub(in crate::solvers) pairs: usize,
+    /// Targets per source.
+    pub(in crate::solvers) targets: usize,
     /// Sources joined together with their targets.
     pub(in crate::solvers) sources_at_once: usize,
 }
@@ -163,6 +165,7 @@ impl PairRates {
         let Draw {
             volumes_mm3,
             pairs,
+            targets,
             sources_at_once,
         } = *draw;
         if pairs > MAX_PAIRS {
@@ -175,12 +178,12 @@ impl PairRates {
         let centres: Vec<DVec3> = (0..places.len()).map(centre).collect();
         let white = (0..places.len()).filter(|place| is_white(*place));
         let white: Vec<DVec3> = white.map(|place| centres[place]).collect();
-        let enough = pairs.div_ceil(TARGETS);
+        let enough = pairs.div_ceil(targets);
         control.begin("Comparing with random pairs", enough as u64);
         let (mut rates, mut tried, mut first) = (Vec::with_capacity(pairs), 0, 0);
         while rates.len() < pairs && first < MAX_SOURCES * enough && !white.is_empty() {
             let fans: Vec<SourceTargets> = (first..first + sources_at_once)
-                .filter_map(|i| fan(&white, volumes_mm3, i as u64))
+                .filter_map(|i| fan(&white, volumes_mm3, targets, i as u64))
                 .collect();
             first += sources_at_once;
             control.check()?;
@@ -243,6 +246,7 @@ impl RandomPairs {
         let draw = Draw {
             volumes_mm3,
             pairs,
+            targets: TARGETS,
             sources_at_once: SOURCES_AT_ONCE,
         };
         let is_white = |p: usize| fa(field.tensors[metric.voxels[p] as usize].d) >= WHITE_FA;
@@ -309,7 +313,7 @@ fn fields(
 }
 
 /// A source and its targets, determined by the number of the source alone.
-fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<SourceTargets> {
+fn fan(white: &[DVec3], volumes_mm3: [f64; 2], most: usize, number: u64) -> Option<SourceTargets> {
     let mut stream = Stream::new(RANDOM_SEED, number);
     let mut ball = |volume_mm3: f64| Ball {
         centre: white[(stream.uniform() * white.len() as f64) as usize % white.len()],
@@ -320,9 +324,7 @@ fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<SourceTarg
     for _ in 0..DRAWS {
         let target = ball(volumes_mm3[1]);
         let distance_mm = target.centre.distance(source.centre);
-        if targets.len() < TARGETS
-            && distance_mm >= source.radius_mm + target.radius_mm + STRETCH_MM
-        {
+        if targets.len() < most && distance_mm >= source.radius_mm + target.radius_mm + STRETCH_MM {
             targets.push(target);
         }
     }

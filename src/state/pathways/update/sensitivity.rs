@@ -161,25 +161,22 @@ pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: Ma
     state.runtime.selected_layer = Some(id);
     state.runtime.regions.selected = None;
     let percent = |value: f64| with_unit(&significant(value), "%");
-    let half = match (mapped.to, mapped.by_amplitude) {
+    let half = counted(mapped.half, "voxel");
+    let text = match (mapped.to, mapped.by_amplitude) {
         (SensitivityTo::Amplitude, Some(0.0)) => {
-            let text =
-                "Amplitudes reach the reference all along the path: larger ones change nothing";
-            state.runtime.notices.status = text.into();
-            return;
+            "Amplitudes reach the reference all along the path: larger ones change nothing"
+                .to_owned()
         }
         (SensitivityTo::Amplitude, Some(sum)) => format!(
-            "Amplitudes 1 % larger lower the cost by {}: half of that depends",
+            "Amplitudes 1 % larger lower the cost by {}, half of that in {half}",
             percent(sum)
         ),
-        _ => "Half of the cost depends".to_owned(),
+        _ => format!(
+            "Half of the cost depends on {half}, 95 % of it on {}; the largest share of one voxel is {}",
+            counted(mapped.voxels_of_95_percent, "voxel"),
+            percent(f64::from(mapped.largest))
+        ),
     };
-    let text = format!(
-        "{half} on {}, 95 % of it on {}; the largest share of one voxel is {}",
-        counted(mapped.half, "voxel"),
-        counted(mapped.voxels_of_95_percent, "voxel"),
-        percent(f64::from(mapped.largest))
-    );
     state.runtime.notices.status = text.into();
 }
 
