@@ -52,6 +52,7 @@ pub struct Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    options.tensors.check()?;
     let (mut values, mut text, mut failures) = (Vec::new(), String::new(), Vec::new());
     let mut kept = Vec::new();
     for file in &options.files {

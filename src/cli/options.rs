@@ -44,15 +44,11 @@ pub struct ScanOptions {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec", "tensor_order"])]
     pub gradients: Option<PathBuf>,
     /// b-values, FSL format
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "bvec",
-        conflicts_with = "tensor_order"
-    )]
+    // It requires --bvec, but clap would demand that beside another model, too, which has neither.
+    #[arg(long, value_name = "FILE", conflicts_with = "tensor_order")]
     pub bval: Option<PathBuf>,
     /// Gradient directions, FSL format
-    #[arg(long, value_name = "FILE", requires = "bval")]
+    #[arg(long, value_name = "FILE")]
     pub bvec: Option<PathBuf>,
     /// Swap or flip the axes of the gradients (those of FSL's bvec), as `arcuate gradients check` suggests: y,-x,z
     #[arg(
@@ -71,10 +67,10 @@ pub struct ScanOptions {
 pub struct TensorOptions {
     /// The image holds tensors in this order: fsl (xx xy xz yy yz zz), lower (xx xy yy xz yz zz: NIfTI, ANTs, Camino)
     /// or mrtrix (xx yy zz xy xz yz: also Arcuate)
-    #[arg(long, value_name = "ORDER", requires = "tensor_frame", value_parser = tensor_order)]
+    #[arg(long, value_name = "ORDER", value_parser = tensor_order)]
     pub tensor_order: Option<TensorOrder>,
     /// Axes of the tensors: voxel (those of FSL's bvec) or world (MRtrix and Arcuate)
-    #[arg(long, value_name = "AXES", requires = "tensor_order", value_parser = tensor_frame)]
+    #[arg(long, value_name = "AXES", value_parser = tensor_frame)]
     pub tensor_frame: Option<TensorFrame>,
 }
 
@@ -83,6 +79,29 @@ impl TensorOptions {
         let (order, frame) = (self.tensor_order?, self.tensor_frame?);
         Some(TensorLayout { order, frame })
     }
+
+    /// Refuses the order without the axes, and the axes without the order.
+    pub fn check(&self) -> Result<(), Failure> {
+        let given = [self.tensor_order.is_some(), self.tensor_frame.is_some()];
+        let remedy = "name the order and the axes of the tensors, or neither for a scan";
+        both_or_neither(["tensor-order", "tensor-frame"], given, remedy)
+    }
+}
+
+/// Refuses one of two options without the other.
+fn both_or_neither(
+    [first, second]: [&str; 2],
+    given: [bool; 2],
+    remedy: &str,
+) -> Result<(), Failure> {
+    let (found, missing) = match given {
+        [true, false] => (first, second),
+        [false, true] => (second, first),
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(format!(
+        "Found --{found} without --{missing}, expected both; {remedy}"
+    )))
 }
 
 fn tensor_order(text: &str) -> Result<TensorOrder, ValueError> {
@@ -325,6 +344,14 @@ pub fn about_mask(report: &MaskReport, adjacent: Option<&Path>) {
 }
 
 impl ScanOptions {
+    /// Refuses options of which another one is missing.
+    fn check_pairs(&self) -> Result<(), Failure> {
+        let given = [self.bval.is_some(), self.bvec.is_some()];
+        let remedy = "name both files, or neither if they lie beside the scan";
+        both_or_neither(["bval", "bvec"], given, remedy)?;
+        self.tensors.check()
+    }
+
     fn gradient_files(&self) -> Vec<PathBuf> {
         match (&self.gradients, &self.bval, &self.bvec) {
             (Some(b), _, _) => vec![b.clone()],
@@ -408,6 +435,7 @@ impl ScanOptions {
     }
 
     fn open_untouched(&self, runner: &mut Runner) -> Result<Scan, Failure> {
+        self.check_pairs()?;
         if let Some(head) = self.built_in_head()? {
             let (head, _) = runner.run(MakeHead { head })?;
             return Ok(Scan {

@@ -240,6 +240,7 @@ impl Options {
             window.open_session(Path::new(session), &self.look.look_in, false)?;
         }
         let others = self.inputs.iter().filter(|i| !is_session(Path::new(i)));
+        self.tensors.check()?;
         // Applies to the first file.
         let mut tensors = self.tensors.layout();
         for input in others {

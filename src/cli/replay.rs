@@ -151,7 +151,7 @@ impl Replayed {
 type Outcomes = Vec<(String, Result<Replayed, Failure>)>;
 
 fn are_rays(curves: &CurveParams) -> bool {
-    matches!(curves, CurveParams::Rays(..))
+    matches!(curves, CurveParams::Rays(..) | CurveParams::OdfRays(..))
 }
 
 /// Recomputes kept streamlines. `result_name` gives the session's name of a layer's result, and `label` the name that

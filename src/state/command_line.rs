@@ -20,7 +20,7 @@ use crate::state::streamlines::recipe::{StreamlineInput, tables::TableCommand};
 use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::tensors::recipe::fod::FodArguments;
-use crate::state::track::recipe::OdfTrackingCommand;
+use crate::state::track::recipe::{OdfRayCommand, OdfTrackingCommand};
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use std::fmt::{self, Write as _};
@@ -74,6 +74,8 @@ pub enum CommandLine {
     },
     /// Streamlines along distributions.
     OdfStreamlines(Box<OdfTrackingCommand>),
+    /// Rays along distributions.
+    OdfRays(Box<OdfRayCommand>),
     /// A result that no command can compute.
     NoCommand(NoCommand),
     Geodesic {
@@ -367,7 +369,7 @@ impl CommandLine {
     /// The default name of its file or folder.
     fn default_name(&self) -> &'static str {
         match self.base() {
-            Self::Geodesic { .. } => "rays.tck",
+            Self::Geodesic { .. } | Self::OdfRays(_) => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
             Self::Pathway { is_map: true, .. } => "sensitivity.nii.gz",
             Self::LiftedPathway(command) if command.map.is_some() => "sensitivity.nii.gz",
@@ -389,6 +391,7 @@ impl CommandLine {
     fn commands_to(&self, out: &Path) -> Vec<ShellCommand> {
         match self {
             Self::OdfStreamlines(command) => command.commands(out),
+            Self::OdfRays(command) => command.commands(out),
             Self::LiftedPathway(command) => command.commands(out),
             Self::Density {
                 streamlines: base,
@@ -438,9 +441,10 @@ impl CommandLine {
             Self::NoCommand(_) | Self::Edited { .. } => {
                 format!("# {}", self.no_command().unwrap_or_default())
             }
-            Self::OdfStreamlines(_) | Self::LiftedPathway(_) | Self::Density { .. } => {
-                chain(self.commands_to(out))
-            }
+            Self::OdfStreamlines(_)
+            | Self::OdfRays(_)
+            | Self::LiftedPathway(_)
+            | Self::Density { .. } => chain(self.commands_to(out)),
             Self::Scan(ScanSource::File { dwi, .. }) => {
                 format!("arcuate info {}", quoted_path(dwi))
             }

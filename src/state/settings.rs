@@ -4,6 +4,7 @@ use super::document::Rays;
 use crate::data::keyed;
 use crate::parameters;
 use crate::solvers::curves::{self, Seeding, SeedingParts};
+use crate::state::track::types::odf::OdfRays;
 use crate::state::view::Convention;
 use serde::{Deserialize, Serialize};
 
@@ -156,7 +157,17 @@ impl Preferences {
 
     /// Steps and lengths are those of streamlines; rays pass low FA and turn without a limit.
     pub fn rays(&self) -> Rays {
-        let mut rays = Rays::defaults();
+        self.with_steps(Rays::defaults())
+    }
+
+    /// Steps and lengths of rays along distributions are those of streamlines, too.
+    pub fn odf_rays(&self) -> OdfRays {
+        let OdfRays { speed, rays } = OdfRays::default();
+        let rays = self.with_steps(rays);
+        OdfRays { speed, rays }
+    }
+
+    fn with_steps(&self, mut rays: Rays) -> Rays {
         let walk = &mut rays.params.curves;
         walk.step_mm = self.paths.step_mm;
         walk.min_length_mm = self.paths.length_mm.0;

@@ -115,7 +115,7 @@ impl RegionPanel {
 #[derive(Default)]
 struct FormMemory {
     /// Last settings of each kind of rays.
-    kinds: forms::geodesic::KindSettings,
+    kinds: forms::geodesic::RayKinds,
     density: forms::density::Chosen,
     space: forms::tensor_fit::checks::SpaceReport,
     axes: forms::tensor_fit::axes::Pictures,

@@ -239,6 +239,7 @@ pub fn params(document: &Document) -> Params {
     match document.track.kind() {
         CurveKind::Streamlines => document.track.streamlines.clone(),
         CurveKind::Rays => document.track.rays.params.curves.clone(),
+        CurveKind::OdfRays => document.track.odf.rays.rays.params.curves.clone(),
         CurveKind::OdfStreamlines => shared_params(&document.odf_params()),
     }
 }

@@ -10,17 +10,16 @@ use crate::cli::track::{RayRows, check_out};
 use crate::compute::Control;
 use crate::data::Role;
 use crate::io::quoted;
-use crate::parameters::{self, Param, Parameters, arguments, arguments_of};
+use crate::parameters::{self, Parameters, arguments, arguments_of};
 use crate::solvers::curves;
-use crate::solvers::geodesic::{LOBE_DIRECTIONS, OdfSpeed, Rays};
+use crate::solvers::geodesic::{OdfSpeed, Rays, TENSORS_ONLY};
 use crate::state::regions::recipe::region_arguments;
+use crate::state::track::document::starts_of_lobes;
 use crate::state::track::empty;
 use crate::state::track::jobs::lobes::TraceLobes;
+use crate::state::track::recipe::odf_ray_arguments;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
-
-/// Rows that only tensors have.
-const TENSORS_ONLY: [&str; 5] = ["fa", "interpolation", "sharpen", "precision", "form"];
 
 /// The rows of rays in distributions, with their defaults.
 #[derive(Clone, Copy, Debug)]
@@ -38,24 +37,12 @@ impl RowSelection<curves::Params> for LobeRows {
 
 impl RowSelection<Rays> for LobeRows {
     fn defaults() -> Rays {
-        let mut rays = Rays::defaults();
-        rays.params.directions = LOBE_DIRECTIONS;
-        rays
+        Rays::lobe_defaults()
     }
 
     fn has(key: &str) -> bool {
         !TENSORS_ONLY.contains(&key)
     }
-}
-
-/// The keys of the rows that are options.
-fn keys<P: Parameters>() -> Vec<&'static str>
-where
-    LobeRows: RowSelection<P>,
-{
-    let keys = P::TABLE.iter().map(|row: &Param<P>| row.key);
-    keys.filter(|key| <LobeRows as RowSelection<P>>::has(key))
-        .collect()
 }
 
 #[derive(clap::Args, Debug)]
@@ -123,14 +110,7 @@ impl Options {
         let mut text = format!("arcuate geodesic --fod {}", file(&self.fod));
         text += &self.layout.arguments();
         text += &region_arguments(&self.regions.specs());
-        // By default rays run in one direction, which a row of their own sets.
-        let walk = curves::Params {
-            both_ways: true,
-            ..rays.params.curves.clone()
-        };
-        text += &arguments_of(&walk, &keys::<curves::Params>());
-        text += &arguments_of(rays, &keys::<Rays>());
-        text += &arguments(speed);
+        text += &odf_ray_arguments(rays, speed);
         text + &format!(" --out {}", file(&self.out))
     }
 }
@@ -148,14 +128,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let parameters = reported(&rays, &speed);
     let (ray_output, wall_ms) = runner.run(TraceLobes {
         field: opened.field,
+        metric: None,
         speed,
         regions: regions.clone(),
         params: rays.params,
         cut: rays.cut,
+        coarse: false,
     })?;
     let targets = regions.iter().filter(|r| r.role == Role::Target);
     let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
-    let none_passed = || empty::none_passed(&ray_output.output, &targets, "the voxels with fibres");
+    let place = starts_of_lobes(&speed);
+    let none_passed = || empty::none_passed(&ray_output.output, &targets, &place);
     let ranked = Ranked {
         rays: &ray_output,
         model: Model::Distributions {

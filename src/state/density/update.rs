@@ -30,7 +30,7 @@ pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
             (None, Seeding::Random { count }) => Some(count as u64),
             _ => None,
         },
-        CurveParams::Rays(..) => None,
+        CurveParams::Rays(..) | CurveParams::OdfRays(..) => None,
     }
 }
 

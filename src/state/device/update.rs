@@ -52,7 +52,7 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
     }
     // The speed of the other backend does not apply, and it prepares tensors with different rounding.
     (runtime.track.rays_per_ms, runtime.track.rays_passed) = (None, None);
-    runtime.track.ray_metric = None;
+    (runtime.track.ray_metric, runtime.track.odf_metric) = (None, None);
     pathways::update::backend_changed(state);
     segment::update::backend_changed(state);
     let runtime = &mut state.runtime;

@@ -3,7 +3,7 @@
 
 use crate::data::{DataId, Region, ShellCommand};
 use crate::solvers::density::DensityGrid;
-use crate::solvers::geodesic::Cut;
+use crate::solvers::geodesic::{Cut, Rays};
 use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::pathway::DEFAULT_EPSILON;
 use crate::solvers::tensor_fit::FitMap;
@@ -23,9 +23,10 @@ use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::segment::SegmentRecipe;
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
-use crate::state::tensors::recipe::fod::FodMap;
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap};
 use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
-use crate::state::track::recipe::{CurveRecipe, OdfTrackingCommand};
+use crate::state::track::recipe::{CurveRecipe, OdfRayCommand, OdfTrackingCommand};
+use crate::state::track::types::odf::OdfRays;
 use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::{CommandLine, CurveResult, Document};
 use std::path::{Path, PathBuf};
@@ -325,24 +326,43 @@ pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
             params,
             cut: recipe.cut,
         }),
-        CurveParams::OdfStreamlines(params) => document.origins.fods(recipe.fit).map(|fods| {
-            let fods = match fods.arguments(document, vec![FodMap::Peaks]) {
-                Err(MaskWithoutFile(region)) => {
-                    return CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
-                }
-                Ok(fods) => fods,
-            };
+        CurveParams::OdfStreamlines(params) => fod_arguments(document, recipe.fit).map(|fods| {
             let (tissues, unfiled) = tissue_file(document, recipe.tissues);
-            CommandLine::OdfStreamlines(Box::new(OdfTrackingCommand {
-                fods,
-                tissues,
-                unfiled,
-                regions,
+            fods.map(|fods| {
+                CommandLine::OdfStreamlines(Box::new(OdfTrackingCommand {
+                    fods,
+                    tissues,
+                    unfiled,
+                    regions,
+                    params,
+                }))
+            })
+            .unwrap_or_else(CommandLine::NoCommand)
+        }),
+        CurveParams::OdfRays(speed, params) => fod_arguments(document, recipe.fit).map(|fods| {
+            let rays = Rays {
                 params,
-            }))
+                cut: recipe.cut,
+                ..Rays::lobe_defaults()
+            };
+            fods.map(|fods| {
+                CommandLine::OdfRays(Box::new(OdfRayCommand {
+                    fods,
+                    regions,
+                    rays: OdfRays { speed, rays },
+                }))
+            })
+            .unwrap_or_else(CommandLine::NoCommand)
         }),
     };
     line.unwrap_or_else(unknown)
+}
+
+/// The command that estimates or reads distributions; `None` if the origin has none.
+fn fod_arguments(document: &Document, origin: OriginId) -> Option<Result<FodArguments, NoCommand>> {
+    let fods = document.origins.fods(origin)?;
+    let arguments = fods.arguments(document, vec![FodMap::Peaks]);
+    Some(arguments.map_err(|MaskWithoutFile(region)| NoCommand::MaskWithoutFile(region)))
 }
 
 /// The file of an image of tissues, or the name of its layer if no file holds it.

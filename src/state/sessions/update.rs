@@ -132,12 +132,14 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     state.document.reserve_ids(next);
     state.document.track.streamlines = state.runtime.settings.track();
     state.document.track.rays = state.runtime.settings.rays();
+    state.document.track.odf.rays = state.runtime.settings.odf_rays();
     state.history.clear();
     let runtime = &mut state.runtime;
     runtime.track.live = Default::default();
     runtime.track.at_crosshair = None;
     runtime.pending_transforms = Default::default();
-    (runtime.track.ray_metric, runtime.tour) = (None, None);
+    (runtime.track.ray_metric, runtime.track.odf_metric) = (None, None);
+    runtime.tour = None;
     (runtime.selected_layer, runtime.regions.selected) = (None, None);
     (
         runtime.regions.drawn,

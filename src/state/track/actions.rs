@@ -22,6 +22,7 @@ pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
         }
         TrackAction::SetTissues(tissues) => track::update::set_tissues(state, tissues),
         TrackAction::SetRays { rays, phase } => track::rays::set(state, rays, phase),
+        TrackAction::SetOdfRays { rays, phase } => track::rays::set_odf(state, rays, phase),
         TrackAction::SetDisplay { display, phase } => {
             edit(state, "Display", phase == Phase::Live, |d| {
                 *d.live_display_mut() = display

@@ -7,6 +7,7 @@ use crate::state::Document;
 use crate::state::core::fields::{Fields, label};
 use crate::state::core::text::{measure, significant};
 use crate::state::track::types::RayCount;
+use crate::state::track::types::odf::OdfRays;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
@@ -14,9 +15,14 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
         all.extend(fields(before).differences(&fields(after)));
     }
     // The defaults depend on the scan, which other steps change.
-    if before.track.odf != after.track.odf {
+    let own = |document: &Document| {
+        let odf = &document.track.odf;
+        (odf.params.clone(), odf.tissues)
+    };
+    if own(before) != own(after) {
         all.extend(odf_fields(before).differences(&odf_fields(after)));
     }
+    all.extend(odf_rays(before).differences(&odf_rays(after)));
     all
 }
 
@@ -69,8 +75,19 @@ fn length(fields: &mut Fields, params: &Params) {
 }
 
 fn rays(document: &Document) -> Fields {
+    ray_fields(&document.track.rays)
+}
+
+/// Rays along distributions.
+fn odf_rays(document: &Document) -> Fields {
+    let OdfRays { speed, rays } = &document.track.odf.rays;
+    let mut fields = ray_fields(rays);
+    fields.rows(speed, &[]);
+    fields
+}
+
+fn ray_fields(rays: &Rays) -> Fields {
     let mut fields = Fields::default();
-    let rays = &document.track.rays;
     if let Some(count) = rays.count() {
         fields.rows(&RayCount { count }, &[]);
     }

@@ -1,10 +1,10 @@
 //! Questions about the live result of a document.
 
+use crate::solvers::geodesic::OdfSpeed;
 use crate::state::Document;
 use crate::state::core::display::Display;
 use crate::state::tensors::mask_text;
-use crate::state::track::types::odf::Model;
-use crate::state::track::types::{CurveResult, Method};
+use crate::state::track::types::{CurveParams, CurveResult, Method};
 
 impl Document {
     /// Display of the live result.
@@ -26,9 +26,10 @@ impl Document {
 impl CurveResult {
     /// Where its curves can start, as in `the seeds lie outside the automatic mask`.
     pub fn place_of_starts(&self, document: &Document) -> String {
-        match self.key.curves.kind().model() {
-            Model::Tensors => mask_text::name_of(document),
-            Model::Distributions => {
+        match &self.key.curves {
+            CurveParams::Streamlines(_) | CurveParams::Rays(..) => mask_text::name_of(document),
+            CurveParams::OdfRays(speed, _) => starts_of_lobes(speed),
+            CurveParams::OdfStreamlines(_) => {
                 let [outside, low] = [
                     "the distributions",
                     "where all amplitudes are below the cut-off",
@@ -39,5 +40,14 @@ impl CurveResult {
                 }
             }
         }
+    }
+}
+
+/// Where rays in distributions can start, as in `the seeds lie outside the voxels with fibres`.
+pub fn starts_of_lobes(speed: &OdfSpeed) -> String {
+    let place = "the voxels with fibres";
+    match speed.min_amplitude {
+        None => place.to_owned(),
+        Some(limit) => format!("{place}, or where no peak reaches {limit}"),
     }
 }

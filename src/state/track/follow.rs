@@ -73,6 +73,10 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     if kind != CurveKind::OdfStreamlines {
         runtime.track.odf_inputs = OdfInputs::default();
     }
+    if kind != CurveKind::OdfRays {
+        runtime.track.odf_metric = None;
+    }
+    rays::note_kind(&mut runtime.track, kind);
     runtime.track.live.rekey(|live| {
         let full = document_key.as_ref().filter(|full| live.key.is_of(full));
         (full.unwrap_or(&live.key).clone(), live.detail())
@@ -125,7 +129,7 @@ fn pace(state: &State) -> Pace {
             let params = state.document.odf_params();
             coarse_odf_params(&params) != params
         }
-        CurveKind::Rays => rays::coarse_seeds(state).is_some(),
+        CurveKind::Rays | CurveKind::OdfRays => rays::coarse_seeds(state).is_some(),
     };
     Pace::CoarseFirst(CoarseFirst {
         in_drag: has_coarse,
@@ -140,6 +144,7 @@ fn full_ms(state: &State) -> Option<f64> {
     // Speeds assumed before the first result: by these, default numbers of curves need no coarse result.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
+    const ODF_RAYS_PER_MS: f64 = 3.0;
     /// Along distributions, on a processor of four cores.
     const ODF_STREAMLINES_PER_MS: f64 = 20.0;
     let track = &state.document.track;
@@ -152,9 +157,13 @@ fn full_ms(state: &State) -> Option<f64> {
         Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
     };
     let (count, per_ms) = match kind {
-        CurveKind::Rays => {
+        CurveKind::Rays | CurveKind::OdfRays => {
+            let assumed = match kind.model() {
+                Model::Tensors => RAYS_PER_MS,
+                Model::Distributions => ODF_RAYS_PER_MS,
+            };
             let known = state.runtime.track.rays_per_ms;
-            (track.rays.count()?, known.unwrap_or(RAYS_PER_MS))
+            (track.chosen_rays().count()?, known.unwrap_or(assumed))
         }
         CurveKind::Streamlines => {
             let repetitions = track.streamlines.repetitions.unwrap_or(1);
@@ -187,6 +196,10 @@ fn start(state: &mut State, key: &CurveKey, detail: Detail, effects: &mut Vec<Ef
         CurveParams::Rays(..) => {
             let tensors = state.document.tensors.as_ref();
             tensors.map(|tensors| Effect::submit(rays::request(state, tensors, coarse)))
+        }
+        CurveParams::OdfRays(..) => {
+            let field = state.document.distributions.field();
+            field.map(|field| Effect::submit(rays::odf_request(state, field, coarse)))
         }
         CurveParams::OdfStreamlines(params) => {
             let params = match coarse {
@@ -237,13 +250,19 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn follow_crosshair(state: &mut State) {
-    let tensors = state.document.tensors.as_ref();
+    let document = &state.document;
+    let tensors = document.tensors.as_ref().map(|t| &t.field.grid);
+    let distributions = document.distributions.field().map(|field| &field.grid);
+    let grid = match document.track.kind().model() {
+        Model::Tensors => tensors,
+        Model::Distributions => distributions,
+    };
     let live = state.runtime.track.live.value();
     let live = live.filter(|live| {
         state.view.task == Task::Track && live.output.kept.points.len() <= MAXIMUM_POINTS
     });
-    let voxel = tensors.and_then(|t| t.field.grid.nearest(state.view.crosshair));
-    let (Some(tensors), Some(live), Some(voxel)) = (tensors, live, voxel) else {
+    let voxel = grid.and_then(|grid| grid.nearest(state.view.crosshair));
+    let (Some(grid), Some(live), Some(voxel)) = (grid, live, voxel) else {
         state.runtime.track.at_crosshair = None;
         return;
     };
@@ -252,7 +271,6 @@ fn follow_crosshair(state: &mut State) {
     if known.is_some_and(|p| p.curves == curves.id() && p.voxel == voxel) {
         return;
     }
-    let grid = &tensors.field.grid;
     let centre = grid.world(glam::DVec3::from_array(voxel.map(|v| v as f64)));
     let near = centre.as_vec3();
     // A sphere around the voxel first: most points are far away.

@@ -2,6 +2,7 @@
 
 use crate::data::{Region, Role, TissueType, Volume, VolumeKind};
 use crate::solvers::curves::{self, Seeding};
+use crate::solvers::geodesic;
 use crate::solvers::odf_tracking;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer};
@@ -46,6 +47,11 @@ impl Document {
                 self.distributions.field()?.id(),
                 CurveParams::OdfStreamlines(self.odf_params()),
                 self.tissue_key()?,
+            ),
+            CurveKind::OdfRays => (
+                self.distributions.field()?.id(),
+                CurveParams::OdfRays(track.odf.rays.speed, track.odf.rays.rays.params.clone()),
+                None,
             ),
         };
         Some(CurveKey {
@@ -157,6 +163,13 @@ pub fn coarse_params(params: &curves::Params) -> curves::Params {
     params
 }
 
+/// Whether coarse rays are some of those with the full parameters. Their number depends on the speed of the last ones.
+fn are_some(coarse: &geodesic::Params, full: &geodesic::Params) -> bool {
+    let mut some = full.clone();
+    some.curves.seeding = coarse.curves.seeding;
+    *coarse == some
+}
+
 impl CurveKey {
     /// Whether curves of this key are those of the document as it is, all or some of them.
     pub fn is_current(&self, document: &Document) -> bool {
@@ -171,10 +184,10 @@ impl CurveKey {
                 *own == coarse_params(full)
             }
             (CurveParams::Rays(own_metric, own), CurveParams::Rays(metric, full)) => {
-                let mut some = full.clone();
-                // The number of coarse rays depends on the speed of the last ones.
-                some.curves.seeding = own.curves.seeding;
-                own_metric == metric && *own == some
+                own_metric == metric && are_some(own, full)
+            }
+            (CurveParams::OdfRays(own_speed, own), CurveParams::OdfRays(speed, full)) => {
+                own_speed == speed && are_some(own, full)
             }
             (CurveParams::OdfStreamlines(own), CurveParams::OdfStreamlines(full)) => {
                 *own == coarse_odf_params(full)
@@ -182,7 +195,8 @@ impl CurveKey {
             (
                 CurveParams::Streamlines(_)
                 | CurveParams::Rays(..)
-                | CurveParams::OdfStreamlines(_),
+                | CurveParams::OdfStreamlines(_)
+                | CurveParams::OdfRays(..),
                 _,
             ) => false,
         };

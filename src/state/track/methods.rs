@@ -2,9 +2,10 @@
 
 use crate::data::text::{capitalised, counted};
 use crate::data::{Region, Role};
+use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{
-    self, Cut, Directions, Form, Precision, RayMetricParams, Rays, Sharpening,
+    self, Cut, Directions, Form, OdfSpeed, Precision, RayMetricParams, Rays, Sharpening,
 };
 use crate::solvers::odf_tracking;
 use crate::state::Document;
@@ -41,6 +42,8 @@ const LOBES: &str = "Tournier JD, Calamante F, Connelly A (2012). MRtrix: diffus
 const TISSUES: &str = "Smith RE, Tournier JD, Calamante F, Connelly A (2012). Anatomically-constrained tractography: \
     improved diffusion MRI streamlines tractography through effective use of anatomical information. NeuroImage \
     62:1924–1938.";
+const FINSLER: &str = "Astola L, Florack L (2011). Finsler geometry on higher order tensor fields and applications to high \
+    angular resolution diffusion imaging. International Journal of Computer Vision 92:325–336.";
 const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures for pathway analysis in brain \
     white matter using diffusion tensor images. Information Processing in Medical Imaging, LNCS 4584:642–649.";
 
@@ -69,6 +72,10 @@ pub(in crate::state) fn curves(
             }
             (text, shared_params(params), None)
         }
+        CurveParams::OdfRays(speed, params) => {
+            let text = along_lobes(document, recipe, (speed, params), citations);
+            (text, params.curves.clone(), Some(recipe.cut))
+        }
     };
     text += &kept_curves(&walk, regions, cut, kept);
     if let Some(names) = names_with_positions(regions, Role::Terminate) {
@@ -92,6 +99,17 @@ pub(in crate::state) fn curves(
         CurveParams::OdfStreamlines(params) => {
             let defaults = document.odf_defaults(params.method);
             other_settings(params, &defaults, STATED_ALONG_DISTRIBUTIONS)
+        }
+        CurveParams::OdfRays(speed, params) => {
+            let defaults = Rays::lobe_defaults();
+            let rays = Rays {
+                params: params.clone(),
+                cut: recipe.cut,
+                ..defaults.clone()
+            };
+            other_settings(&params.curves, &defaults.params.curves, STATED)
+                + &other_settings(&rays, &defaults, STATED_FOR_RAYS)
+                + &other_settings(speed, &OdfSpeed::defaults(), STATED_FOR_LOBES)
         }
     };
     text
@@ -122,6 +140,8 @@ const STATED_FOR_RAYS: &[&str] = &[
     "cut",
     "both-ways",
 ];
+/// Keys of the rows of their speed that the sentences about rays along distributions state.
+const STATED_FOR_LOBES: &[&str] = &["speed-exponent", "speed-floor", "speed-reference", "cutoff"];
 /// Keys of the rows that the sentences about streamlines along distributions state.
 const STATED_ALONG_DISTRIBUTIONS: &[&str] = &[
     "method",
@@ -141,6 +161,65 @@ const STATED_ALONG_DISTRIBUTIONS: &[&str] = &[
     "no-back-track",
 ];
 
+/// `the fibre orientation distributions`; others than those of the document by their order.
+fn which_distributions(document: &Document, recipe: &CurveRecipe) -> String {
+    let now = document.distributions.result.as_ref();
+    match document.origins.fods(recipe.fit) {
+        Some(fods) if now.is_none_or(|now| now.origin != recipe.fit) => {
+            let order = fods.params.order.map(|order| format!(" of order {order}"));
+            format!("other distributions{}", order.unwrap_or_default())
+        }
+        _ => "the fibre orientation distributions".to_owned(),
+    }
+}
+
+/// How rays followed the lobes of distributions, where they began, and what ended them.
+fn along_lobes(
+    document: &Document,
+    recipe: &CurveRecipe,
+    (speed, params): (&OdfSpeed, &geodesic::Params),
+    citations: &mut Citations,
+) -> String {
+    let walk = &params.curves;
+    let axis = match params.directions {
+        Directions::Principal => "the largest peak at their seed",
+        _ => "the peaks at their seed",
+    };
+    let mut text = format!(
+        "Geodesic rays of a Finsler metric {} were traced along the lobes of {}{}. Each stayed on its lobe; its speed was \
+         ({} + f / f₀)^{}, where f is the amplitude of the lobe and f₀ {}, and rays were ranked by their mean speed. They \
+         were followed with {} in steps of {} mm and trilinear interpolation of the coefficients, from {}{}",
+        citations.cite(FINSLER),
+        which_distributions(document, recipe),
+        fan(params.directions, axis),
+        speed.floor,
+        speed.exponent,
+        speed.reference.map_or_else(
+            || "the median of the largest peaks of all voxels with fibres".to_owned(),
+            |reference| format!("= {reference}")
+        ),
+        integrator_text(walk.integrator),
+        walk.step_mm,
+        seeds(walk.seeding),
+        names_with_positions(&recipe.regions, Role::Seed)
+            .map_or(String::from(" in all voxels with fibres"), |r| format!(
+                " in {r}"
+            ))
+    );
+    text += if walk.both_ways {
+        ", in both directions."
+    } else {
+        "."
+    };
+    let mut conditions = Vec::new();
+    if let Some(limit) = speed.min_amplitude {
+        conditions.push(format!(
+            "where the amplitude of their lobe was below {limit}"
+        ));
+    }
+    text + &ended(walk, "the voxels with fibres", conditions)
+}
+
 /// How streamlines followed distributions, where they began, and what ended them.
 fn along_distributions(
     document: &Document,
@@ -148,22 +227,15 @@ fn along_distributions(
     params: &odf_tracking::Params,
     citations: &mut Citations,
 ) -> String {
-    let now = document.distributions.result.as_ref();
-    let others = match document.origins.fods(recipe.fit) {
-        Some(fods) if now.is_none_or(|now| now.origin != recipe.fit) => {
-            let order = fods.params.order.map(|order| format!(" of order {order}"));
-            format!(" other distributions{}", order.unwrap_or_default())
-        }
-        _ => " the fibre orientation distributions".to_owned(),
-    };
+    let others = which_distributions(document, recipe);
     let mut text = match params.method {
         odf_tracking::Method::Probabilistic => format!(
-            "Streamlines were tracked along{others} by arcs of second order, drawn by their amplitudes {} ({} each)",
+            "Streamlines were tracked along {others} by arcs of second order, drawn by their amplitudes {} ({} each)",
             citations.cite(ARCS),
             counted(params.samples, "sample")
         ),
         odf_tracking::Method::Deterministic => format!(
-            "Streamlines were tracked along{others}, following the lobe nearest to the last direction {}",
+            "Streamlines were tracked along {others}, following the lobe nearest to the last direction {}",
             citations.cite(LOBES)
         ),
     };
@@ -248,7 +320,7 @@ fn following(
 ) -> String {
     let mut text = match params {
         CurveParams::Rays(metric, params) => geodesics(metric, params, citations),
-        CurveParams::Streamlines(_) | CurveParams::OdfStreamlines(_) => match walk.deflection {
+        _ => match walk.deflection {
             None => format!(
                 "Streamlines along the principal eigenvector {} were followed",
                 citations.cite(STREAMLINES)
@@ -261,11 +333,7 @@ fn following(
             ),
         },
     };
-    let integrator = match walk.integrator {
-        Integrator::Euler => "Euler's method",
-        Integrator::Rk2 => "the midpoint method",
-        Integrator::Rk4 => "a fourth-order Runge–Kutta method",
-    };
+    let integrator = integrator_text(walk.integrator);
     let interpolation = match walk.interpolation {
         Interpolation::Trilinear => "trilinear interpolation",
         Interpolation::CubicBSpline => "cubic B-spline interpolation",
@@ -295,11 +363,26 @@ fn following(
     text
 }
 
-/// The conditions that ended curves.
+fn integrator_text(integrator: Integrator) -> &'static str {
+    match integrator {
+        Integrator::Euler => "Euler's method",
+        Integrator::Rk2 => "the midpoint method",
+        Integrator::Rk4 => "a fourth-order Runge–Kutta method",
+    }
+}
+
+/// The conditions that ended curves in tensors.
 fn ends(walk: &curves::Params) -> String {
-    let mut text = String::from(" They ended outside the mask");
-    if let Some(fa) = walk.min_fa {
-        let _ = write!(text, ", where the fractional anisotropy was below {fa}");
+    let low_fa = walk.min_fa;
+    let low_fa = low_fa.map(|fa| format!("where the fractional anisotropy was below {fa}"));
+    ended(walk, "the mask", low_fa.into_iter().collect())
+}
+
+/// The conditions that ended curves: outside a place, where more conditions held, and those of all curves.
+fn ended(walk: &curves::Params, place: &str, more: Vec<String>) -> String {
+    let mut text = format!(" They ended outside {place}");
+    for condition in more {
+        let _ = write!(text, ", {condition}");
     }
     if let Some(angle) = walk.max_angle_rad {
         // The conversion from radians adds digits that were not typed.
@@ -395,33 +478,7 @@ fn geodesics(
         citations.cite(GEODESICS),
         citations.cite(GEODESICS_ON_CARDS)
     );
-    let _ = match params.directions {
-        Directions::Principal => write!(text, " along the principal eigenvector"),
-        Directions::Towards {
-            direction: [x, y, z],
-        } => {
-            write!(text, " in the direction ({x}, {y}, {z})")
-        }
-        Directions::Sphere { count: n } => {
-            write!(
-                text,
-                " in {} uniform on the sphere",
-                counted(n, "direction")
-            )
-        }
-        Directions::Cone {
-            count: n,
-            half_angle_rad,
-        } => write!(
-            text,
-            " in {} within {:.1}° of the principal eigenvector",
-            counted(n, "direction"),
-            half_angle_rad.to_degrees()
-        ),
-        Directions::Icosphere { level } => {
-            write!(text, " in the directions of an icosphere of level {level}")
-        }
-    };
+    text += &fan(params.directions, "the principal eigenvector");
     let _ = match metric.sharpening {
         Sharpening::Power { alpha: 1.0 } => Ok(()),
         Sharpening::Power { alpha } => write!(
@@ -445,6 +502,30 @@ fn geodesics(
         citations.cite(MEASURE)
     );
     text
+}
+
+/// The initial directions of rays, after a space; `axis`: what a cone surrounds.
+fn fan(directions: Directions, axis: &str) -> String {
+    match directions {
+        Directions::Principal => format!(" along {axis}"),
+        Directions::Towards {
+            direction: [x, y, z],
+        } => format!(" in the direction ({x}, {y}, {z})"),
+        Directions::Sphere { count: n } => {
+            format!(" in {} uniform on the sphere", counted(n, "direction"))
+        }
+        Directions::Cone {
+            count: n,
+            half_angle_rad,
+        } => format!(
+            " in {} within {:.1}° of {axis}",
+            counted(n, "direction"),
+            half_angle_rad.to_degrees()
+        ),
+        Directions::Icosphere { level } => {
+            format!(" in the directions of an icosphere of level {level}")
+        }
+    }
 }
 
 fn seeds(seeding: Seeding) -> String {

@@ -2,7 +2,7 @@
 
 pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
-mod document;
+pub mod document;
 pub mod empty;
 pub(in crate::state) mod follow;
 pub(in crate::state) mod inputs;

@@ -1,15 +1,19 @@
 //! Geodesic rays: their number during a drag, and the cut, which needs no new rays.
 
-use crate::data::{DataId, Tractogram};
+use crate::data::{DataId, OdfField, Tractogram};
 use crate::solvers::curves::Seeding;
-use crate::solvers::geodesic::{Cut, RayMetric, RayMetricParams};
+use crate::solvers::geodesic::{self, Cut, OdfMetric, RayMetric, RayMetricParams};
 use crate::state::core::phase::Phase;
-use crate::state::document::{Rays, Tensors};
+use crate::state::document::{Document, Rays, Tensors};
 use crate::state::edit::edit;
 use crate::state::track::jobs::cut::CutRays;
+use crate::state::track::jobs::lobes::TraceLobes;
 use crate::state::track::jobs::trace::{RayOutput, TraceRays};
 use crate::state::track::key::regions;
-use crate::state::track::types::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
+use crate::state::track::types::odf::{Model, OdfRays};
+use crate::state::track::types::{
+    CurveKey, CurveKind, CurveParams, CutKey, RayResult, TrackRuntime, measure_range,
+};
 use crate::state::track::update;
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -22,6 +26,8 @@ const MAXIMUM_COARSE_MS: f64 = 100.0;
 const ENOUGH: usize = 20;
 /// Number of coarse rays while their speed is unknown, and the smallest number.
 const FIRST_COARSE_RAYS: usize = 1_500;
+/// A step along a lobe takes ten times as long as one in tensors.
+const FIRST_COARSE_ODF_RAYS: usize = 400;
 const MINIMUM_COARSE_RAYS: usize = 400;
 
 /// Number of coarse rays, from the speed of the last ones and the fraction of them that passed.
@@ -32,17 +38,46 @@ fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
     (count as usize).max(MINIMUM_COARSE_RAYS)
 }
 
-/// Changes the parameters of rays; if only the cut changed, the rays stay.
+/// Forgets the speed of rays of the other kind.
+pub fn note_kind(track: &mut TrackRuntime, kind: CurveKind) {
+    let has_rays = matches!(kind, CurveKind::Rays | CurveKind::OdfRays);
+    if !has_rays || track.ray_kind == Some(kind) {
+        return;
+    }
+    if track.ray_kind.is_some() {
+        (track.rays_per_ms, track.rays_passed) = (None, None);
+    }
+    track.ray_kind = Some(kind);
+}
+
+/// Changes the parameters of rays in tensors; if only the cut changed, the rays stay.
 pub fn set(state: &mut State, rays: Rays, phase: Phase) {
-    const CUT: &str = "Cut";
-    let live = phase == Phase::Live;
     let before = &state.document.track.rays;
     let same = (&before.metric, &before.params) == (&rays.metric, &rays.params);
-    // The end of a drag changes nothing, and belongs to the dragged control.
     let ends = *before == rays;
+    change(state, (same, ends), phase, |d| d.track.rays = rays);
+}
+
+/// Changes the parameters of rays along distributions, like [`set`].
+pub fn set_odf(state: &mut State, rays: OdfRays, phase: Phase) {
+    let before = &state.document.track.odf.rays;
+    let same = (before.speed, &before.rays.params) == (rays.speed, &rays.rays.params);
+    let ends = *before == rays;
+    change(state, (same, ends), phase, |d| d.track.odf.rays = rays);
+}
+
+/// `same`: everything except the cut; `ends`: the cut, too. The end of a drag changes nothing, and belongs to the dragged
+/// control.
+fn change(
+    state: &mut State,
+    (same, ends): (bool, bool),
+    phase: Phase,
+    apply: impl FnOnce(&mut Document),
+) {
+    const CUT: &str = "Cut";
     let by_cut = same && (!ends || state.history.joins(CUT));
     let label = if by_cut { CUT } else { "Rays" };
-    edit(state, label, live, |d| d.track.rays = rays);
+    edit(state, label, phase == Phase::Live, apply);
     if by_cut {
         // A cut that failed before is tried again.
         state.runtime.track.cut.retry();
@@ -52,10 +87,15 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase) {
 /// Number of seed points of coarse rays; `None` if the full number is no larger. It depends on the speed of the last
 /// rays; the choice of points depends on this number alone.
 pub fn coarse_seeds(state: &State) -> Option<usize> {
-    let params = &state.document.track.rays.params;
+    let track = &state.document.track;
+    let params = &track.chosen_rays().params;
     let passed = state.runtime.track.rays_passed;
     let known = state.runtime.track.rays_per_ms;
-    let rays = known.map_or(FIRST_COARSE_RAYS, |per_ms| coarse_count(per_ms, passed));
+    let first = match track.model {
+        Model::Tensors => FIRST_COARSE_RAYS,
+        Model::Distributions => FIRST_COARSE_ODF_RAYS,
+    };
+    let rays = known.map_or(first, |per_ms| coarse_count(per_ms, passed));
     let seeds = (rays / params.directions.count().max(1)).max(1);
     let all = match params.curves.seeding {
         Seeding::Random { count } => count,
@@ -64,17 +104,37 @@ pub fn coarse_seeds(state: &State) -> Option<usize> {
     (seeds < all).then_some(seeds)
 }
 
+/// Rays to be traced: all, or coarse ones.
+struct Requested {
+    params: geodesic::Params,
+    cut: Cut,
+    coarse: bool,
+}
+
 /// The rays of the document as it is; fewer where all would take too long and something is being dragged.
-pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> TraceRays {
-    let Rays {
-        metric,
-        mut params,
-        cut,
-    } = state.document.track.rays.clone();
+fn requested(state: &State, coarse: bool) -> Requested {
+    let Rays { params, cut, .. } = state.document.track.chosen_rays();
+    let (mut params, cut) = (params.clone(), *cut);
     let fewer = if coarse { coarse_seeds(state) } else { None };
     if let Some(count) = fewer {
         params.curves.seeding = Seeding::Random { count };
     }
+    Requested {
+        params,
+        // Coarse rays are cut when they are shown, because their cut depends on their number.
+        cut: if fewer.is_some() { Cut::All } else { cut },
+        coarse: fewer.is_some(),
+    }
+}
+
+/// Requests rays in tensors.
+pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> TraceRays {
+    let metric = state.document.track.rays.metric;
+    let Requested {
+        params,
+        cut,
+        coarse,
+    } = requested(state, coarse);
     let fits = |(recipe, m): &&(RayMetricParams, RayMetric)| {
         m.field.id() == tensors.field.id()
             && *recipe == metric
@@ -89,13 +149,31 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> TraceRays {
         fa: tensors.fa.clone(),
         regions: regions(&state.document),
         params,
-        // Coarse rays are cut when they are shown, because their cut depends on their number.
-        cut: if fewer.is_some() { Cut::All } else { cut },
-        coarse: fewer.is_some(),
+        cut,
+        coarse,
     }
 }
 
-/// Shows rays that were traced.
+/// Requests rays along distributions.
+pub fn odf_request(state: &State, field: &OdfField, coarse: bool) -> TraceLobes {
+    let Requested {
+        params,
+        cut,
+        coarse,
+    } = requested(state, coarse);
+    let prepared = state.runtime.track.odf_metric.as_ref();
+    TraceLobes {
+        field: field.clone(),
+        metric: prepared.filter(|m| m.field.id() == field.id()).cloned(),
+        speed: state.document.track.odf.rays.speed,
+        regions: regions(&state.document),
+        params,
+        cut,
+        coarse,
+    }
+}
+
+/// Shows rays that were traced in tensors.
 pub fn show(state: &mut State, job: &TraceRays, ray_output: RayOutput, wall_ms: f64) {
     let metric = RayMetricParams {
         sharpening: ray_output.metric.sharpening,
@@ -108,14 +186,50 @@ pub fn show(state: &mut State, job: &TraceRays, ray_output: RayOutput, wall_ms: 
         tissues: None,
         coarse: job.coarse,
     };
-    let rays = (ray_output.seeds * ray_output.directions) as f64;
-    state.runtime.track.rays_per_ms = Some(rays / ray_output.trace_ms.max(0.1));
-    state.runtime.track.rays_passed = Some(ray_output.measures.len() as f64 / rays.max(1.0));
-    let repaired = ray_output.metric.repaired;
     let tensors = state.document.tensors.as_ref();
     if tensors.is_some_and(|t| t.field.id() == key.field) {
-        state.runtime.track.ray_metric = Some((metric, ray_output.metric));
+        state.runtime.track.ray_metric = Some((metric, ray_output.metric.clone()));
     }
+    let repaired = ray_output.metric.repaired;
+    show_traced(state, key, (job.cut, repaired), ray_output, wall_ms);
+}
+
+/// Shows rays that were traced along distributions.
+pub fn show_lobes(
+    state: &mut State,
+    job: &TraceLobes,
+    ray_output: RayOutput<OdfMetric>,
+    wall_ms: f64,
+) {
+    let key = CurveKey {
+        field: job.field.id(),
+        regions: job.regions.clone(),
+        curves: CurveParams::OdfRays(job.speed, job.params.clone()),
+        tissues: None,
+        coarse: job.coarse,
+    };
+    let field = state.document.distributions.field();
+    if field.is_some_and(|field| field.id() == key.field) {
+        state.runtime.track.odf_metric = Some(ray_output.metric.clone());
+    }
+    show_traced(state, key, (job.cut, 0), ray_output, wall_ms);
+}
+
+/// Shows rays; `repaired`: tensors that were not positive definite.
+fn show_traced<M>(
+    state: &mut State,
+    key: CurveKey,
+    (cut, repaired): (Cut, u64),
+    ray_output: RayOutput<M>,
+    wall_ms: f64,
+) {
+    // A late job of the other kind has another speed.
+    if state.runtime.track.ray_kind == Some(key.curves.kind()) {
+        let rays = (ray_output.seeds * ray_output.directions) as f64;
+        state.runtime.track.rays_per_ms = Some(rays / ray_output.trace_ms.max(0.1));
+        state.runtime.track.rays_passed = Some(ray_output.measures.len() as f64 / rays.max(1.0));
+    }
+    let coarse = key.coarse;
     let output = Arc::new(ray_output.output);
     let mut range = measure_range(&ray_output.measures);
     // Colours and bins do not change during a drag.
@@ -125,7 +239,7 @@ pub fn show(state: &mut State, job: &TraceRays, ray_output: RayOutput, wall_ms: 
         .live
         .value()
         .and_then(|l| l.rays.as_ref());
-    if let Some(before) = before.filter(|_| job.coarse) {
+    if let Some(before) = before.filter(|_| coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
     }
     let Some(mut live) = update::result(&state.document, output, key, wall_ms) else {
@@ -135,7 +249,7 @@ pub fn show(state: &mut State, job: &TraceRays, ray_output: RayOutput, wall_ms: 
         range,
         all: ray_output.all,
         measures: ray_output.measures,
-        cut: job.cut,
+        cut,
         min_measure: ray_output.min_measure,
         repaired,
     });
@@ -147,7 +261,7 @@ pub fn show(state: &mut State, job: &TraceRays, ray_output: RayOutput, wall_ms: 
 pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     // Copying this many points takes about a tenth of a frame.
     const AT_ONCE: usize = 500_000;
-    let cut = state.document.track.rays.cut;
+    let cut = state.document.track.chosen_rays().cut;
     let rays = state
         .runtime
         .track
@@ -195,7 +309,7 @@ pub fn ranked(
     kept: Tractogram,
     min_measure: Option<f32>,
 ) {
-    let requested = state.document.track.rays.cut;
+    let requested = state.document.track.chosen_rays().cut;
     let Some(live) = state.runtime.track.live.value_mut() else {
         return;
     };

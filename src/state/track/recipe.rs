@@ -1,14 +1,15 @@
-//! The recipe of kept streamlines and rays, and the command of streamlines along distributions.
+//! The recipe of kept streamlines and rays, and the commands of those along distributions.
 
 use crate::data::{Region, ShellCommand};
-use crate::parameters::arguments;
-use crate::solvers::geodesic::Cut;
-use crate::solvers::odf_tracking;
+use crate::parameters::{Parameters, arguments, arguments_of};
+use crate::solvers::geodesic::{Cut, OdfSpeed, Rays, TENSORS_ONLY};
+use crate::solvers::{curves, odf_tracking};
 use crate::state::core::layer::{Input, OriginId};
 use crate::state::core::text::quoted_path;
 use crate::state::regions::recipe::{RegionSpec, region_arguments};
 use crate::state::tensors::recipe::fod::{FODS_FOLDER, FodArguments, WHITE_MATTER_FILE};
 use crate::state::track::types::CurveParams;
+use crate::state::track::types::odf::OdfRays;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -66,4 +67,45 @@ impl OdfTrackingCommand {
         text += &format!(" --out {}", quoted_path(out));
         vec![self.fods.command(folder), text.into()]
     }
+}
+
+/// Rays along distributions, which a command before it estimates or reads.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OdfRayCommand {
+    pub fods: FodArguments,
+    pub regions: Vec<RegionSpec>,
+    pub rays: OdfRays,
+}
+
+impl OdfRayCommand {
+    /// The estimation of the distributions and the rays along them.
+    pub fn commands(&self, out: &Path) -> Vec<ShellCommand> {
+        let folder = Path::new(FODS_FOLDER);
+        let image = folder.join(WHITE_MATTER_FILE);
+        let mut text = format!("arcuate geodesic --fod {}", quoted_path(&image));
+        text += &region_arguments(&self.regions);
+        text += &odf_ray_arguments(&self.rays.rays, &self.rays.speed);
+        text += &format!(" --out {}", quoted_path(out));
+        vec![self.fods.command(folder), text.into()]
+    }
+}
+
+/// The options of `arcuate geodesic --fod` for these rays: those of all curves, of rays, and of their speed.
+pub fn odf_ray_arguments(rays: &Rays, speed: &OdfSpeed) -> String {
+    // By default rays run in one direction, which a row of their own sets.
+    let walk = curves::Params {
+        both_ways: true,
+        deflection: None,
+        repetitions: None,
+        ..rays.params.curves.clone()
+    };
+    arguments_of(&walk, &lobe_rows::<curves::Params>())
+        + &arguments_of(rays, &lobe_rows::<Rays>())
+        + &arguments(speed)
+}
+
+/// Keys of the rows that have an effect in distributions.
+fn lobe_rows<P: Parameters>() -> Vec<&'static str> {
+    let keys = P::TABLE.iter().map(|row| row.key);
+    keys.filter(|key| !TENSORS_ONLY.contains(key)).collect()
 }

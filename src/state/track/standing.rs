@@ -29,7 +29,7 @@ impl State {
         let (is_fitting, fit) = self.fitting();
         let is_current = !is_fitting && live.key.is_current(&self.document);
         let cut = live.rays.as_ref().map(|rays| rays.cut);
-        let lacks_step = cut.is_some_and(|cut| cut != self.document.track.rays.cut);
+        let lacks_step = cut.is_some_and(|cut| cut != self.document.track.chosen_rays().cut);
         Some(Relation {
             detail: live.detail(),
             is_current,

@@ -9,7 +9,7 @@ use crate::data::{DataId, Region, Tractogram};
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Scale, Switch};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
+use crate::solvers::geodesic::{self, Cut, OdfMetric, OdfSpeed, RayMetric, Rays};
 use crate::solvers::odf_tracking;
 use crate::state::Phase;
 use crate::state::core::display::{Display, LineColouring, line_display};
@@ -17,7 +17,7 @@ use crate::state::core::layer::{LayerId, OriginId};
 pub use crate::state::core::live::Standing;
 use crate::state::core::live::{Detail, Live, LiveKey};
 use crate::state::tensors::types::fods::FodSource;
-use crate::state::track::types::odf::{Model, OdfInputs, OdfTrackingSettings, TissueKey};
+use crate::state::track::types::odf::{Model, OdfInputs, OdfRays, OdfTrackingSettings, TissueKey};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -137,22 +137,24 @@ impl WholeBrain {
     }
 }
 
-/// The curves of the task, by its method and by what streamlines follow.
+/// The curves of the task, by its method and by what they follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CurveKind {
     /// Streamlines in tensors.
     Streamlines,
     /// Streamlines along distributions.
     OdfStreamlines,
-    /// Rays, which always follow tensors.
+    /// Rays in tensors.
     Rays,
+    /// Rays along the lobes of distributions.
+    OdfRays,
 }
 
 impl CurveKind {
     pub fn model(self) -> Model {
         match self {
             Self::Streamlines | Self::Rays => Model::Tensors,
-            Self::OdfStreamlines => Model::Distributions,
+            Self::OdfStreamlines | Self::OdfRays => Model::Distributions,
         }
     }
 }
@@ -165,7 +167,7 @@ pub enum TrackAction {
         phase: Phase,
     },
     SetMethod(Method),
-    /// The model that streamlines follow.
+    /// The model that streamlines and rays follow.
     SetModel(Model),
     /// Parameters of streamlines along distributions; `None`: the defaults for the scan.
     SetOdfParams {
@@ -174,8 +176,14 @@ pub enum TrackAction {
     },
     /// The layer with the tissues of the anatomical rules.
     SetTissues(Option<LayerId>),
+    /// Rays in tensors.
     SetRays {
         rays: Rays,
+        phase: Phase,
+    },
+    /// Rays along distributions.
+    SetOdfRays {
+        rays: OdfRays,
         phase: Phase,
     },
     /// Display of the live result.
@@ -206,8 +214,12 @@ pub struct TrackRuntime {
     /// The metric prepared for rays, to be reused, and its recipe: splines are stored in single precision whatever is
     /// requested.
     pub ray_metric: Option<(RayMetricParams, RayMetric)>,
+    /// The distributions prepared for rays, to be reused with any speed.
+    pub odf_metric: Option<OdfMetric>,
     /// The distributions and the tissues of the last run along distributions, to be reused.
     pub odf_inputs: OdfInputs,
+    /// The kind of the last rays: their speed is not that of the other kind.
+    pub ray_kind: Option<CurveKind>,
     /// Speed of the last rays.
     pub rays_per_ms: Option<f64>,
     /// The fraction of them that passed the regions.
@@ -319,6 +331,8 @@ pub enum CurveParams {
     Rays(RayMetricParams, geodesic::Params),
     /// Streamlines along distributions.
     OdfStreamlines(odf_tracking::Params),
+    /// Rays along distributions.
+    OdfRays(OdfSpeed, geodesic::Params),
 }
 
 impl CurveParams {
@@ -327,6 +341,7 @@ impl CurveParams {
             Self::Streamlines(_) => CurveKind::Streamlines,
             Self::Rays(..) => CurveKind::Rays,
             Self::OdfStreamlines(_) => CurveKind::OdfStreamlines,
+            Self::OdfRays(..) => CurveKind::OdfRays,
         }
     }
 }
@@ -378,13 +393,14 @@ impl Parameters for RayCount {
 #[derive(Clone, Debug)]
 pub struct TrackSettings {
     pub method: Method,
-    /// The model that streamlines follow; rays always follow tensors.
+    /// The model that streamlines and rays follow.
     pub model: Model,
-    /// Streamlines along distributions.
+    /// Streamlines and rays along distributions.
     pub odf: OdfTrackingSettings,
     pub streamlines: curves::Params,
     pub streamline_display: Display,
     pub whole_brain: WholeBrain,
+    /// Rays in tensors.
     pub rays: Rays,
     pub ray_display: Display,
 }
@@ -407,9 +423,18 @@ impl Default for TrackSettings {
 impl TrackSettings {
     pub fn kind(&self) -> CurveKind {
         match (self.method, self.model) {
-            (Method::Rays, _) => CurveKind::Rays,
+            (Method::Rays, Model::Tensors) => CurveKind::Rays,
+            (Method::Rays, Model::Distributions) => CurveKind::OdfRays,
             (Method::Streamlines, Model::Tensors) => CurveKind::Streamlines,
             (Method::Streamlines, Model::Distributions) => CurveKind::OdfStreamlines,
+        }
+    }
+
+    /// Directions, steps and cut of the rays in the chosen model.
+    pub fn chosen_rays(&self) -> &Rays {
+        match self.model {
+            Model::Tensors => &self.rays,
+            Model::Distributions => &self.odf.rays.rays,
         }
     }
 }

@@ -77,7 +77,9 @@ fn status(state: &mut State, result: &CurveResult) {
             "streamline",
             None,
         ),
-        CurveParams::Rays(..) => (format!("Traced {}", counted(seeds, "ray")), "ray", None),
+        CurveParams::Rays(..) | CurveParams::OdfRays(..) => {
+            (format!("Traced {}", counted(seeds, "ray")), "ray", None)
+        }
     };
     let place = result.place_of_starts(&state.document);
     let why = none_started(&result.output, min_fa, &place);

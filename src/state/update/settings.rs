@@ -14,6 +14,7 @@ pub fn set(state: &mut State, settings: Preferences, effects: &mut Vec<Effect>) 
     if state.document.is_empty() {
         state.document.track.streamlines = settings.track();
         state.document.track.rays = settings.rays();
+        state.document.track.odf.rays = settings.odf_rays();
     }
     if settings.memory_gb != before.memory_gb {
         effects.push(Effect::LimitMemory(settings.memory_bytes()));

@@ -1,7 +1,8 @@
-//! Controls of geodesic rays in the task Track.
+//! Controls of geodesic rays in the task Track: those in tensors, and what both models share.
 
 mod directions;
 mod kinds;
+pub mod lobes;
 pub mod measures;
 
 use super::curve_parameters;
@@ -9,12 +10,14 @@ use super::parameters::{self, Rows};
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, Interpolation};
 use crate::solvers::geodesic::{Form, Params, Precision, SharpeningParts};
+use crate::state::track::types::odf::{Model, OdfRays};
 use crate::state::{Action, Phase, Rays, Severity, State, TrackAction};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::section;
 use crate::ui::{Memory, panels, theme};
 use egui::Ui;
-pub use kinds::KindSettings;
+use kinds::KindSettings;
+pub use kinds::RayKinds;
 
 const MORE: &str = "Directions, integrator, precision";
 /// Parameters with a row elsewhere; the cut's is with the results, and no row sets which points are kept.
@@ -45,10 +48,22 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     if curve_parameters::reset(ui, place, *rays == defaults) {
         set(defaults.clone(), Phase::Done);
     }
-    memory.forms.kinds.remember(rays);
-    directions::number(ui, rays, &defaults, &mut memory.forms.kinds, &mut set);
-    directions::opening_angle(ui, rays, &memory.forms.kinds.directions, &mut set);
-    strength(ui, rays, &memory.forms.kinds.sharpening, &mut set);
+    memory.forms.kinds.in_tensors.remember(rays);
+    directions::number(
+        ui,
+        rays,
+        &defaults,
+        &mut memory.forms.kinds.in_tensors,
+        &mut set,
+    );
+    let fan = &memory.forms.kinds.in_tensors.directions;
+    directions::opening_angle(ui, rays, &defaults, fan, &mut set);
+    strength(
+        ui,
+        rays,
+        &memory.forms.kinds.in_tensors.sharpening,
+        &mut set,
+    );
     curve_parameters::step(
         ui,
         &rays.params.curves,
@@ -82,8 +97,27 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         memory.toggle(MORE);
     }
     if open {
-        second_rank(ui, state, &defaults, &mut memory.forms.kinds, &mut set);
+        second_rank(
+            ui,
+            state,
+            &defaults,
+            &mut memory.forms.kinds.in_tensors,
+            &mut set,
+        );
     }
+}
+
+/// Changes the rays of the chosen model.
+pub fn change(state: &State, rays: Rays, phase: Phase) -> Action {
+    let track = &state.document.track;
+    Action::Track(match track.model {
+        Model::Tensors => TrackAction::SetRays { rays, phase },
+        Model::Distributions => {
+            let speed = track.odf.rays.speed;
+            let rays = OdfRays { speed, rays };
+            TrackAction::SetOdfRays { rays, phase }
+        }
+    })
 }
 
 fn with(rays: &Rays, params: Params) -> Rays {
@@ -139,7 +173,7 @@ fn second_rank(
     set: &mut OnChange,
 ) {
     let rays = &state.document.track.rays;
-    directions::kind(ui, rays, kinds, set);
+    directions::kind(ui, rays, defaults, kinds, set);
     curve_parameters::angle(
         ui,
         &rays.params.curves,

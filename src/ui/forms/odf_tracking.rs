@@ -52,8 +52,8 @@ fn has_several_shells(state: &State, memory: &mut Memory) -> bool {
 }
 
 /// The switch between the models, and the volumes of the scan that the chosen one uses. A scan without signals has tensors
-/// only; rays follow tensors whatever is chosen. In a low panel the hint of the row names the volumes, and there is no
-/// row before the first distributions, which the section below estimates.
+/// only. In a low panel the hint of the row names the volumes, and there is no row before the first distributions, which
+/// the section below estimates.
 pub fn model(
     ui: &mut Ui,
     state: &State,
@@ -62,10 +62,17 @@ pub fn model(
     actions: &mut Vec<Action>,
 ) {
     let track = &state.document.track;
-    if track.method == Method::Rays || !has_model(state, memory) {
+    if !has_model(state, memory) {
         return;
     }
-    let help = "What streamlines follow: one direction per voxel, or the amount of fibres in every direction";
+    let help = match track.method {
+        Method::Streamlines => {
+            "What streamlines follow: one direction per voxel, or the amount of fibres in every direction"
+        }
+        Method::Rays => {
+            "What rays follow: the tensor, or the lobes of distributions, on which they stay where fibres cross"
+        }
+    };
     let volumes = volumes(state);
     let help = match &volumes {
         Some(volumes) if is_low => format!("{help}. {volumes}"),
@@ -94,7 +101,7 @@ pub fn model(
     }
 }
 
-/// Whether streamlines can follow tensors, now or after a fit.
+/// Whether curves can follow tensors, now or after a fit.
 pub fn can_have_tensors(state: &State) -> bool {
     state.document.tensors.is_some() || state.document.requested_fit().is_some()
 }
@@ -164,11 +171,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         actions.push(Action::Track(TrackAction::SetOdfParams { params, phase }));
     };
     parameters::rows(ui, &params, &defaults, Rows::Only(&["method"]), &mut set);
-    let field = state.document.distributions.field();
-    let why = field.and_then(|field| curves::Params::cpu_reason(field.order()));
-    if let Some(why) = why.filter(|_| state.runtime.is_on_card()) {
-        rows::hint(ui, &format!("Computed on the CPU: {why}"));
-    }
+    cpu_hint(ui, state);
     let kind = SeedingParts::from(params.seeding).kind;
     seeding(ui, &params, kind.key(), &mut set);
     parameters::rows(
@@ -199,6 +202,15 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         parameters::rows(ui, &params, &defaults, Rows::AllBut(PLACED), &mut set);
     }
     whole_brain::show(ui, state, memory, actions);
+}
+
+/// Says why the CPU computes although there is a graphics card.
+pub fn cpu_hint(ui: &mut Ui, state: &State) {
+    let field = state.document.distributions.field();
+    let why = field.and_then(|field| curves::Params::cpu_reason(field.order()));
+    if let Some(why) = why.filter(|_| state.runtime.is_on_card()) {
+        rows::hint(ui, &format!("Computed on the CPU: {why}"));
+    }
 }
 
 /// The number of repetitions of the deconvolution, and what they need.

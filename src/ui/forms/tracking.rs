@@ -48,6 +48,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         CurveKind::Streamlines => controls(ui, state, memory, actions),
         CurveKind::OdfStreamlines => odf_tracking::controls(ui, state, memory, actions),
         CurveKind::Rays => geodesic::controls(ui, state, memory, actions),
+        CurveKind::OdfRays => geodesic::lobes::controls(ui, state, memory, actions),
     }
     section::end(ui);
 }
@@ -64,8 +65,8 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .position(|&m| m == state.document.track.method)
         .unwrap_or(0);
     let chosen = segmented(ui, place, "Method", &text, now);
-    let help = "Streamlines follow the principal direction step by step; rays are geodesics of a metric derived from \
-                the tensors, ranked by their connectivity measure";
+    let help = "Streamlines follow directions of fibres step by step; rays are geodesics of a metric derived from the \
+                tensors or the distributions, ranked by their connectivity measure";
     help_over(ui, place, "Method", help);
     if let Some(i) = chosen.filter(|&i| i != now) {
         actions.push(Action::Track(TrackAction::SetMethod(Method::ALL[i])));
@@ -261,12 +262,12 @@ fn source_name(source: &ScanSource) -> String {
     }
 }
 
-/// The distributions that the streamlines of Track follow, or that costs of pathways come from; `None` for tensors.
+/// The distributions that the curves of Track follow, or that costs of pathways come from; `None` for tensors.
 fn followed_fods(state: &State) -> Option<&OdfField> {
     let track = &state.document.track;
     let model = match state.view.task {
         Task::Pathways => state.document.pathways.model,
-        Task::Track if track.method == Method::Streamlines => track.model,
+        Task::Track => track.model,
         _ => Model::Tensors,
     };
     let field = state.document.distributions.field();

@@ -303,7 +303,7 @@ fn results(state: &State, list: &mut Entries) {
             Model::Tensors => forms::can_have_tensors(state),
             Model::Distributions => state.document.distributions.field().is_some(),
         };
-        if other == Method::Rays && can_follow {
+        if can_follow {
             list.add(name, "", act(TrackAction::SetModel(model)))
                 .about(Subject::FibreOrientations);
         }

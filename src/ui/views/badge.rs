@@ -120,7 +120,7 @@ fn share(state: &State, seeds: usize) -> String {
         Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
     };
     let all = match document.track.kind() {
-        CurveKind::Rays => document.track.rays.count(),
+        CurveKind::Rays | CurveKind::OdfRays => document.track.chosen_rays().count(),
         CurveKind::Streamlines => random(document.track.streamlines.seeding),
         CurveKind::OdfStreamlines => {
             let params = document.odf_params();

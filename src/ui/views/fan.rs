@@ -4,7 +4,8 @@ use super::scene_view::Scene;
 use super::slice_view::Slice;
 use crate::data::{Role, Shape};
 use crate::solvers::geodesic::Directions;
-use crate::state::{Method, State, Task};
+use crate::state::track::types::odf::Model;
+use crate::state::{Document, Method, State, Task};
 use crate::ui::{probe, theme};
 use egui::{Color32, Painter, Stroke};
 use glam::DVec3;
@@ -29,10 +30,10 @@ struct Fan {
 fn fans(state: &State) -> Vec<Fan> {
     let document = &state.document;
     let shown = state.view.task == Task::Track && document.track.method == Method::Rays;
-    let Some(tensors) = document.tensors.as_ref().filter(|_| shown) else {
+    if !shown {
         return Vec::new();
-    };
-    let params = &document.track.rays.params;
+    }
+    let params = &document.track.chosen_rays().params;
     let directions = match params.directions {
         Directions::Sphere { count } => Directions::Sphere {
             count: count.min(MAXIMUM_LINES),
@@ -58,8 +59,7 @@ fn fans(state: &State) -> Vec<Fan> {
             // Its centre may lie outside.
             Shape::Mask(_) => return None,
         };
-        let axis = probe::principal_direction(&tensors.field.nearest(centre)?)?;
-        let fan = directions.fan(params.curves.both_ways, axis);
+        let fan = fan_at(document, directions, centre)?;
         let back = if params.curves.both_ways {
             fan.iter().map(|d| -*d).collect()
         } else {
@@ -74,6 +74,30 @@ fn fans(state: &State) -> Vec<Fan> {
         })
     };
     seeds.filter_map(fan).collect()
+}
+
+/// The directions at a place, around the principal direction of the tensor or the peaks of the distribution there; `None`
+/// where it has none.
+fn fan_at(document: &Document, directions: Directions, place: DVec3) -> Option<Vec<DVec3>> {
+    let both_ways = document.track.chosen_rays().params.curves.both_ways;
+    match document.track.model {
+        Model::Tensors => {
+            let tensors = document.tensors.as_ref()?;
+            let axis = probe::principal_direction(&tensors.field.nearest(place)?)?;
+            Some(directions.fan(both_ways, axis))
+        }
+        Model::Distributions => {
+            let result = document.distributions.result.as_ref()?;
+            let peaks = result.fods.peaks.as_ref()?;
+            let voxel = peaks.grid.index(peaks.grid.nearest(place)?);
+            let limit = document.track.odf.rays.speed.min_amplitude.unwrap_or(0.0);
+            // The length of a peak is its amplitude.
+            let high = peaks.peaks(voxel).filter(|peak| peak.length() >= limit);
+            let high: Vec<DVec3> = high.map(DVec3::normalize).collect();
+            let fan = directions.fan_of_peaks(both_ways, &high);
+            (!fan.is_empty()).then_some(fan)
+        }
+    }
 }
 
 /// Draws the directions that run along the slice.

@@ -44,6 +44,29 @@ impl Directions {
             Self::Icosphere { level } => icosphere(level),
         }
     }
+
+    /// Like [`Self::fan`], around the peaks of a distribution (unit vectors, the largest first): the directions of a cone are
+    /// distributed over them in turn. A cone and the principal direction need a peak; without one they have no direction.
+    pub fn fan_of_peaks(self, both_ways: bool, peaks: &[DVec3]) -> Vec<DVec3> {
+        let axes: Vec<DVec3> = peaks.iter().map(|peak| upward(*peak)).collect();
+        match (self, axes.first()) {
+            (Self::Principal | Self::Cone { .. }, None) => Vec::new(),
+            (Self::Cone { .. }, Some(_)) => {
+                let fans = axes.iter().map(|axis| self.fan(both_ways, *axis));
+                let fans: Vec<Vec<DVec3>> = fans.collect();
+                let count = fans[0].len();
+                (0..count).map(|i| fans[i % fans.len()][i]).collect()
+            }
+            // Only cones and the principal direction depend on the axis.
+            (_, axis) => self.fan(both_ways, axis.copied().unwrap_or(DVec3::Z)),
+        }
+    }
+}
+
+/// The sense of an axis with positive z, then y, then x.
+fn upward(v: DVec3) -> DVec3 {
+    let up = v.z > 0.0 || (v.z == 0.0 && (v.y > 0.0 || (v.y == 0.0 && v.x >= 0.0)));
+    if up { v } else { -v }
 }
 
 /// `count` points of equal area on the sphere between two heights (Swinbank and Purser 2006), each rotated by the

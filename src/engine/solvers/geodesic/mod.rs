@@ -110,7 +110,7 @@ mod start;
 pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
 pub use odf_error::OdfError;
 pub use odf_metric::OdfMetric;
-pub use odf_parameters::{LOBE_DIRECTIONS, OdfSpeed};
+pub use odf_parameters::{LOBE_DIRECTIONS, OdfSpeed, TENSORS_ONLY};
 pub use paper::{PAIRS, christoffel};
 pub use parameters::{
     DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params, RayMetricParams, Rays,

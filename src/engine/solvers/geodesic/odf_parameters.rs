@@ -1,6 +1,6 @@
 //! Parameters of the speed of rays in distributions, and their defaults.
 
-use super::Directions;
+use super::{Directions, Rays};
 use crate::parameters::{self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters};
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,18 @@ pub const LOBE_DIRECTIONS: Directions = Directions::Cone {
     count: 20,
     half_angle_rad: 5.0 * std::f64::consts::PI / 180.0,
 };
+
+/// Keys of the rows of [`Rays`] and of [`curves::Params`](crate::solvers::curves::Params) that only rays in tensors have.
+pub const TENSORS_ONLY: [&str; 5] = ["fa", "interpolation", "sharpen", "precision", "form"];
+
+impl Rays {
+    /// The defaults in distributions, where the rows of [`TENSORS_ONLY`] have no effect.
+    pub fn lobe_defaults() -> Self {
+        let mut rays = Self::defaults();
+        rays.params.directions = LOBE_DIRECTIONS;
+        rays
+    }
+}
 
 /// How the amplitude f of a lobe becomes a speed: w = (floor + max(0, f) / reference)^exponent.
 ///

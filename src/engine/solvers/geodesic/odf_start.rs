@@ -51,7 +51,7 @@ impl<'a> OdfStarts<'a> {
         }
         let coefficients = self.interpolated(voxel)?;
         let peaks = self.search.of_coefficients(&coefficients);
-        let axes: Vec<DVec3> = peaks.iter().map(|peak| upward(peak.direction)).collect();
+        let axes: Vec<DVec3> = peaks.iter().map(|peak| peak.direction).collect();
         let need_peak = match params.directions {
             Directions::Principal | Directions::Cone { .. } => true,
             _ => self.metric.speed.min_amplitude.is_some(),
@@ -61,18 +61,7 @@ impl<'a> OdfStarts<'a> {
         }
         let series = self.polynomials.series(&coefficients);
         let both_ways = params.curves.both_ways;
-        let fan: Vec<DVec3> = match params.directions {
-            Directions::Cone { .. } => {
-                let fans = axes
-                    .iter()
-                    .map(|axis| params.directions.fan(both_ways, *axis));
-                let fans: Vec<Vec<DVec3>> = fans.collect();
-                let count = fans[0].len();
-                (0..count).map(|i| fans[i % fans.len()][i]).collect()
-            }
-            // Only cones and the principal direction depend on the axis.
-            directions => directions.fan(both_ways, axes.first().copied().unwrap_or(DVec3::Z)),
-        };
+        let fan = params.directions.fan_of_peaks(both_ways, &axes);
         let starts = fan.into_iter().map(|direction| {
             let (along, p) = self.lobe(&series, direction)?;
             Some(Start {
@@ -183,10 +172,4 @@ impl<'a> OdfStarts<'a> {
         }
         (inside >= 0.5).then_some(sum)
     }
-}
-
-/// The sense of an axis with positive z, then y, then x.
-fn upward(v: DVec3) -> DVec3 {
-    let up = v.z > 0.0 || (v.z == 0.0 && (v.y > 0.0 || (v.y == 0.0 && v.x >= 0.0)));
-    if up { v } else { -v }
 }

@@ -15,6 +15,7 @@ use crate::state::sessions::update::restore_missing;
 use crate::state::tensors::inputs::{MissingInput, distributions, tensors};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::track::inputs::tissues;
+use crate::state::track::jobs::lobes::TraceLobes;
 use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use crate::state::track::jobs::streamlines::{Streamlines as _, TrackStreamlines};
 use crate::state::track::jobs::trace::TraceRays;
@@ -54,6 +55,12 @@ pub enum CurveMethod {
         distributions: Box<Distributions>,
         tissues: Option<(TissueKey, TissueInput)>,
         params: odf_tracking::Params,
+    },
+    OdfRays {
+        distributions: Box<Distributions>,
+        speed: geodesic::OdfSpeed,
+        params: geodesic::Params,
+        cut: geodesic::Cut,
     },
 }
 
@@ -125,10 +132,11 @@ impl RecomputeCurves {
         recipe: &CurveRecipe,
     ) -> Result<Self, MissingInput> {
         let tensors = || tensors(document, name, recipe.fit);
+        let distributions = || distributions(document, name, recipe.fit).map(Box::new);
         let curves = match recipe.curves.clone() {
             CurveParams::Streamlines(params) => CurveMethod::Streamlines(tensors()?, params),
             CurveParams::OdfStreamlines(params) => CurveMethod::OdfStreamlines {
-                distributions: Box::new(distributions(document, name, recipe.fit)?),
+                distributions: distributions()?,
                 tissues: recipe
                     .tissues
                     .map(|input| tissues(document, name, input))
@@ -139,6 +147,12 @@ impl RecomputeCurves {
                 tensors: tensors()?,
                 sharpening: metric.sharpening,
                 precision: metric.precision,
+                params,
+                cut: recipe.cut,
+            },
+            CurveParams::OdfRays(speed, params) => CurveMethod::OdfRays {
+                distributions: distributions()?,
+                speed,
                 params,
                 cut: recipe.cut,
             },
@@ -198,6 +212,24 @@ impl RecomputeCurves {
                     sharpening,
                     precision,
                     fa,
+                    regions: self.regions,
+                    params,
+                    cut,
+                    coarse: false,
+                };
+                trace.trace(backend, control)?.output.kept
+            }
+            CurveMethod::OdfRays {
+                distributions,
+                speed,
+                params,
+                cut,
+            } => {
+                let (field, _) = distributions.estimated(backend, control)?;
+                let trace = TraceLobes {
+                    field,
+                    metric: None,
+                    speed,
                     regions: self.regions,
                     params,
                     cut,

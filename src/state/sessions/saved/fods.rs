@@ -1,28 +1,29 @@
 //! Fibre orientation distributions between a session and the state.
 
 use crate::data::region::RegionId;
+use crate::solvers::geodesic::Rays;
 use crate::state::Document;
 use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::origin::FodRecipe;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::types::fods::{
-    SavedFodSettings, SavedFods, SavedOdfTracking, SavedResponseChoice, SavedResponses,
-    SavedTissueChoice, SavedTissueSource,
+    SavedFodSettings, SavedFods, SavedOdfRays, SavedOdfTracking, SavedResponseChoice,
+    SavedResponses, SavedTissueChoice, SavedTissueSource,
 };
 use crate::state::sessions::types::origins::SavedMask;
 use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::tensors::recipe::fod::{ResponseSource, TissueSource};
 use crate::state::tensors::types::fods::{FodSettings, FodSource, ResponseChoice, TissueChoice};
-use crate::state::track::types::odf::{Model, OdfTrackingSettings};
+use crate::state::track::types::odf::{Model, OdfRays, OdfTrackingSettings};
 use std::path::PathBuf;
 
 /// No session has as many regions.
 const NO_REGION: usize = u32::MAX as usize;
 
 impl ReferencedItems<'_> {
-    /// The settings of distributions and of streamlines along them.
+    /// The settings of distributions and of streamlines and rays along them.
     pub(in crate::state) fn fod_settings(&mut self, document: &Document) -> SavedFodSettings {
         let settings = &document.distributions.settings;
         let track = &document.track;
@@ -31,6 +32,11 @@ impl ReferencedItems<'_> {
                 model: track.model,
                 params: track.odf.params.clone(),
                 tissues: track.odf.tissues.map(|id| id.0),
+                rays: SavedOdfRays {
+                    speed: track.odf.rays.speed,
+                    params: track.odf.rays.rays.params.clone(),
+                    cut: track.odf.rays.rays.cut,
+                },
             },
             requested: settings.requested,
             image: match settings.source {
@@ -136,11 +142,19 @@ impl ReferencedItems<'_> {
     }
 }
 
-/// The model of streamlines, and their settings along distributions.
+/// The model of streamlines and rays, and their settings along distributions.
 pub(in crate::state) fn tracking(saved: &SavedOdfTracking) -> (Model, OdfTrackingSettings) {
     let settings = OdfTrackingSettings {
         params: saved.params.as_ref().map(crate::parameters::sanitized),
         tissues: saved.tissues.map(LayerId),
+        rays: OdfRays {
+            speed: crate::parameters::sanitized(&saved.rays.speed),
+            rays: Rays {
+                params: saved.rays.params.clone(),
+                cut: saved.rays.cut,
+                ..Rays::lobe_defaults()
+            },
+        },
     };
     (saved.model, settings)
 }

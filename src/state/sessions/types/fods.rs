@@ -1,12 +1,13 @@
 //! Fibre orientation distributions in a session: their settings and their inputs, not their values.
 
 use crate::data::odf_field::Tissue;
+use crate::solvers::geodesic::{self, Cut, OdfSpeed};
 use crate::solvers::{csd, odf_tracking, peaks, response};
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::sessions::types::origins::SavedMask;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use crate::state::tensors::types::fods::FodSettings;
-use crate::state::track::types::odf::Model;
+use crate::state::track::types::odf::{Model, OdfRays};
 use serde::{Deserialize, Serialize};
 
 /// How the distributions of a document are computed.
@@ -20,12 +21,12 @@ pub struct SavedFodSettings {
     pub response_params: response::Params,
     pub params: csd::Params,
     pub peak_params: peaks::Params,
-    /// How streamlines follow them.
+    /// How streamlines and rays follow them.
     #[serde(default, skip_serializing_if = "SavedOdfTracking::are_defaults")]
     pub tracking: SavedOdfTracking,
 }
 
-/// Streamlines along distributions: whether they are chosen, and their settings.
+/// Streamlines and rays along distributions: whether they are chosen, and their settings.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedOdfTracking {
@@ -36,6 +37,30 @@ pub struct SavedOdfTracking {
     /// A layer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tissues: Option<u64>,
+    #[serde(skip_serializing_if = "SavedOdfRays::are_defaults")]
+    pub rays: SavedOdfRays,
+}
+
+/// Settings of rays along distributions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedOdfRays {
+    pub speed: OdfSpeed,
+    pub params: geodesic::Params,
+    pub cut: Cut,
+}
+
+impl SavedOdfRays {
+    fn are_defaults(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for SavedOdfRays {
+    fn default() -> Self {
+        let OdfRays { speed, rays } = OdfRays::default();
+        let (params, cut) = (rays.params, rays.cut);
+        Self { speed, params, cut }
+    }
 }
 
 impl SavedOdfTracking {

@@ -1,31 +1,76 @@
 //! Geodesic rays along the lobes of fibre orientation distributions, cut by their measure.
 
-use crate::compute::Control;
+use crate::compute::{Backend, Control};
 use crate::data::{OdfField, Region, Tractogram};
-use crate::jobs::{Job, JobError, PartialSender, Slot, Worker, memory_for_curves};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+};
 use crate::solvers::geodesic;
-use crate::state::job_end::for_command_line;
+use crate::state::job_end::ended;
 use crate::state::track::jobs::trace::{Named, RayOutput};
+use crate::state::track::jobs::{LIVE, live_unfinished};
+use crate::state::track::rays;
+use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
-
-const LOBES: Slot = Slot::latest_wins("lobes");
 
 /// Traces rays along lobes.
 #[derive(Clone, Debug)]
 pub struct TraceLobes {
     pub field: OdfField,
+    /// Prepared earlier from the same distributions, for any speed.
+    pub metric: Option<geodesic::OdfMetric>,
     pub speed: geodesic::OdfSpeed,
     pub regions: Vec<Region>,
     pub params: geodesic::Params,
     pub cut: geodesic::Cut,
+    /// Fewer seeds: a drag is in progress.
+    pub coarse: bool,
+}
+
+impl TraceLobes {
+    pub fn trace(
+        self,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<RayOutput<geodesic::OdfMetric>, JobError> {
+        let metric = match self.metric {
+            Some(metric) => metric.with_speed(self.speed)?,
+            None => geodesic::OdfMetric::new(&self.field, self.speed, backend, control)?,
+        };
+        let started = Instant::now();
+        let traced = geodesic::trace_lobes(
+            &metric,
+            &self.regions,
+            &self.params,
+            memory_for_curves(),
+            backend,
+            control,
+        )?;
+        let named = Named {
+            regions: &self.regions,
+            grid: &self.field.grid,
+        };
+        let ranked = named.ranked(Arc::unwrap_or_clone(traced.rays), self.cut);
+        Ok(RayOutput {
+            output: ranked.output,
+            all: ranked.all,
+            measures: ranked.measures,
+            min_measure: ranked.min_measure,
+            seeds: traced.seeds,
+            directions: traced.directions,
+            kernel_s: traced.kernel_s,
+            trace_ms: started.elapsed().as_secs_f64() * 1e3,
+            metric,
+        })
+    }
 }
 
 impl Job for TraceLobes {
     type Output = Box<RayOutput<geodesic::OdfMetric>>;
 
     fn slot(&self) -> Slot {
-        LOBES
+        LIVE
     }
 
     fn label(&self) -> String {
@@ -38,33 +83,7 @@ impl Job for TraceLobes {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let backend = worker.backend();
-        let metric = geodesic::OdfMetric::new(&self.field, self.speed, &backend, control)?;
-        let started = Instant::now();
-        let traced = geodesic::trace_lobes(
-            &metric,
-            &self.regions,
-            &self.params,
-            memory_for_curves(),
-            &backend,
-            control,
-        )?;
-        let named = Named {
-            regions: &self.regions,
-            grid: &self.field.grid,
-        };
-        let ranked = named.ranked(Arc::unwrap_or_clone(traced.rays), self.cut);
-        Ok(Box::new(RayOutput {
-            output: ranked.output,
-            all: ranked.all,
-            measures: ranked.measures,
-            min_measure: ranked.min_measure,
-            seeds: traced.seeds,
-            directions: traced.directions,
-            kernel_s: traced.kernel_s,
-            trace_ms: started.elapsed().as_secs_f64() * 1e3,
-            metric,
-        }))
+        Ok(Box::new(self.trace(&worker.backend(), control)?))
     }
 
     fn curves(rays: &Self::Output) -> Vec<&Tractogram> {
@@ -72,4 +91,19 @@ impl Job for TraceLobes {
     }
 }
 
-for_command_line!(TraceLobes);
+impl Receive<State> for TraceLobes {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
+            rays::show_lobes(state, self, *rays, wall_ms);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        live_unfinished(end, state)
+    }
+}

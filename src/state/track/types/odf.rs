@@ -1,14 +1,16 @@
-//! Streamlines along fibre orientation distributions: settings, and the inputs that are kept between runs.
+//! Streamlines and rays along fibre orientation distributions: settings, and the inputs that are kept between runs.
 
 use crate::data::tissue_map::{TissueMapError, UnknownLabel};
 use crate::data::{DataId, OdfField, TissueMap, Volume, keyed};
+use crate::parameters::Parameters as _;
 use crate::solvers::curves;
+use crate::solvers::geodesic::{OdfSpeed, Rays};
 use crate::solvers::odf_tracking::{self, Prepared};
 use crate::state::core::layer::{Input, LayerId};
 use crate::state::tensors::types::fods::FodBootstrapInput;
 use std::sync::{Arc, OnceLock};
 
-/// The model of diffusion that streamlines follow and that costs of pathways come from.
+/// The model of diffusion that streamlines and rays follow and that costs of pathways come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Model {
     /// One direction in each voxel.
@@ -34,13 +36,32 @@ impl Model {
     }
 }
 
-/// Settings of streamlines along distributions.
+/// Settings of streamlines and rays along distributions.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct OdfTrackingSettings {
+    pub rays: OdfRays,
     /// `None`: the defaults for the voxels of the scan.
     pub params: Option<odf_tracking::Params>,
     /// The layer with the tissues of the anatomical rules; `None`: no rules.
     pub tissues: Option<LayerId>,
+}
+
+/// Settings of rays along the lobes of distributions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OdfRays {
+    /// How the amplitude of a lobe becomes a speed.
+    pub speed: OdfSpeed,
+    /// Seeds, directions, steps and the cut. The rows that only tensors have keep their defaults, without effect.
+    pub rays: Rays,
+}
+
+impl Default for OdfRays {
+    fn default() -> Self {
+        Self {
+            speed: OdfSpeed::defaults(),
+            rays: Rays::lobe_defaults(),
+        }
+    }
 }
 
 /// The parameters that streamlines along distributions share with those in tensors, for texts about both.

@@ -52,8 +52,15 @@ pub fn number(
 }
 
 /// Row of the cone's opening angle; disabled for other kinds of directions.
-pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut OnChange) {
-    let (defaults, shown) = (DirectionParts::defaults(), Shown::default());
+pub fn opening_angle(
+    ui: &mut Ui,
+    rays: &Rays,
+    defaults: &Rays,
+    parts: &DirectionParts,
+    set: &mut OnChange,
+) {
+    let defaults = DirectionParts::from(defaults.params.directions);
+    let shown = Shown::default();
     parameters::number(
         ui,
         parts,
@@ -72,7 +79,13 @@ pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut
 }
 
 /// Kind of directions, and how many leave each seed point.
-pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut KindSettings, set: &mut OnChange) {
+pub fn kind(
+    ui: &mut Ui,
+    rays: &Rays,
+    defaults: &Rays,
+    kinds: &mut KindSettings,
+    set: &mut OnChange,
+) {
     let parts = kinds.directions;
     let row = row::<DirectionParts>("kind");
     if let Some((row, Kind::OneOf(choices))) = row.map(|row| (row, &row.kind)) {
@@ -95,12 +108,19 @@ pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut KindSettings, set: &mut OnChan
             set(with_directions(rays, parts.into(), kinds), Phase::Done);
         }
     }
-    per_seed(ui, rays, kinds, set);
+    per_seed(ui, rays, defaults, kinds, set);
 }
 
 /// One row, whatever the kind.
-fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut KindSettings, set: &mut OnChange) {
-    let (parts, defaults) = (kinds.directions, DirectionParts::defaults());
+fn per_seed(
+    ui: &mut Ui,
+    rays: &Rays,
+    defaults: &Rays,
+    kinds: &mut KindSettings,
+    set: &mut OnChange,
+) {
+    let defaults = DirectionParts::from(defaults.params.directions);
+    let parts = kinds.directions;
     let key = match parts.kind {
         DirectionKind::Icosphere => "level",
         _ => "count",

@@ -12,6 +12,24 @@ pub struct KindSettings {
     rounded: Option<(usize, usize)>,
 }
 
+/// The last settings of both models, whose fans differ.
+pub struct RayKinds {
+    pub in_tensors: KindSettings,
+    pub along_lobes: KindSettings,
+}
+
+impl Default for RayKinds {
+    fn default() -> Self {
+        Self {
+            in_tensors: KindSettings::default(),
+            along_lobes: KindSettings {
+                directions: Rays::lobe_defaults().params.directions.into(),
+                ..KindSettings::default()
+            },
+        }
+    }
+}
+
 impl Default for KindSettings {
     fn default() -> Self {
         Self {

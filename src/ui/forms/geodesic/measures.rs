@@ -5,9 +5,9 @@ use crate::parameters::{Kind, Limits, row};
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, DirectionParts, Directions};
 use crate::state::core::text::counted;
-use crate::state::tensors::mask_text;
 use crate::state::track::types::RayResult;
-use crate::state::{Action, CurveResult, Phase, Rays, State, TrackAction};
+use crate::state::track::types::odf::Model;
+use crate::state::{Action, CurveResult, Phase, Rays, State};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};
 use crate::ui::rays::{self, Suggestion};
@@ -25,6 +25,10 @@ const CM: &str = "Length of a ray divided by its length in the metric of the inv
                   others: with plain tensors (α = 1) mostly below 1 in white matter, with sharpened ones \
                   several units. Compare rays with each other";
 
+/// The same along distributions.
+const CM_OF_LOBES: &str = "Mean speed of a ray: 1 along a lobe with the reference amplitude, less where the lobe is lower or \
+                           the ray leaves its middle. Compare rays with each other";
+
 /// Why there are none, with one suggestion.
 pub fn nothing(
     ui: &mut Ui,
@@ -37,11 +41,11 @@ pub fn nothing(
     if live.coarse && !state.stalled() {
         return;
     }
-    let now = &state.document.track.rays;
+    let now = state.document.track.chosen_rays();
     let targets = targets(state, live);
     let names: Vec<&str> = targets.iter().map(|r| r.name.as_str()).collect();
     let Some((text, remedy)) =
-        rays::nothing_kept(live, now, &names, &mask_text::name_of(&state.document))
+        rays::nothing_kept(live, now, &names, &live.place_of_starts(&state.document))
     else {
         return;
     };
@@ -78,10 +82,7 @@ pub fn nothing(
         starts: remedy != Suggestion::Nothing,
     };
     if empty.show(ui, state, live, memory, actions) {
-        actions.push(Action::Track(TrackAction::SetRays {
-            rays: better,
-            phase: Phase::Done,
-        }));
+        actions.push(super::change(state, better, Phase::Done));
     }
 }
 
@@ -105,9 +106,9 @@ pub fn histogram(
     actions: &mut Vec<Action>,
 ) -> Cut {
     if rays.measures.is_empty() {
-        return state.document.track.rays.cut;
+        return state.document.track.chosen_rays().cut;
     }
-    let now = &state.document.track.rays;
+    let now = state.document.track.chosen_rays();
     let (low, _) = rays.range;
     let map = match state.document.track.ray_display.colour_map {
         map @ (ColourMap::Viridis | ColourMap::GreenRed) => map,
@@ -158,11 +159,16 @@ pub fn histogram(
     let width = ui.available_width();
     let place = Rect::from_min_size(above, vec2(width, panels::CAPTION));
     let mut caption = ui.new_child(egui::UiBuilder::new().max_rect(place));
-    panels::caption(&mut caption, "Connectivity measure (CM)", &fact).on_hover_text(CM);
+    panels::caption(&mut caption, "Connectivity measure (CM)", &fact).on_hover_text(
+        match state.document.track.model {
+            Model::Tensors => CM,
+            Model::Distributions => CM_OF_LOBES,
+        },
+    );
     let requested = requested.or(keep(ui, now, rays, kept));
     if let Some((cut, phase)) = requested {
         let rays = Rays { cut, ..now.clone() };
-        actions.push(Action::Track(TrackAction::SetRays { rays, phase }));
+        actions.push(super::change(state, rays, phase));
     }
     requested.map_or(now.cut, |(cut, _)| cut)
 }

@@ -34,10 +34,8 @@ impl Empty<'_> {
         memory: &mut Memory,
         actions: &mut Vec<Action>,
     ) -> bool {
-        let Some(tensors) = &state.document.tensors else {
-            return false;
-        };
-        let outside = |r: &Arc<Region>| !r.shape.touches(&tensors.mask);
+        let tensors = state.document.tensors.as_ref();
+        let outside = |r: &Arc<Region>| tensors.is_some_and(|t| !r.shape.touches(&t.mask));
         let mut seeds = state.document.regions.iter();
         if !self.starts && seeds.all(|r| r.role != Role::Seed || outside(r)) {
             // A remark about the regions already reports this.
