@@ -167,7 +167,7 @@ fn tractogram(repeated: &RepeatedPathway) -> Tractogram {
     }
     Tractogram::new(points, offsets)
         .with_per_streamline("cost", costs)
-        .with_grid(repeated.repetitions.metric.grid.clone())
+        .with_grid(repeated.repetitions.places.grid.clone())
 }
 
 fn range(range: Option<Range90>) -> Value {

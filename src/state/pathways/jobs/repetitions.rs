@@ -102,14 +102,12 @@ impl Job for RepeatPathway {
             gradients: &self.gradients,
             fit: &self.fit,
         };
-        let repetitions = Repetitions::solve(
-            costs,
-            scan,
-            (&params.metric, self.epsilon),
-            &self.params,
-            &backend,
-            control,
-        )?;
+        self.params.check().map_err(Error::from)?;
+        let counted = (&params.metric, self.epsilon);
+        let seed = self.params.random_seed;
+        let mut repetitions =
+            Repetitions::of_tensors(costs, scan, counted, seed, &backend, control)?;
+        repetitions.extend(self.params.repetitions, &backend, control)?;
         let ends = pathway.key.regions.iter();
         let ends = ends.filter(|r| matches!(r.role, Role::Seed | Role::Target));
         let ends: Vec<_> = ends.collect();
