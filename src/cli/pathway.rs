@@ -4,6 +4,7 @@
 mod lifted;
 mod tensors;
 
+pub use lifted::LiftedInputs;
 pub use tensors::PathwayInputs;
 
 use super::options::models::{Models, OtherModel, options_of};

@@ -2,6 +2,7 @@
 
 mod crossing;
 mod parity;
+mod repetitions;
 
 use crate::support::fields::{backend, odd_grid};
 use crate::support::test;
@@ -43,6 +44,7 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter()
         .chain(crossing::tests())
         .chain(parity::tests())
+        .chain(repetitions::tests())
         .collect()
 }
 

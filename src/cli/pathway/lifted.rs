@@ -5,6 +5,7 @@ use crate::cli::options::{GivenParameters, ImageEnding, OdfInputOptions, open_di
 use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::text::counted;
+use crate::data::{OdfField, Region};
 use crate::io::quoted;
 use crate::parameters::Parameters as _;
 use crate::solvers::lifted::Params;
@@ -16,8 +17,9 @@ use crate::state::tensors::jobs::input::Distributions;
 use serde_json::json;
 use std::path::PathBuf;
 
+/// Distributions, the ends of a pathway through them, and its parameters.
 #[derive(clap::Args, Debug)]
-pub struct Options {
+pub struct LiftedInputs {
     /// Find pathways through these fibre orientation distributions instead of tensors: an image written by arcuate fod,
     /// MRtrix, DIPY or Camino
     #[arg(long, value_name = "FILE", required = true)]
@@ -30,6 +32,12 @@ pub struct Options {
     pub params: GivenParameters<Params>,
     #[command(flatten)]
     pub width: GivenParameters<Width>,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    pub inputs: LiftedInputs,
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
@@ -37,9 +45,9 @@ pub struct Options {
     pub images: ImageEnding,
 }
 
-impl Options {
+impl LiftedInputs {
     /// The parameters, with the width of the pathway.
-    fn params(&self) -> Result<(Params, f64), Failure> {
+    pub fn params(&self) -> Result<(Params, f64), Failure> {
         let defaults = Params::defaults();
         let min_amplitude = match self.regions.domain.within.is_empty() {
             true => defaults.min_amplitude,
@@ -54,38 +62,62 @@ impl Options {
         Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
     }
 
+    /// Reads the distributions.
+    pub fn open(&self) -> Result<OdfField, Failure> {
+        let opened = open_distributions(&self.fod, &self.layout, &Control::new())?;
+        // The solver refuses what the warnings are about.
+        for text in opened.notes {
+            note!("{text}: {}", self.fod.display());
+        }
+        Ok(opened.field)
+    }
+
+    /// The job that finds the pathway.
+    pub fn job(
+        &self,
+        field: OdfField,
+        regions: Vec<Region>,
+        (params, epsilon): (Params, f64),
+    ) -> FindLifted {
+        FindLifted {
+            distributions: Box::new(Distributions::Here {
+                field,
+                resample: None,
+            }),
+            regions,
+            params,
+            epsilon,
+            coarse: false,
+            prepared: None,
+            kept: None,
+        }
+    }
+
+    /// The file of distributions and its layout, as arguments.
+    pub fn arguments(&self) -> String {
+        let odf = format!("--fod {}", quoted(&self.fod.to_string_lossy()));
+        odf + &self.layout.arguments()
+    }
+}
+
+impl Options {
     /// The command that repeats this work.
     fn command(&self, params: &Params, epsilon: f64) -> String {
-        let regions = self.regions.specs();
-        let mut odf = format!("--fod {}", quoted(&self.fod.to_string_lossy()));
-        odf += &self.layout.arguments();
-        let text = lifted_command(&odf, &regions, params, epsilon, &self.out);
+        let regions = self.inputs.regions.specs();
+        let odf = self.inputs.arguments();
+        let text = lifted_command("pathway", &odf, &regions, params, epsilon, &self.out);
         text + &self.images.argument()
     }
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let (params, epsilon) = options.params()?;
+    let inputs = &options.inputs;
+    let (params, epsilon) = inputs.params()?;
     let files = files(&options.out, &options.images);
     runner.may_fill(&options.out, &files)?;
-    let regions = options.regions.regions()?;
-    let opened = open_distributions(&options.fod, &options.layout, &Control::new())?;
-    // The solver refuses what the warnings are about.
-    for text in opened.notes {
-        note!("{text}: {}", options.fod.display());
-    }
-    let (result, _) = runner.run(FindLifted {
-        distributions: Box::new(Distributions::Here {
-            field: opened.field,
-            resample: None,
-        }),
-        regions,
-        params,
-        epsilon,
-        coarse: false,
-        prepared: None,
-        kept: None,
-    })?;
+    let regions = inputs.regions.regions()?;
+    let field = inputs.open()?;
+    let (result, _) = runner.run(inputs.job(field, regions, (params, epsilon)))?;
     let pathway = &result.pathway;
     let lifted = pathway.distributions();
     let course = (&result.path, result.weakest.as_ref());

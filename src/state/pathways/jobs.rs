@@ -12,7 +12,7 @@ pub use compare::{COMPARE, ComparePathway, KnownPairs, PathwayComparison, RANDOM
 pub use distances::SaveDistances;
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, PreparedLifted};
-pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway};
+pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway, RepeatedScan};
 pub use sensitivity::{MapSensitivity, MappedSensitivity, ONLY_TENSORS, SENSITIVITY};
 
 use crate::compute::Control;

@@ -71,6 +71,7 @@ mod cuda;
 mod directions;
 mod error;
 mod parameters;
+mod repetitions;
 mod segments;
 mod solution;
 mod stencil;
@@ -79,6 +80,7 @@ mod trace;
 pub use costs::{Amplitudes, halved_distributions, largest_amplitudes};
 pub use directions::{DirectionSet, opposite};
 pub use parameters::{Params, TOLERANCE};
+pub use repetitions::{Scan, repetitions};
 pub use solution::LiftedPathway;
 pub use stencil::{SIDEWAYS, Stencil, Step, Turn, Vertex, angle};
 
@@ -88,6 +90,7 @@ use super::pathway::Path;
 use crate::compute::cuda::Device;
 use crate::compute::{Accelerator, Backend, Control, DataId, memory};
 use crate::data::{Mask, OdfField, Volume};
+use costs::Series;
 use error::InputError;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -139,7 +142,10 @@ impl Prepared {
         let places = Places::new(&field.grid, voxels);
         let directions = Self::directions(&places, params)?;
         let (amplitudes, cost) =
-            backend.install(|| costs::sampled(field, &places, &directions, params, control))?;
+            backend.install(|| {
+                let series = Series::Image(field.clone());
+                costs::sampled(series, &places, &directions, None, params, control)
+            })?;
         backend.install(|| Self::assembled(places, params, directions, cost, Some(amplitudes)))
     }
 
@@ -192,11 +198,7 @@ impl Prepared {
             return Err(InputError::Cost(*invalid).into());
         }
         let stencils = stencil::stencils(&directions, &places.grid, params.curvature_price_mm);
-        let steps = stencils.iter().flat_map(|s| {
-            let steps = s.steps.iter().map(|step| step.step);
-            steps.chain(s.vertices.iter().map(|v| v.step))
-        });
-        let segments = Segments::new(&places, steps)?;
+        let segments = segments_of(&stencils, &places)?;
         let least_cost = cost.par_iter().copied().reduce(|| f32::INFINITY, f32::min);
         Ok(Self {
             id: DataId::fresh(),
@@ -204,7 +206,7 @@ impl Prepared {
             params: *params,
             directions: directions.into(),
             stencils: stencils.into(),
-            segments: Arc::new(segments),
+            segments,
             cost: cost.into(),
             least_cost,
             amplitudes,
@@ -273,7 +275,8 @@ impl Prepared {
                 .factors
                 .as_ref()
                 .map_or(1.0, |by_place| f64::from(by_place[place]));
-            return factor * amplitudes.cost_at(self.places.voxels[place] as usize, direction);
+            let voxel = self.places.voxels[place] as usize;
+            return factor * amplitudes.cost_at(place, voxel, direction);
         }
         let cosine = |d: &usize| self.directions[*d].dot(direction).abs();
         let all = 0..self.directions.len();
@@ -294,6 +297,15 @@ impl Prepared {
             place.map_or(0.0, |p| self.cost_along(p, direction) * length)
         })
     }
+}
+
+/// The voxels that the steps of all directions pass.
+fn segments_of(stencils: &[Stencil], places: &Places) -> Result<Arc<Segments>, Error> {
+    let steps = stencils.iter().flat_map(|s| {
+        let steps = s.steps.iter().map(|step| step.step);
+        steps.chain(s.vertices.iter().map(|v| v.step))
+    });
+    Ok(Arc::new(Segments::new(places, steps)?))
 }
 
 /// The states with value 0: voxels of a region, in all directions or in one.
