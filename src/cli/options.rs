@@ -2,6 +2,7 @@
 //! numbers, sessions. Options of all commands (backend, threads, memory, …) are in [`super::Global`].
 
 mod common;
+pub mod fod_scan;
 mod images;
 pub mod models;
 mod orientations;

@@ -5,6 +5,7 @@ mod evidence;
 mod lifted;
 mod tensors;
 
+pub use lifted::LiftedInputs;
 pub use tensors::PathwayInputs;
 
 use super::options::models::{Models, OtherModel, options_of};

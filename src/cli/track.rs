@@ -2,7 +2,6 @@
 //! peaks.
 
 mod curves;
-mod fibre_bootstrap;
 mod fibres;
 mod files;
 mod report;
@@ -14,7 +13,7 @@ pub use files::{check_out, key, must_be_streamlines, save};
 pub use report::CountedCurves;
 
 use super::options::models::{ModelOptions, Models, OtherModel, is_given, options_of, wrong_usage};
-use super::options::shared_option;
+use super::options::{fod_scan, shared_option};
 use super::runner::{Failure, Runner};
 use crate::parameters::row;
 use crate::solvers::{curves as curve_parameters, odf_tracking, tensor_fit};
@@ -141,7 +140,7 @@ impl FromArgMatches for Options {
         let [tensors, mut fibres] = all_options();
         if !resamples(chosen, matches) {
             // Only a bootstrap of distributions reads a scan.
-            fibres.retain(|arg| !fibre_bootstrap::is_of_scan(arg) && arg.get_id() != "bootstrap");
+            fibres.retain(|arg| !fod_scan::is_of_scan(arg) && arg.get_id() != "bootstrap");
         }
         MODELS.refuse_foreign(chosen, [tensors, fibres], matches)?;
         Ok(match chosen {

@@ -1,21 +1,25 @@
-//! `arcuate uncertainty`: how far measurement noise alone moves a pathway, and its distance from a mask.
+//! `arcuate uncertainty`: how far measurement noise alone moves a pathway, and its distance from a mask, through tensors or
+//! fibre orientation distributions.
 
-use super::options::{FittedScan, GivenParameters, ImageEnding, make_folder, noted};
+mod lifted;
+mod report;
+mod tensors;
+
+use super::options::models::{ModelOptions, Models, OtherModel, is_given, options_of, wrong_usage};
+use super::options::{GivenParameters, ImageEnding, make_folder, noted};
 use super::output::shown;
-use super::pathway::{PathwayInputs, joining_mask};
 use super::runner::{Failure, Runner};
-use crate::data::Tractogram;
-use crate::data::statistics::wilson_interval;
-use crate::data::text::{counted, number};
+use crate::data::Mask;
+use crate::data::text::counted;
 use crate::io;
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
-use crate::solvers::pathway::{NEAR_MM, Params, Range90, RepetitionParams};
-use crate::state::core::text::{distance_text, duration_text};
+use crate::solvers::pathway::RepetitionParams;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
-use crate::state::pathways::jobs::{RepeatPathway, RepeatedPathway, SaveDistances};
-use crate::state::pathways::recipe::{command, distance_argument};
-use serde_json::{Value, json};
+use crate::state::pathways::jobs::{RepeatPathway, SaveDistances};
+use crate::state::pathways::recipe::distance_argument;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,30 +28,100 @@ const AFTER_HELP: &str = "\
 Examples:
   arcuate uncertainty dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out noise
   arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise
+  arcuate uncertainty dwi.nii.gz --fod fod/wm_fod.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out noise
 
-Each repetition refits the tensors with random signs of the residuals (wild bootstrap) and recomputes the pathway.
-Repetition r depends only on the random seed and on r. Files in the folder: share.nii.gz, the share of the repetitions
-whose pathway contains the voxel; paths.tck, the cheapest path of each repetition; with --distance-to also distances.csv,
-the distance of the paths from the mask along the pathway. Only voxels that join both regions count, or all of them where
-the pathway is too narrow to join the regions. Distances in the text are rounded down.
+Each repetition refits the tensors, or with --fod the distributions, with random signs of the residuals (wild bootstrap)
+and recomputes the pathway. Repetition r depends only on the random seed and on r. Files in the folder: share.nii.gz, the
+share of the repetitions whose pathway contains the voxel; paths.tck, the cheapest path of each repetition; with
+--distance-to also distances.csv, the distance of the paths from the mask along the pathway. Only voxels that join both
+regions count, or all of them where the pathway is too narrow to join the regions. Distances in the text are rounded down.
+
+With --fod, SCAN is deconvolved again: with the response functions that arcuate fod wrote beside the distributions, or
+those of --responses. Paths run only in the voxels that the pathway itself reaches from both regions.
 
 This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift.";
 
-const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
+/// Reported if neither a scan nor distributions are named.
+const NO_MODEL: &str = "Found no scan, expected one: repetitions need the residuals of a fit; name a scan for pathways in \
+                        its tensors, and --fod besides for pathways through distributions";
+
+/// Reported if distributions are named without their scan.
+const NO_SCAN: &str = "Found --fod and no scan, expected the scan of the distributions, which hold no residuals; name it, \
+                       as in arcuate uncertainty dwi.nii.gz --fod fod/wm_fod.nii.gz";
 
 /// With fewer repetitions, percentiles are those of single repetitions.
 const MIN_FOR_RANGES: usize = 20;
 
+/// The models, and what is said of them.
+const MODELS: Models = Models {
+    others: &[OtherModel {
+        option: "fod",
+        name: "distributions",
+    }],
+    activity: "pathways through",
+    to: "for pathways through",
+    heading: "Options for distributions (--fod)",
+    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED: pathways run through its tensors, or with \
+                --fod through the distributions that were estimated from it",
+};
+
+/// The options of one model.
+#[derive(Debug)]
+pub enum Options {
+    Tensors(Box<tensors::Options>),
+    Lifted(Box<lifted::Options>),
+}
+
+/// The options of tensors, and those of distributions, in the order of the help.
+fn all_options() -> ModelOptions {
+    let [tensors, mut lifted] = options_of::<tensors::Options, lifted::Options>();
+    // An image of tensors has no signal to deconvolve.
+    let is_layout = |arg: &Arg| ["tensor_order", "tensor_frame"].contains(&arg.get_id().as_str());
+    lifted.retain(|arg| !is_layout(arg));
+    [tensors, lifted]
+}
+
+impl Args for Options {
+    fn augment_args(command: Command) -> Command {
+        let options = MODELS.arguments(all_options(), |arg| arg);
+        command.args(options).after_help(AFTER_HELP)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Options {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let chosen = MODELS.chosen(matches);
+        if !is_given(matches, "scan") {
+            let missing = chosen.map_or(NO_MODEL, |_| NO_SCAN);
+            return Err(wrong_usage(missing));
+        }
+        MODELS.refuse_foreign(chosen, all_options(), matches)?;
+        Ok(match chosen {
+            Some(_) => Self::Lifted(Box::new(FromArgMatches::from_arg_matches(matches)?)),
+            None => Self::Tensors(Box::new(FromArgMatches::from_arg_matches(matches)?)),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    match options {
+        Options::Tensors(options) => tensors::run(options, runner),
+        Options::Lifted(options) => lifted::run(options, runner),
+    }
+}
+
+/// Options of the repetitions of either model.
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = AFTER_HELP,
-    // Tensors have no residuals.
-    mut_arg("tensor_order", |arg| arg.hide(true)),
-    mut_arg("tensor_frame", |arg| arg.hide(true)),
-)]
-pub struct Options {
-    #[command(flatten)]
-    pub inputs: PathwayInputs,
+pub struct RepetitionOptions {
     #[command(flatten)]
     pub repetitions: GivenParameters<RepetitionParams>,
     /// Report the distance of the paths from this mask, for example a tumour
@@ -60,232 +134,78 @@ pub struct Options {
     pub images: ImageEnding,
 }
 
-impl Options {
-    fn files(&self) -> [PathBuf; 3] {
+impl RepetitionOptions {
+    fn all_files(&self) -> [PathBuf; 3] {
         let share = self.images.path(&self.out, "share");
         let [paths, distances] = ["paths.tck", "distances.csv"].map(|name| self.out.join(name));
         [share, paths, distances]
     }
 
-    /// The command that repeats this work.
-    fn command(
-        &self,
-        fitted: &FittedScan,
-        params: &Params,
-        epsilon: f64,
-        repetitions: &RepetitionParams,
-    ) -> String {
-        let regions = self.inputs.regions.specs();
-        let fit = &fitted.arguments;
-        let mut text = command("uncertainty", fit, &regions, params, epsilon, &self.out);
-        text += &arguments(repetitions);
-        if let Some(file) = &self.distance_to {
-            text += &distance_argument(file);
-        }
-        text + &self.images.argument()
+    /// The files that are written.
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files = self.all_files().to_vec();
+        files.truncate(match self.distance_to {
+            Some(_) => 3,
+            None => 2,
+        });
+        files
     }
-}
 
-pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let (params, epsilon) = options.inputs.params()?;
-    let repetitions = options
-        .repetitions
-        .or_defaults(RepetitionParams::defaults())?;
-    let files = options.files();
-    let written = match options.distance_to {
-        Some(_) => &files[..],
-        None => &files[..2],
-    };
-    runner.may_fill(&options.out, written)?;
-    let mask = options.distance_to.as_ref();
-    let mask = mask
-        .map(|path| noted(io::mask_on_own_grid(path), path))
-        .transpose()?;
-    let fitted = options.inputs.fit.run(runner)?;
-    let Some(gradients) = fitted.scan.gradients.clone() else {
-        return Err(Failure::usage(
-            "Found tensors, expected a scan: repetitions need the residuals of a fit; name the scan itself",
-        ));
-    };
-    if repetitions.repetitions < MIN_FOR_RANGES {
-        warning!(
-            "Found {}, expected at least {MIN_FOR_RANGES} for percentiles and distances; raise --repetitions",
-            counted(repetitions.repetitions, "repetition")
-        );
-    }
-    let (result, _) = runner.run(options.inputs.job(&fitted, params)?)?;
-    joining_mask(&result.pathway, epsilon, None);
-    let (repeated, _) = runner.run(RepeatPathway {
-        pathway: Arc::new(*result),
-        epsilon,
-        dwi: fitted.scan.dwi.clone(),
-        gradients,
-        fit: fitted.arguments.params.clone(),
-        params: repetitions,
-        distance_to: mask,
-    })?;
-    let command = options.command(&fitted, &params, epsilon, &repetitions);
-    let _folder = make_folder(&options.out)?;
-    let [share, paths, distances] = files.clone();
-    runner.run(SaveVolume {
-        source: None,
-        volume: repeated.repetitions.share(),
-        path: share,
-        command: command.clone(),
-    })?;
-    runner.run(SaveTractogram {
-        tractogram: tractogram(&repeated),
-        path: paths,
-        command: command.clone(),
-        values: ValueNames::default(),
-    })?;
-    if let Some(of_mask) = &repeated.distances {
-        runner.run(SaveDistances {
-            path: distances,
-            distances: Arc::new(of_mask.clone()),
-        })?;
-    }
-    let mut value = report(&repeated);
-    value["random_seed"] = json!(repetitions.random_seed);
-    value["files"] = json!(written);
-    value["repeat"] = json!(command);
-    let mut text = text(&repeated);
-    for file in written {
-        let _ = writeln!(text, "{}", shown(file));
-    }
-    runner.report(&value, &text);
-    Ok(())
-}
-
-/// The cheapest path of each repetition that has one, with its cost.
-fn tractogram(repeated: &RepeatedPathway) -> Tractogram {
-    let (mut points, mut offsets, mut costs) = (Vec::new(), vec![0], Vec::new());
-    for (cost, path) in repeated.repetitions.paths.iter().flatten() {
-        points.extend(path.points.iter().map(|p| p.as_vec3().to_array()));
-        offsets.push(points.len() as u64);
-        costs.push(*cost as f32);
-    }
-    Tractogram::new(points, offsets)
-        .with_per_streamline("cost", costs)
-        .with_grid(repeated.repetitions.metric.grid.clone())
-}
-
-fn range(range: Option<Range90>) -> Value {
-    json!(range.map(|r| json!({ "low": r.low, "median": r.median, "high": r.high })))
-}
-
-fn report(repeated: &RepeatedPathway) -> Value {
-    let repetitions = &repeated.repetitions;
-    let shares = repeated.levels.iter().map(|level| {
-        json!({
-            "share": level.share,
-            "volume_ml": level.volume_ml,
-            "nearest_mm": level.from_mask.map(|mask| mask.nearest_mm),
-            "overlap_ml": level.from_mask.map(|mask| mask.shared_ml),
-        })
-    });
-    let distances = repeated.distances.as_ref();
-    json!({
-        "command": "uncertainty",
-        "repetitions": repetitions.paths.len(),
-        "without_path": repetitions.without_path(),
-        "not_joined": repetitions.not_joined,
-        "epsilon": repetitions.epsilon,
-        "least": repetitions.measured,
-        "least_repeated": range(repetitions.costs()),
-        "paths_near": repeated.near,
-        "paths_near_interval": near_interval(repeated),
-        "near_within_mm": NEAR_MM,
-        "shares": shares.collect::<Vec<_>>(),
-        "nearest_mm": distances.map(|d| d.shown),
-        "nearest_repeated_mm": range(distances.and_then(|d| d.nearest)),
-        "along_path": distances.map(|d| json!({
-            "mm": d.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
-            "low": d.along.iter().map(|(_, r)| r.low).collect::<Vec<_>>(),
-            "median": d.along.iter().map(|(_, r)| r.median).collect::<Vec<_>>(),
-            "high": d.along.iter().map(|(_, r)| r.high).collect::<Vec<_>>(),
-        })),
-        "wall_ms": repeated.wall_ms,
-        "note": NOISE_ONLY,
-    })
-}
-
-/// The interval of the share of repetitions whose path stays near, with a confidence of 95 %.
-fn near_interval(repeated: &RepeatedPathway) -> [f64; 2] {
-    wilson_interval(repeated.near, repeated.repetitions.paths.len())
-}
-
-fn text(repeated: &RepeatedPathway) -> String {
-    let repetitions = &repeated.repetitions;
-    let all = repetitions.paths.len();
-    let mut text = format!("Least cost {:.3}", repetitions.measured);
-    if let Some(range) = repetitions.costs() {
-        let _ = write!(
-            text,
-            "; median over the repetitions {:.3} (5 to 95 %: {:.3} to {:.3})",
-            range.median, range.low, range.high
-        );
-    }
-    let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
-    let _ = writeln!(
-        text,
-        "\nThe path stays within {} mm in {} of {} (95 % confidence interval: {low:.0} to {high:.0} %); they took {}",
-        number(NEAR_MM),
-        repeated.near,
-        counted(all, "repetition"),
-        duration_text(repeated.wall_ms)
-    );
-    for level in &repeated.levels {
-        let _ = write!(
-            text,
-            "In at least {:.0} % of the repetitions: {:.2} ml",
-            100.0 * level.share,
-            level.volume_ml
-        );
-        let _ = match level.from_mask {
-            Some(mask) if mask.shared_ml > 0.0 => {
-                write!(text, ", {:.2} ml of it in the mask", mask.shared_ml)
-            }
-            Some(mask) if mask.nearest_mm <= 0.0 => write!(text, ", touching the mask"),
-            Some(mask) => write!(text, ", {} from the mask", distance_text(mask.nearest_mm)),
-            None => Ok(()),
-        };
-        text.push('\n');
-    }
-    if let Some(distances) = &repeated.distances {
-        let _ = match distances.shown {
-            shown if shown <= 0.0 => write!(text, "The path enters the mask"),
-            shown => write!(
-                text,
-                "The path comes within {} of the mask",
-                distance_text(shown)
-            ),
-        };
-        if let Some(range) = distances.nearest {
-            let [median, low, high] =
-                [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
-                    true => "0 mm".to_owned(),
-                    false => distance_text(mm),
-                });
-            let _ = write!(
-                text,
-                "; median over the repetitions {median} (5 to 95 %: {low} to {high})"
+    /// The parameters and the mask, once nothing prevents the files.
+    fn checked(&self, runner: &Runner) -> Result<(RepetitionParams, Option<Mask>), Failure> {
+        let params = self.repetitions.or_defaults(RepetitionParams::defaults())?;
+        runner.may_fill(&self.out, &self.files())?;
+        let mask = self.distance_to.as_ref();
+        let mask = mask
+            .map(|path| noted(io::mask_on_own_grid(path), path))
+            .transpose()?;
+        if params.repetitions < MIN_FOR_RANGES {
+            warning!(
+                "Found {}, expected at least {MIN_FOR_RANGES} for percentiles and distances; raise --repetitions",
+                counted(params.repetitions, "repetition")
             );
         }
-        text.push('\n');
+        Ok((params, mask))
     }
-    let _ = match repetitions.without_path() {
-        0 => Ok(()),
-        some => writeln!(text, "No path in {some} of {}", counted(all, "repetition")),
-    };
-    let _ = match repetitions.not_joined {
-        0 => Ok(()),
-        some => writeln!(
-            text,
-            "In {some} of {}, the pathway is not joined at ε = {}: all its voxels count",
-            counted(all, "repetition"),
-            number(repetitions.epsilon)
-        ),
-    };
-    text + NOISE_ONLY + "\n"
+
+    /// Solves the repetitions, and writes and reports the results; `inputs` is the command without the options of these.
+    fn repeat(&self, job: RepeatPathway, inputs: &str, runner: &mut Runner) -> Result<(), Failure> {
+        let params = job.params;
+        let (repeated, _) = runner.run(job)?;
+        let mut command = inputs.to_owned() + &arguments(&params);
+        if let Some(file) = &self.distance_to {
+            command += &distance_argument(file);
+        }
+        command += &self.images.argument();
+        let _folder = make_folder(&self.out)?;
+        let [share, paths, distances] = self.all_files();
+        runner.run(SaveVolume {
+            source: None,
+            volume: repeated.repetitions.share(),
+            path: share,
+            command: command.clone(),
+        })?;
+        runner.run(SaveTractogram {
+            tractogram: report::tractogram(&repeated),
+            path: paths,
+            command: command.clone(),
+            values: ValueNames::default(),
+        })?;
+        if let Some(from_mask) = &repeated.distances {
+            runner.run(SaveDistances {
+                path: distances,
+                distances: Arc::new(from_mask.clone()),
+            })?;
+        }
+        let mut value = report::report(&repeated);
+        value["random_seed"] = json!(params.random_seed);
+        value["files"] = json!(self.files());
+        value["repeat"] = json!(command);
+        let mut text = report::text(&repeated);
+        for file in self.files() {
+            let _ = writeln!(text, "{}", shown(&file));
+        }
+        runner.report(&value, &text);
+        Ok(())
+    }
 }

@@ -152,8 +152,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     // The best of the axis changes gives the longest streamlines.
     ("gradient_check", &["curves", "tensor_fit", "tracking"]),
     ("level_set", &[]),
-    // The ε-pathway and paths are those of pathways in a metric.
-    ("lifted", &["metric", "pathway"]),
+    // The ε-pathway and paths are those of pathways in a metric; repetitions refit the distributions.
+    ("lifted", &["csd", "metric", "pathway"]),
     ("metric", &["tensor_fit"]),
     // Bases are ranked by symmetry, frames as the axes of gradients are, with the same pictures as tensor orders.
     (

@@ -3,6 +3,7 @@
 mod crossing;
 mod parity;
 mod random_pairs;
+mod repetitions;
 mod sensitivity;
 mod traces;
 
@@ -47,6 +48,7 @@ pub fn tests() -> Vec<Trial> {
         crossing,
         parity,
         random_pairs::tests(),
+        repetitions::tests(),
         sensitivity::tests(),
         traces::tests(),
     ];

@@ -6,6 +6,7 @@ use crate::cli::options::{GivenParameters, ImageEnding, OdfInputOptions, open_di
 use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::text::counted;
+use crate::data::{OdfField, Region};
 use crate::io::quoted;
 use crate::parameters::Parameters as _;
 use crate::solvers::lifted::{Params, SensitivityTo};
@@ -21,8 +22,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::path::PathBuf;
 
+/// Distributions, the ends of a pathway through them, and its parameters.
 #[derive(clap::Args, Debug)]
-pub struct Options {
+pub struct LiftedInputs {
     /// Find pathways through these fibre orientation distributions instead of tensors: an image written by arcuate fod,
     /// MRtrix, DIPY or Camino
     #[arg(long, value_name = "FILE", required = true)]
@@ -35,12 +37,18 @@ pub struct Options {
     pub params: GivenParameters<Params>,
     #[command(flatten)]
     pub width: GivenParameters<Width>,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    pub inputs: LiftedInputs,
     #[command(flatten)]
     pub evidence: EvidenceOptions,
     /// Input of the voxels to which --sensitivity refers: their costs in all directions, or their amplitudes. By amplitude,
     /// 1 % stands for a least cost that falls by a thousandth where the amplitudes of the voxel are a tenth larger; the
     /// percentages add up to less than 100 [default: cost]
-    #[arg(long, value_name = "INPUT", requires = "sensitivity", value_parser = inputs())]
+    #[arg(long, value_name = "INPUT", requires = "sensitivity", value_parser = input_names())]
     pub sensitivity_to: Option<SensitivityTo>,
     /// Compare random pairs and this path on its own voxels and in its own directions, not on voxels of twice the size in
     /// 42 directions: takes dozens of times as long
@@ -54,18 +62,14 @@ pub struct Options {
 }
 
 /// The inputs of voxels, by their keys.
-fn inputs() -> impl TypedValueParser<Value = SensitivityTo> {
+fn input_names() -> impl TypedValueParser<Value = SensitivityTo> {
     let keys = PossibleValuesParser::new(SensitivityTo::KEYS);
     keys.map(|key| SensitivityTo::from_key(&key).unwrap_or_default())
 }
 
-impl Options {
-    fn map_to(&self) -> SensitivityTo {
-        self.sensitivity_to.unwrap_or_default()
-    }
-
+impl LiftedInputs {
     /// The parameters, with the width of the pathway.
-    fn params(&self) -> Result<(Params, f64), Failure> {
+    pub fn params(&self) -> Result<(Params, f64), Failure> {
         let defaults = Params::defaults();
         let min_amplitude = match self.regions.domain.within.is_empty() {
             true => defaults.min_amplitude,
@@ -79,19 +83,62 @@ impl Options {
         Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
     }
 
+    /// Reads the distributions.
+    pub fn open(&self) -> Result<OdfField, Failure> {
+        let opened = open_distributions(&self.fod, &self.layout, &Control::new())?;
+        // The solver refuses what the warnings are about.
+        for text in opened.notes {
+            note!("{text}: {}", self.fod.display());
+        }
+        Ok(opened.field)
+    }
+
+    /// The job that finds the pathway.
+    pub fn job(
+        &self,
+        field: OdfField,
+        regions: Vec<Region>,
+        (params, epsilon): (Params, f64),
+    ) -> FindLifted {
+        FindLifted {
+            distributions: Box::new(Distributions::Here {
+                field,
+                resample: None,
+            }),
+            regions,
+            params,
+            epsilon,
+            coarse: false,
+            prepared: None,
+            kept: None,
+        }
+    }
+
+    /// The file of distributions and its layout, as arguments.
+    pub fn arguments(&self) -> String {
+        let odf = format!("--fod {}", quoted(&self.fod.to_string_lossy()));
+        odf + &self.layout.arguments()
+    }
+}
+
+impl Options {
+    fn map_to(&self) -> SensitivityTo {
+        self.sensitivity_to.unwrap_or_default()
+    }
+
     /// The command that repeats this work.
     fn command(&self, params: &Params, epsilon: f64) -> String {
-        let regions = self.regions.specs();
-        let mut odf = format!("--fod {}", quoted(&self.fod.to_string_lossy()));
-        odf += &self.layout.arguments();
-        let text = lifted_command(&odf, &regions, params, epsilon, &self.out);
+        let regions = self.inputs.regions.specs();
+        let odf = self.inputs.arguments();
+        let text = lifted_command("pathway", &odf, &regions, params, epsilon, &self.out);
         let full = if self.null_full { " --null-full" } else { "" };
         text + &self.images.argument() + &self.evidence.arguments(self.map_to()) + full
     }
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let (params, epsilon) = options.params()?;
+    let inputs = &options.inputs;
+    let (params, epsilon) = inputs.params()?;
     let files = files(&options.out, &options.images);
     runner.may_fill(&options.out, &files)?;
     options.evidence.check(runner)?;
@@ -100,25 +147,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "Found --null-full with --null 0, expected pairs to compare; leave out one of them",
         ));
     }
-    let regions = options.regions.regions()?;
-    let opened = open_distributions(&options.fod, &options.layout, &Control::new())?;
-    // The solver refuses what the warnings are about.
-    for text in opened.notes {
-        note!("{text}: {}", options.fod.display());
-    }
-    let distributions = Distributions::Here {
-        field: opened.field,
-        resample: None,
-    };
-    let (result, _) = runner.run(FindLifted {
-        distributions: Box::new(distributions.clone()),
-        regions: regions.clone(),
-        params,
-        epsilon,
-        coarse: false,
-        prepared: None,
-        kept: None,
-    })?;
+    let regions = inputs.regions.regions()?;
+    let field = inputs.open()?;
+    let job = inputs.job(field, regions.clone(), (params, epsilon));
+    let distributions = Distributions::clone(&job.distributions);
+    let (result, _) = runner.run(job)?;
     let pathway = &result.pathway;
     let lifted = pathway.distributions();
     let course = (&result.path, result.weakest.as_ref());

@@ -1,9 +1,9 @@
 //! Streamlines through fibre orientation distributions or peaks, with anatomical rules.
 
-use super::fibre_bootstrap::BootstrapOptions;
 use super::files;
 use super::report::CountedCurves;
 use super::tissues::TissueOptions;
+use crate::cli::options::fod_scan::BootstrapOptions;
 use crate::cli::options::{
     FodInputOptions, GivenParameters, RegionOptions, note_cpu_reason, open_distributions,
 };
@@ -21,6 +21,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Debug)]
+#[command(mut_arg("responses", |arg| arg.requires("bootstrap").conflicts_with("peaks")))]
 pub struct Options {
     /// Track through these fibre orientation distributions instead of tensors: an image written by arcuate fod, MRtrix,
     /// DIPY or Camino
@@ -126,7 +127,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let resample = match (&fibres, &options.fod) {
         (Fibres::Distributions(field), Some(fod)) if params.repetitions.is_some() => {
             let seed = params.random_seed;
-            let input = options.bootstrap.open(fod, field, seed, runner)?;
+            let input = options
+                .bootstrap
+                .open(fod, field, seed, super::NO_SCAN, runner)?;
             Some(Box::new(input))
         }
         _ => None,

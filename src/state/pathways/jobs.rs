@@ -15,7 +15,7 @@ pub use compare::{
 pub use distances::SaveDistances;
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, PreparedLifted};
-pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway};
+pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway, RepeatedScan};
 pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
 
 use crate::compute::Control;

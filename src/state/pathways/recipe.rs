@@ -105,15 +105,17 @@ pub fn command(
     text + &format!(" --out {}", quoted_path(out))
 }
 
-/// `arcuate pathway --fod` for these regions; `odf` names the file of distributions and its layout.
+/// `arcuate pathway --fod`, or another command with its inputs, for these regions; `odf` names the file of distributions and
+/// its layout.
 pub fn lifted_command(
+    name: &str,
     odf: &str,
     regions: &[RegionSpec],
     params: &lifted::Params,
     epsilon: f64,
     out: &Path,
 ) -> String {
-    let mut text = format!("arcuate pathway {odf}");
+    let mut text = format!("arcuate {name} {odf}");
     text += &region_options(regions);
     text += &cost_options(params, regions);
     text += &arguments(&Width { epsilon });
@@ -137,7 +139,14 @@ impl LiftedPathwayCommand {
         let folder = Path::new(FODS_FOLDER);
         let odf = format!("--fod {}", quoted_path(&folder.join(WHITE_MATTER_FILE)));
         let (out, map) = outputs(out, self.map);
-        let text = lifted_command(&odf, &self.regions, &self.params, self.epsilon, out);
+        let text = lifted_command(
+            "pathway",
+            &odf,
+            &self.regions,
+            &self.params,
+            self.epsilon,
+            out,
+        );
         vec![self.fods.command(folder), (text + &map).into()]
     }
 }

@@ -19,10 +19,68 @@ const BLUR_RAD: f64 = 6.0 * std::f64::consts::PI / 180.0;
 /// Places that one task samples at a time.
 const CHUNK: usize = 512;
 
+/// Coefficients of distributions.
+#[derive(Clone, Debug)]
+pub(super) enum Series {
+    /// Of every voxel of a grid.
+    Image(OdfField),
+    /// Of places alone, those of one place after those of another.
+    Rows { order: usize, rows: Arc<[f32]> },
+}
+
+impl Series {
+    fn order(&self) -> usize {
+        match self {
+            Self::Image(field) => field.order(),
+            Self::Rows { order, .. } => *order,
+        }
+    }
+
+    /// The image, unless only places have coefficients.
+    pub fn image(&self) -> Option<&OdfField> {
+        match self {
+            Self::Image(field) => Some(field),
+            Self::Rows { .. } => None,
+        }
+    }
+
+    /// The coefficients at a place, which is that of a voxel of the grid.
+    fn at(&self, place: usize, voxel: usize) -> Vec<f64> {
+        match self {
+            Self::Image(field) => field.coefficients_at(voxel),
+            Self::Rows { order, rows } => {
+                let size = count(*order);
+                let own = rows[place * size..][..size].iter();
+                own.map(|c| f64::from(*c)).collect()
+            }
+        }
+    }
+
+    /// Coefficient `i` of voxels whose places are numbered from `first`.
+    fn plane<'a>(
+        &'a self,
+        i: usize,
+        voxels: &'a [u32],
+        first: usize,
+    ) -> Box<dyn Iterator<Item = f32> + 'a> {
+        match self {
+            Self::Image(field) => {
+                let plane = &field.coefficients[i * field.grid.voxel_count()..];
+                Box::new(voxels.iter().map(|voxel| plane[*voxel as usize]))
+            }
+            Self::Rows { order, rows } => {
+                let size = count(*order);
+                let rows = rows[first * size..].chunks_exact(size);
+                Box::new(rows.map(move |row| row[i]).take(voxels.len()))
+            }
+        }
+    }
+}
+
 /// Distributions, and the numbers with which their amplitudes become costs.
 #[derive(Clone, Debug)]
 pub struct Amplitudes {
-    field: OdfField,
+    pub(super) series: Series,
     /// f_ref: the typical amplitude of white matter.
     pub reference: f64,
     /// δ.
@@ -35,10 +93,10 @@ impl Amplitudes {
         1.0 / (self.background_speed + (amplitude / self.reference).clamp(0.0, 1.0))
     }
 
-    /// C in a voxel of the grid along a unit vector.
-    pub fn cost_at(&self, voxel: usize, direction: DVec3) -> f64 {
-        let functions = functions(self.field.order(), direction);
-        let coefficients = self.field.coefficients_at(voxel);
+    /// C at a place, which is that of a voxel of the grid, along a unit vector.
+    pub fn cost_at(&self, place: usize, voxel: usize, direction: DVec3) -> f64 {
+        let functions = functions(self.series.order(), direction);
+        let coefficients = self.series.at(place, voxel);
         let terms = functions.iter().zip(&coefficients);
         self.cost(terms.map(|(y, c)| y * c).sum())
     }
@@ -77,12 +135,13 @@ pub fn largest_amplitudes(
     memory::claim_for::<f32>("The largest amplitudes", n, 1)?;
     let mut out = vec![f32::NAN; n];
     control.begin("Sampling distributions", voxels.len() as u64);
-    let tables = Tables::new(field, &directions);
+    let series = Series::Image(field.clone());
+    let tables = Tables::new(&series, &directions);
     let parts: Vec<Vec<f32>> = backend.install(|| {
         let chunks = voxels.par_chunks(CHUNK).map(|voxels| {
             control.check()?;
             let mut largest = vec![f32::NEG_INFINITY; voxels.len()];
-            tables.sample(voxels, |_, values| {
+            tables.sample(voxels, 0, |_, values| {
                 for (largest, value) in largest.iter_mut().zip(values) {
                     *largest = largest.max(*value);
                 }
@@ -98,29 +157,32 @@ pub fn largest_amplitudes(
     Ok(Volume::scalar(field.grid.clone(), out))
 }
 
-/// C by pair of directions and place. Needs the backend's threads installed.
-pub fn sampled(
-    field: &OdfField,
+/// C by pair of directions and place, with this reference amplitude; `None`: the typical amplitude of these places.
+/// Needs the backend's threads installed.
+pub(super) fn sampled(
+    series: Series,
     places: &Places,
     directions: &[DVec3],
+    reference: Option<f64>,
     params: &Params,
     control: &Control,
 ) -> Result<(Amplitudes, Vec<f32>), Error> {
-    if field.order() == 0 {
+    if series.order() == 0 {
         return Err(InvalidOdf::NoDirections.into());
     }
     let (n, pairs) = (places.len(), directions.len() / 2);
     let mut values = vec![0f32; n * pairs];
     control.begin("Computing costs", n as u64);
-    let tables = Tables::new(field, directions);
+    let tables = Tables::new(&series, directions);
     let chunks: Vec<(Vec<f32>, Vec<f32>)> = places
         .voxels
         .par_chunks(CHUNK)
-        .map(|voxels| {
+        .enumerate()
+        .map(|(chunk, voxels)| {
             control.check()?;
             let mut largest = vec![f32::NEG_INFINITY; voxels.len()];
             let mut all = Vec::with_capacity(pairs * voxels.len());
-            tables.sample(voxels, |_, values| {
+            tables.sample(voxels, chunk * CHUNK, |_, values| {
                 for (largest, value) in largest.iter_mut().zip(values) {
                     *largest = largest.max(*value);
                 }
@@ -130,11 +192,13 @@ pub fn sampled(
             Ok((largest, all))
         })
         .collect::<Result<_, Cancelled>>()?;
-    let largest = chunks.iter().flat_map(|c| &c.0).copied();
-    let reference = typical_amplitude(largest.collect()).unwrap_or(1.0);
+    let reference = reference.unwrap_or_else(|| {
+        let largest = chunks.iter().flat_map(|c| &c.0).copied();
+        f64::from(typical_amplitude(largest.collect()).unwrap_or(1.0))
+    });
     let amplitudes = Amplitudes {
-        field: field.clone(),
-        reference: f64::from(reference),
+        series,
+        reference,
         background_speed: params.background_speed,
     };
     values
@@ -153,30 +217,29 @@ pub fn sampled(
 
 /// Harmonics in each direction, and the distributions to which they are applied.
 struct Tables<'a> {
-    field: &'a OdfField,
+    series: &'a Series,
     /// By pair of directions and function.
     functions: Vec<f32>,
 }
 
 impl<'a> Tables<'a> {
-    fn new(field: &'a OdfField, directions: &[DVec3]) -> Self {
-        let all = half(directions).flat_map(|direction| functions(field.order(), direction));
+    fn new(series: &'a Series, directions: &[DVec3]) -> Self {
+        let all = half(directions).flat_map(|direction| functions(series.order(), direction));
         Self {
-            field,
+            series,
             functions: all.map(|y| y as f32).collect(),
         }
     }
 
-    /// Amplitudes of these voxels, one pair of directions after the other; 0 in voxels without a finite series.
-    fn sample(&self, voxels: &[u32], mut take: impl FnMut(usize, &[f32])) {
-        let n = self.field.grid.voxel_count();
-        let size = count(self.field.order());
+    /// Amplitudes of these voxels, whose places are numbered from `first`, one pair of directions after the other; 0 in
+    /// voxels without a finite series.
+    fn sample(&self, voxels: &[u32], first: usize, mut take: impl FnMut(usize, &[f32])) {
+        let size = count(self.series.order());
         let width = voxels.len().next_multiple_of(16);
         let mut series = vec![0f32; size * width];
         for (i, row) in series.chunks_exact_mut(width).enumerate() {
-            let plane = &self.field.coefficients[i * n..(i + 1) * n];
-            for (value, voxel) in row.iter_mut().zip(voxels) {
-                let c = plane[*voxel as usize];
+            let plane = self.series.plane(i, voxels, first);
+            for (value, c) in row.iter_mut().zip(plane) {
                 *value = if c.is_finite() { c } else { 0.0 };
             }
         }

@@ -19,6 +19,13 @@ pub enum InputError {
     OtherCosts([String; 2]),
     /// The lifted grid has more states than a `u32` can number.
     TooMany { voxels: usize, directions: usize },
+    /// The scan is not on the grid of the distributions.
+    ScanGrid,
+    /// The distributions are not those of the scan.
+    OtherScan {
+        /// Relative difference between the two.
+        difference: f64,
+    },
 }
 
 impl fmt::Display for InputError {
@@ -47,6 +54,16 @@ impl fmt::Display for InputError {
                 f,
                 "Found {voxels} voxels with {directions} directions each, expected at most 4 billion pairs of both; \
                  choose fewer directions or a smaller mask"
+            ),
+            Self::ScanGrid => f.write_str(
+                "Found a scan on another grid than the distributions of the pathway, expected the scan from which they \
+                 were estimated; name that scan",
+            ),
+            Self::OtherScan { difference } => write!(
+                f,
+                "The distributions of the pathway differ by {:.0} % from those that the scan gives for repetitions, \
+                 expected less than 5 %; name the scan, the response functions and the order of their deconvolution",
+                100.0 * difference
             ),
         }
     }

@@ -75,6 +75,7 @@ mod directions;
 mod error;
 mod parameters;
 mod random_pairs;
+mod repetitions;
 mod segments;
 mod sensitivity;
 mod solution;
@@ -85,6 +86,7 @@ pub use costs::{Amplitudes, halved_distributions, largest_amplitudes};
 pub use directions::{DirectionSet, opposite};
 pub use parameters::{Params, TOLERANCE};
 pub use random_pairs::RandomPairs;
+pub use repetitions::{Scan, repetitions};
 pub use sensitivity::{LiftedSensitivity, SensitivityTo, derivative_by_log_cost};
 pub use solution::LiftedPathway;
 pub use stencil::{SIDEWAYS, Stencil, Step, Turn, Vertex, angle};
@@ -95,6 +97,7 @@ use super::pathway::Path;
 use crate::compute::cuda::Device;
 use crate::compute::{Accelerator, Backend, Control, DataId, memory};
 use crate::data::{Mask, OdfField, Volume};
+use costs::Series;
 use error::InputError;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -145,8 +148,10 @@ impl Prepared {
         let voxels: Vec<u32> = backend.install(|| voxels.filter(is_used).collect());
         let places = Places::new(&field.grid, voxels);
         let directions = Self::directions(&places, params)?;
-        let (amplitudes, cost) =
-            backend.install(|| costs::sampled(field, &places, &directions, params, control))?;
+        let (amplitudes, cost) = backend.install(|| {
+            let series = Series::Image(field.clone());
+            costs::sampled(series, &places, &directions, None, params, control)
+        })?;
         backend.install(|| Self::assembled(places, params, directions, cost, Some(amplitudes)))
     }
 
@@ -199,11 +204,7 @@ impl Prepared {
             return Err(InputError::Cost(*invalid).into());
         }
         let stencils = stencil::stencils(&directions, &places.grid, params.curvature_price_mm);
-        let steps = stencils.iter().flat_map(|s| {
-            let steps = s.steps.iter().map(|step| step.step);
-            steps.chain(s.vertices.iter().map(|v| v.step))
-        });
-        let segments = Segments::new(&places, steps)?;
+        let segments = segments_of(&stencils, &places)?;
         let least_cost = cost.par_iter().copied().reduce(|| f32::INFINITY, f32::min);
         Ok(Self {
             id: DataId::fresh(),
@@ -211,7 +212,7 @@ impl Prepared {
             params: *params,
             directions: directions.into(),
             stencils: stencils.into(),
-            segments: Arc::new(segments),
+            segments,
             cost: cost.into(),
             least_cost,
             amplitudes,
@@ -284,7 +285,8 @@ impl Prepared {
     pub fn cost_along(&self, place: usize, direction: DVec3) -> f64 {
         if let Some(amplitudes) = &self.amplitudes {
             let factor = f64::from(self.factor(place));
-            return factor * amplitudes.cost_at(self.places.voxels[place] as usize, direction);
+            let voxel = self.places.voxels[place] as usize;
+            return factor * amplitudes.cost_at(place, voxel, direction);
         }
         let cosine = |d: &usize| self.directions[*d].dot(direction).abs();
         let all = 0..self.directions.len();
@@ -305,6 +307,15 @@ impl Prepared {
             place.map_or(0.0, |p| self.cost_along(p, direction) * length)
         })
     }
+}
+
+/// The voxels that the steps of all directions pass.
+fn segments_of(stencils: &[Stencil], places: &Places) -> Result<Arc<Segments>, Error> {
+    let steps = stencils.iter().flat_map(|s| {
+        let steps = s.steps.iter().map(|step| step.step);
+        steps.chain(s.vertices.iter().map(|v| v.step))
+    });
+    Ok(Arc::new(Segments::new(places, steps)?))
 }
 
 /// The states with value 0: voxels of a region, in all directions or in one.

@@ -90,16 +90,24 @@ impl JointCosts {
 
     /// The ε-pathway.
     pub fn mask(&self, epsilon: f64) -> Mask {
+        self.places.mask_of(self.places_within(epsilon))
+    }
+
+    /// The places of the ε-pathway.
+    pub fn places_within(&self, epsilon: f64) -> Vec<usize> {
         let within = self.within(epsilon);
-        let inside = (0..self.total.len()).filter(|&p| within(p));
-        self.places.mask_of(inside)
+        (0..self.total.len()).filter(|&p| within(p)).collect()
     }
 
     /// The part of the ε-pathway that joins the regions; `None` below ε_h.
     pub fn joining_mask(&self, epsilon: f64) -> Option<Mask> {
+        Some(self.places.mask_of(self.joining_places(epsilon)?))
+    }
+
+    /// The places of [`Self::joining_mask`], in no particular order.
+    pub fn joining_places(&self, epsilon: f64) -> Option<Vec<usize>> {
         let ends = [&*self.ends[0].zero, &*self.ends[1].zero];
-        let connected = joining_places(&self.places, ends, self.within(epsilon))?;
-        Some(self.places.mask_of(connected))
+        joining_places(&self.places, ends, self.within(epsilon))
     }
 
     /// The smallest ε at which each voxel belongs to the part given by [`Self::joining_mask`], up to `max_epsilon`,

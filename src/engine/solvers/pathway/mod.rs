@@ -55,6 +55,7 @@ mod error;
 mod joint;
 mod parameters;
 mod random_pairs;
+mod repeated_tensors;
 mod repetitions;
 mod sensitivity;
 mod trace;
@@ -70,7 +71,8 @@ pub(in crate::solvers) use random_pairs::{Draw, SOURCES_AT_ONCE};
 pub use random_pairs::{
     Ends, MAX_PAIRS, MIN_PAIRS, NoRates, PairRates, RandomPairs, Rates, STRETCH_MM,
 };
-pub use repetitions::{NEAR_MM, Range90, Repetitions, Scan, WITHIN};
+pub use repeated_tensors::Scan;
+pub use repetitions::{NEAR_MM, Range90, Repeat, Repetition, Repetitions, WITHIN};
 pub use sensitivity::Sensitivity;
 pub use trace::{Path, trace};
 

@@ -231,7 +231,7 @@ impl Parameters for RepetitionParams {
             key: "repetitions",
             value_name: "N",
             label: "Repetitions",
-            help: "Number of repetitions; each refits the tensors with random signs of the residuals and recomputes \
+            help: "Number of repetitions; each refits the model to the scan with random signs of the residuals and recomputes \
                    the pathway",
             reason: "200 repetitions determine the share of a voxel to within 7 percentage points (95 % of the time)",
             hint: "",

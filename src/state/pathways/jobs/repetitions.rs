@@ -4,12 +4,14 @@ use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Role, Volume};
 use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::Error;
+use crate::solvers::lifted;
 use crate::solvers::pathway::{
     Distances, MaskDistance, RepetitionParams, Repetitions, Scan, Separation,
 };
 use crate::solvers::tensor_fit;
 use crate::state::job_end::for_command_line;
-use crate::state::pathways::PathwayResult;
+use crate::state::pathways::{PathwayCosts, PathwayParams, PathwayResult};
+use crate::state::tensors::types::fods::FodBootstrapInput;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,20 +20,72 @@ pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
 
 /// Shares of the repetitions for which [`RepeatedPathway`] has a level.
 const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
-const ONLY_TENSORS: &str = "Only a pathway through tensors has repetitions";
+const OTHER_PATHWAY: &str = "Found a kept pathway through distributions, or one of another model than the scan is fitted with, \
+                             expected the current pathway of that model; find it again";
 
 /// A pathway to be repeated.
 #[derive(Clone, Debug)]
 pub struct RepeatPathway {
     pub pathway: Arc<PathwayResult>,
     pub epsilon: f64,
-    /// The scan to which its tensors were fitted.
-    pub dwi: Volume,
-    pub gradients: Arc<Gradients>,
-    pub fit: tensor_fit::Params,
+    pub scan: RepeatedScan,
     pub params: RepetitionParams,
     /// The mask whose distance from the paths is requested.
     pub distance_to: Option<Mask>,
+}
+
+/// The scan to which the model of a pathway was fitted.
+#[derive(Clone, Debug)]
+pub enum RepeatedScan {
+    Tensors {
+        dwi: Volume,
+        gradients: Arc<Gradients>,
+        fit: tensor_fit::Params,
+    },
+    Distributions(Box<FodBootstrapInput>),
+}
+
+impl RepeatedScan {
+    /// Prepares the repetitions of a pathway; none is solved yet.
+    pub fn none_yet(
+        &self,
+        pathway: &PathwayResult,
+        epsilon: f64,
+        random_seed: u64,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Repetitions, JobError> {
+        let repetitions = match (self, &pathway.pathway, pathway.key.params) {
+            (
+                Self::Tensors {
+                    dwi,
+                    gradients,
+                    fit,
+                },
+                PathwayCosts::Tensors(costs),
+                PathwayParams::Tensors(params),
+            ) => {
+                let scan = Scan {
+                    dwi,
+                    gradients,
+                    fit,
+                };
+                let counted = (&params.metric, epsilon);
+                Repetitions::of_tensors(costs, scan, counted, random_seed, backend, control)
+            }
+            (Self::Distributions(input), PathwayCosts::Distributions(costs), _) => {
+                let scan = lifted::Scan {
+                    dwi: &input.dwi,
+                    gradients: &input.gradients,
+                    responses: &input.responses,
+                    fit: &input.params,
+                };
+                lifted::repetitions(costs, scan, epsilon, random_seed, backend, control)
+            }
+            _ => return Err(JobError::Sentence(OTHER_PATHWAY.into())),
+        };
+        Ok(repetitions?)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -93,23 +147,12 @@ impl Job for RepeatPathway {
         let started = Instant::now();
         let backend = worker.backend();
         let pathway = &*self.pathway;
-        let costs = pathway.pathway.tensors();
-        let Some((costs, params)) = costs.zip(pathway.key.params.tensors()) else {
-            return Err(JobError::Sentence(ONLY_TENSORS.into()));
-        };
-        let scan = Scan {
-            dwi: &self.dwi,
-            gradients: &self.gradients,
-            fit: &self.fit,
-        };
-        let repetitions = Repetitions::solve(
-            costs,
-            scan,
-            (&params.metric, self.epsilon),
-            &self.params,
-            &backend,
-            control,
-        )?;
+        self.params.check().map_err(Error::from)?;
+        let (epsilon, seed) = (self.epsilon, self.params.random_seed);
+        let mut repetitions = self
+            .scan
+            .none_yet(pathway, epsilon, seed, &backend, control)?;
+        repetitions.extend(self.params.repetitions, &backend, control)?;
         let ends = pathway.key.regions.iter();
         let ends = ends.filter(|r| matches!(r.role, Role::Seed | Role::Target));
         let ends: Vec<_> = ends.collect();

@@ -1,6 +1,6 @@
 //! The scan and the response functions of a bootstrap of distributions.
 
-use crate::cli::options::ScanOptions;
+use super::ScanOptions;
 use crate::cli::output::remark;
 use crate::cli::runner::{Failure, Runner};
 use crate::data::odf_field::Tissue;
@@ -54,13 +54,7 @@ pub struct BootstrapOptions {
     pub scan: OptionalScan,
     /// Response functions of a bootstrap as MRtrix's text files, white matter first: one row per shell (default:
     /// wm_response.txt and those of the other tissues beside the distributions)
-    #[arg(
-        long,
-        value_name = "FILE,…",
-        value_delimiter = ',',
-        requires = "bootstrap",
-        conflicts_with = "peaks"
-    )]
+    #[arg(long, value_name = "FILE,…", value_delimiter = ',')]
     pub responses: Vec<PathBuf>,
 }
 
@@ -98,12 +92,13 @@ impl BootstrapOptions {
         Ok(files.into_iter().filter(|path| path.is_file()).collect())
     }
 
-    /// The input of a bootstrap of these distributions.
+    /// The input of a bootstrap of these distributions; `no_scan` is the error without their scan.
     pub fn open(
         &self,
         fod: &Path,
         field: &OdfField,
         random_seed: u64,
+        no_scan: &str,
         runner: &mut Runner,
     ) -> Result<FodBootstrapInput, Failure> {
         let files = self.files(fod)?;
@@ -120,7 +115,7 @@ impl BootstrapOptions {
             .map(read)
             .collect::<Result<Vec<Response>, _>>()?;
         let Some(options) = &self.scan.0 else {
-            return Err(Failure::usage(super::NO_SCAN));
+            return Err(Failure::usage(no_scan));
         };
         let scan = options.open(runner)?;
         for note in &scan.notes {

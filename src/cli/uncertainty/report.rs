@@ -1,0 +1,145 @@
+//! Texts, JSON and streamlines of the repetitions of a pathway.
+
+use crate::data::Tractogram;
+use crate::data::statistics::wilson_interval;
+use crate::data::text::{counted, number};
+use crate::solvers::pathway::{NEAR_MM, Range90};
+use crate::state::core::text::{distance_text, duration_text};
+use crate::state::pathways::jobs::RepeatedPathway;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
+
+/// The cheapest path of each repetition that has one, with its cost.
+pub fn tractogram(repeated: &RepeatedPathway) -> Tractogram {
+    let (mut points, mut offsets, mut costs) = (Vec::new(), vec![0], Vec::new());
+    for (cost, path) in repeated.repetitions.paths.iter().flatten() {
+        points.extend(path.points.iter().map(|p| p.as_vec3().to_array()));
+        offsets.push(points.len() as u64);
+        costs.push(*cost as f32);
+    }
+    Tractogram::new(points, offsets)
+        .with_per_streamline("cost", costs)
+        .with_grid(repeated.repetitions.places.grid.clone())
+}
+
+fn range(range: Option<Range90>) -> Value {
+    json!(range.map(|r| json!({ "low": r.low, "median": r.median, "high": r.high })))
+}
+
+pub fn report(repeated: &RepeatedPathway) -> Value {
+    let repetitions = &repeated.repetitions;
+    let shares = repeated.levels.iter().map(|level| {
+        json!({
+            "share": level.share,
+            "volume_ml": level.volume_ml,
+            "nearest_mm": level.from_mask.map(|mask| mask.nearest_mm),
+            "overlap_ml": level.from_mask.map(|mask| mask.shared_ml),
+        })
+    });
+    let distances = repeated.distances.as_ref();
+    json!({
+        "command": "uncertainty",
+        "repetitions": repetitions.paths.len(),
+        "without_path": repetitions.without_path(),
+        "not_joined": repetitions.not_joined,
+        "epsilon": repetitions.epsilon,
+        "least": repetitions.measured,
+        "least_repeated": range(repetitions.costs()),
+        "paths_near": repeated.near,
+        "paths_near_interval": near_interval(repeated),
+        "near_within_mm": NEAR_MM,
+        "shares": shares.collect::<Vec<_>>(),
+        "nearest_mm": distances.map(|d| d.shown),
+        "nearest_repeated_mm": range(distances.and_then(|d| d.nearest)),
+        "along_path": distances.map(|d| json!({
+            "mm": d.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
+            "low": d.along.iter().map(|(_, r)| r.low).collect::<Vec<_>>(),
+            "median": d.along.iter().map(|(_, r)| r.median).collect::<Vec<_>>(),
+            "high": d.along.iter().map(|(_, r)| r.high).collect::<Vec<_>>(),
+        })),
+        "wall_ms": repeated.wall_ms,
+        "note": NOISE_ONLY,
+    })
+}
+
+/// The interval of the share of repetitions whose path stays near, with a confidence of 95 %.
+fn near_interval(repeated: &RepeatedPathway) -> [f64; 2] {
+    wilson_interval(repeated.near, repeated.repetitions.paths.len())
+}
+
+pub fn text(repeated: &RepeatedPathway) -> String {
+    let repetitions = &repeated.repetitions;
+    let all = repetitions.paths.len();
+    let mut text = format!("Least cost {:.3}", repetitions.measured);
+    if let Some(range) = repetitions.costs() {
+        let _ = write!(
+            text,
+            "; median over the repetitions {:.3} (5 to 95 %: {:.3} to {:.3})",
+            range.median, range.low, range.high
+        );
+    }
+    let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
+    let _ = writeln!(
+        text,
+        "\nThe path stays within {} mm in {} of {} (95 % confidence interval: {low:.0} to {high:.0} %); they took {}",
+        number(NEAR_MM),
+        repeated.near,
+        counted(all, "repetition"),
+        duration_text(repeated.wall_ms)
+    );
+    for level in &repeated.levels {
+        let _ = write!(
+            text,
+            "In at least {:.0} % of the repetitions: {:.2} ml",
+            100.0 * level.share,
+            level.volume_ml
+        );
+        let _ = match level.from_mask {
+            Some(mask) if mask.shared_ml > 0.0 => {
+                write!(text, ", {:.2} ml of it in the mask", mask.shared_ml)
+            }
+            Some(mask) if mask.nearest_mm <= 0.0 => write!(text, ", touching the mask"),
+            Some(mask) => write!(text, ", {} from the mask", distance_text(mask.nearest_mm)),
+            None => Ok(()),
+        };
+        text.push('\n');
+    }
+    if let Some(distances) = &repeated.distances {
+        let _ = match distances.shown {
+            shown if shown <= 0.0 => write!(text, "The path enters the mask"),
+            shown => write!(
+                text,
+                "The path comes within {} of the mask",
+                distance_text(shown)
+            ),
+        };
+        if let Some(range) = distances.nearest {
+            let [median, low, high] =
+                [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
+                    true => "0 mm".to_owned(),
+                    false => distance_text(mm),
+                });
+            let _ = write!(
+                text,
+                "; median over the repetitions {median} (5 to 95 %: {low} to {high})"
+            );
+        }
+        text.push('\n');
+    }
+    let _ = match repetitions.without_path() {
+        0 => Ok(()),
+        some => writeln!(text, "No path in {some} of {}", counted(all, "repetition")),
+    };
+    let _ = match repetitions.not_joined {
+        0 => Ok(()),
+        some => writeln!(
+            text,
+            "In {some} of {}, the pathway is not joined at ε = {}: all its voxels count",
+            counted(all, "repetition"),
+            number(repetitions.epsilon)
+        ),
+    };
+    text + NOISE_ONLY + "\n"
+}

@@ -1,0 +1,196 @@
+//! Repetitions of a pathway through distributions: the distributions are refitted to the scan with the signs of its
+//! residuals drawn at random (wild bootstrap, [`csd::Residuals`]), and the costs of both regions are solved again. The
+//! distributions of a repetition are those of the same repetition in tracking.
+//!
+//! *Domain.* Paths may run in the voxels that the pathway itself reaches from both regions, which are at least those of
+//! its own width. The reference amplitude is that of the pathway itself, so that costs have the same unit.
+
+use super::costs::{Series, sampled};
+use super::error::InputError;
+use super::{LiftedPathway, Prepared, Source, UNREACHED, segments_of, solve_both};
+use crate::compute::{Backend, Control, DataId, memory};
+use crate::data::spherical_harmonics::count;
+use crate::data::{Gradients, Response, Volume};
+use crate::solvers::Error;
+use crate::solvers::csd::{self, Residuals};
+use crate::solvers::metric::Places;
+use crate::solvers::pathway::{Repeat, Repetition, Repetitions};
+use std::sync::Arc;
+
+/// Relative difference between the distributions of the pathway and those of the residuals above which these are another
+/// fit's. Precisions and devices differ by 0.001.
+const MAX_DIFFERENCE: f64 = 0.05;
+
+/// The scan from which the distributions of a pathway were estimated.
+#[derive(Clone, Copy, Debug)]
+pub struct Scan<'a> {
+    /// Diffusion scan, on the grid of the distributions.
+    pub dwi: &'a Volume,
+    /// Its gradients.
+    pub gradients: &'a Gradients,
+    /// Response functions, that of white matter first.
+    pub responses: &'a [Response],
+    /// Parameters of the deconvolution; the order is that of the distributions.
+    pub fit: &'a csd::Params,
+}
+
+/// Everything that the repetitions of a pathway through distributions share.
+#[derive(Debug)]
+struct Distributions {
+    /// Costs in the voxels that are reached, from the distributions themselves.
+    part: Prepared,
+    /// Their places among those of the pathway.
+    places: Vec<u32>,
+    /// The regions, in the part.
+    sources: [Arc<Source>; 2],
+    residuals: Residuals,
+}
+
+/// Prepares the repetitions of a pathway through distributions that were estimated from a scan; none is solved yet.
+/// `epsilon` is the width of the pathways that are counted.
+pub fn repetitions(
+    pathway: &LiftedPathway,
+    scan: Scan<'_>,
+    epsilon: f64,
+    random_seed: u64,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Repetitions, Error> {
+    let whole = pathway.prepared();
+    let field = whole.amplitudes().and_then(|known| known.series.image());
+    let Some(field) = field.filter(|field| field.grid.matches(&scan.dwi.grid)) else {
+        return Err(InputError::ScanGrid.into());
+    };
+    let is_reached = |place: &u32| pathway.total[*place as usize].is_finite();
+    let places = (0..whole.places.len() as u32).filter(is_reached);
+    let places: Vec<u32> = places.collect();
+    let part = whole.within(&places)?;
+    let own = |place: &u32| places.binary_search(place).ok().map(|p| p as u32);
+    let sources = [0, 1].map(|end: usize| {
+        let source = &pathway.fields[end].source;
+        Arc::new(Source {
+            name: source.name.clone(),
+            zero: source.zero.iter().filter_map(own).collect(),
+            direction: source.direction,
+        })
+    });
+    let fit = csd::Params {
+        order: Some(field.order()),
+        ..scan.fit.clone()
+    };
+    let (dwi, gradients, responses) = (scan.dwi, scan.gradients, scan.responses);
+    let mask = &part.places.mask;
+    let residuals = csd::residuals(dwi, gradients, mask, responses, &fit, backend, control)?;
+    let difference = residuals.difference(field);
+    // False for NaN, too.
+    if !(difference <= MAX_DIFFERENCE) {
+        return Err(InputError::OtherScan { difference }.into());
+    }
+    let model = Distributions {
+        part,
+        places,
+        sources,
+        residuals,
+    };
+    let model = Arc::new(model);
+    Ok(Repetitions::of_model(model, pathway, epsilon, random_seed))
+}
+
+impl Repeat for Distributions {
+    fn begin(&self, backend: &Backend) -> Result<usize, Error> {
+        let (places, directions) = (self.places.len(), self.part.directions.len());
+        // Values and flags of both fields, costs while they are sampled, and the coefficients.
+        let each = places * (24 * directions + 8 * count(self.residuals.order()));
+        let each = (each as u64).max(1);
+        let free = memory::available_bytes().map_or(usize::MAX, |free| (free / 2 / each) as usize);
+        let busy = match backend.accelerator() {
+            // One is prepared while another is solved.
+            Some(_) => 2,
+            None => backend.threads(),
+        };
+        let at_once = busy.min(free).max(1);
+        memory::claim("The repetitions of a pathway", each * at_once as u64)?;
+        Ok(at_once)
+    }
+
+    fn repetition(
+        &self,
+        number: u64,
+        epsilon: f64,
+        random_seed: u64,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Repetition, Error> {
+        let quiet = control.silent();
+        let all = 0..self.places.len();
+        let rows = self
+            .residuals
+            .coefficients(all, random_seed, number, backend, &quiet)?;
+        let prepared = self.part.with_rows(self.residuals.order(), rows, &quiet)?;
+        let limit = epsilon as f32;
+        let sources = &self.sources;
+        let [a, b] = solve_both(&prepared, sources, limit, UNREACHED, backend, &quiet)?;
+        let reaches = |place: &u32| a.least(*place as usize).is_finite();
+        if !sources[1].zero.iter().any(reaches) {
+            return Ok(Repetition {
+                path: None,
+                pathway: Vec::new(),
+                is_joined: true,
+            });
+        }
+        let pathway = LiftedPathway::new(a, b)?;
+        let joined = pathway.joining_places(epsilon);
+        let is_joined = joined.is_some();
+        let counted = joined.unwrap_or_else(|| pathway.places_within(epsilon));
+        Ok(Repetition {
+            path: pathway.minimal_path().map(|path| (pathway.min_cost, path)),
+            pathway: counted.into_iter().map(|own| self.places[own]).collect(),
+            is_joined,
+        })
+    }
+}
+
+impl Prepared {
+    /// These data in some of their voxels alone, by place, ascending.
+    fn within(&self, places: &[u32]) -> Result<Self, Error> {
+        let voxels = places.iter().map(|p| self.places.voxels[*p as usize]);
+        let part = Places::new(&self.places.grid, voxels.collect());
+        let n = self.places.len();
+        let planes = self.cost.chunks_exact(n.max(1));
+        let cost: Arc<[f32]> = planes
+            .flat_map(|plane| places.iter().map(|p| plane[*p as usize]))
+            .collect();
+        let factors = |all: &Arc<[f32]>| places.iter().map(|p| all[*p as usize]).collect();
+        Ok(Self {
+            id: DataId::fresh(),
+            segments: segments_of(&self.stencils, &part)?,
+            least_cost: cost.iter().copied().fold(f32::INFINITY, f32::min),
+            cost,
+            factors: self.factors.as_ref().map(factors),
+            places: part,
+            ..self.clone()
+        })
+    }
+
+    /// The costs of other distributions in the same voxels, the coefficients of one place after those of another, with the
+    /// same reference amplitude. Must be called on the backend's threads.
+    fn with_rows(&self, order: usize, rows: Arc<[f32]>, control: &Control) -> Result<Self, Error> {
+        let series = Series::Rows { order, rows };
+        let reference = self.amplitudes.as_ref().map(|known| known.reference);
+        let (places, directions) = (&self.places, &self.directions);
+        let (amplitudes, mut cost) =
+            sampled(series, places, directions, reference, &self.params, control)?;
+        if let Some(factors) = &self.factors {
+            for (cost, factor) in cost.iter_mut().zip(factors.iter().cycle()) {
+                *cost *= factor;
+            }
+        }
+        Ok(Self {
+            id: DataId::fresh(),
+            least_cost: cost.iter().copied().fold(f32::INFINITY, f32::min),
+            cost: cost.into(),
+            amplitudes: Some(amplitudes),
+            ..self.clone()
+        })
+    }
+}
