@@ -4,17 +4,16 @@ use super::options::{FittedScan, GivenParameters, ImageEnding, make_folder, note
 use super::output::shown;
 use super::pathway::{PathwayInputs, joining_mask};
 use super::runner::{Failure, Runner};
-use crate::data::Tractogram;
 use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
 use crate::io;
 use crate::jobs::ValueNames;
-use crate::parameters::arguments;
 use crate::solvers::pathway::{NEAR_MM, Params, Range90, RepetitionParams};
 use crate::state::core::text::{distance_text, duration_text};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
-use crate::state::pathways::jobs::{RepeatPathway, RepeatedPathway, SaveDistances};
-use crate::state::pathways::recipe::{command, distance_argument};
+use crate::state::pathways::jobs::{RepeatPathway, RepeatedPathway, SaveDistances, paths_of};
+use crate::state::pathways::{MIN_FOR_RANGES, NOISE_ONLY};
+use crate::state::pathways::recipe::UncertaintyCommand;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -32,11 +31,6 @@ the distance of the paths from the mask along the pathway. Only voxels that join
 the pathway is too narrow to join the regions. Distances in the text are rounded down.
 
 This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift.";
-
-const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
-
-/// With fewer repetitions, percentiles are those of single repetitions.
-const MIN_FOR_RANGES: usize = 20;
 
 #[derive(clap::Args, Debug)]
 #[command(
@@ -75,14 +69,15 @@ impl Options {
         epsilon: f64,
         repetitions: &RepetitionParams,
     ) -> String {
-        let regions = self.inputs.regions.specs();
-        let fit = &fitted.arguments;
-        let mut text = command("uncertainty", fit, &regions, params, epsilon, &self.out);
-        text += &arguments(repetitions);
-        if let Some(file) = &self.distance_to {
-            text += &distance_argument(file);
-        }
-        text + &self.images.argument()
+        let command = UncertaintyCommand {
+            fit: fitted.arguments.clone(),
+            regions: self.inputs.regions.specs(),
+            params: *params,
+            epsilon,
+            repetitions: *repetitions,
+            distance_to: self.distance_to.clone(),
+        };
+        command.text(&self.out) + &self.images.argument()
     }
 }
 
@@ -134,7 +129,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: command.clone(),
     })?;
     runner.run(SaveTractogram {
-        tractogram: tractogram(&repeated),
+        tractogram: paths_of(&repeated.repetitions),
         path: paths,
         command: command.clone(),
         values: ValueNames::default(),
@@ -155,19 +150,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     runner.report(&value, &text);
     Ok(())
-}
-
-/// The cheapest path of each repetition that has one, with its cost.
-fn tractogram(repeated: &RepeatedPathway) -> Tractogram {
-    let (mut points, mut offsets, mut costs) = (Vec::new(), vec![0], Vec::new());
-    for (cost, path) in repeated.repetitions.paths.iter().flatten() {
-        points.extend(path.points.iter().map(|p| p.as_vec3().to_array()));
-        offsets.push(points.len() as u64);
-        costs.push(*cost as f32);
-    }
-    Tractogram::new(points, offsets)
-        .with_per_streamline("cost", costs)
-        .with_grid(repeated.repetitions.metric.grid.clone())
 }
 
 fn range(range: Option<Range90>) -> Value {

@@ -9,10 +9,12 @@ use crate::solvers::geodesic::Cut;
 use crate::solvers::level_set::{RunHistory, Sphere};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Runs;
-use crate::solvers::{commit, density, pathway};
+use crate::solvers::pathway::{self, RepetitionParams};
+use crate::solvers::{commit, density};
 use crate::state::alignment::AlignedBy;
 use crate::state::files::types::PhantomPart;
 use crate::state::filter::{GivenPeaks, ScanTimings, WeightMap};
+use crate::state::pathways::PathwayParams;
 use crate::state::sessions::types::content::{
     Content, SavedGrid, SavedInputs, SavedRegion, SavedStart,
 };
@@ -61,6 +63,7 @@ pub enum SavedOrigin {
     Density(Box<SavedDensity>),
     Segment(Box<SavedSegment>),
     Sensitivity(Box<SavedSensitivity>),
+    Share(Box<SavedShare>),
     Weights(Box<SavedWeightFit>),
     /// A map of a fit of weights to a layer's streamlines.
     WeightMap {
@@ -141,6 +144,18 @@ pub struct SavedSensitivity {
     pub fit: usize,
     pub regions: Vec<SavedRegion>,
     pub params: pathway::Params,
+}
+
+/// The inputs of shares of repetitions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedShare {
+    pub fit: usize,
+    pub regions: Vec<SavedRegion>,
+    /// The member `params` for tensors, `lifted` for distributions.
+    #[serde(flatten)]
+    pub params: PathwayParams,
+    pub epsilon: f64,
+    pub repetitions: RepetitionParams,
 }
 
 /// A layer that something was made of, and where that came from then.
@@ -234,6 +249,7 @@ impl SavedOrigin {
             }
             Self::Density(map) => vec![&mut map.input.origin],
             Self::Sensitivity(map) => vec![&mut map.fit],
+            Self::Share(share) => vec![&mut share.fit],
             Self::Segment(segment) => {
                 let speeds = segment.inputs.iter_mut();
                 let speeds = speeds.filter_map(|i| Some(&mut i.layer.as_mut()?.0.origin));
