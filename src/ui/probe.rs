@@ -282,7 +282,10 @@ fn repetitions(state: &State) -> Option<Reading> {
     let [low, high] = wilson_interval(some, all).map(|share| format::fixed(100.0 * share, 0));
     let [some, all] = [some, all].map(|n| format::count(n as u64));
     let range = format::with_unit(&format!("{low}–{high}"), "%");
-    Some(reading("In repetitions", format!("{some} of {all} ({range})")))
+    Some(reading(
+        "In repetitions",
+        format!("{some} of {all} ({range})"),
+    ))
 }
 
 /// The speed of the surface.

@@ -2,12 +2,12 @@
 
 use crate::state::files::jobs::SAVE;
 use crate::state::files::opening::exported;
-use crate::state::pathways::{NoiseAction, PathwayAction};
 use crate::state::pathways::jobs::region::MakePathwayRegion;
 use crate::state::pathways::update::{
     change, chosen_pathway, delete, hover, keep, map_sensitivity, noise, rename, save, set,
     solve_again, swap,
 };
+use crate::state::pathways::{NoiseAction, PathwayAction};
 use crate::state::{Effect, State};
 
 /// Applies one action.

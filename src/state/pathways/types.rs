@@ -5,8 +5,8 @@ mod noise;
 
 pub use key::{HoverKey, LEAST_EXCESS, PathwayKey, PathwayParams};
 pub use noise::{
-    DistanceTarget, MIN_FOR_RANGES, NOISE_ONLY, NoiseAction, NoiseDistanceKey, NoiseFile, NoiseKey, NoiseMargin,
-    NoiseRuntime, NoiseSettings, TargetMask, share_window,
+    DistanceTarget, MIN_FOR_RANGES, NOISE_ONLY, NoiseAction, NoiseDistanceKey, NoiseFile, NoiseKey,
+    NoiseMargin, NoiseRuntime, NoiseSettings, TargetMask, share_window,
 };
 
 use crate::data::appearance::Transfer;

@@ -1,7 +1,7 @@
 //! The surface as an input of pathways.
 
-use crate::data::{Region, Role};
 use crate::data::region::RegionId;
+use crate::data::{Region, Role};
 use crate::state::pathways::{DistanceTarget, SurfaceInput};
 use crate::state::segment::jobs::SurfaceUpdate;
 use crate::state::segment::{RunStart, SurfaceStanding};

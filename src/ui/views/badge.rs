@@ -72,7 +72,10 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
     Some(match state.pathway_standing()? {
         // The result of the other model is shown until the first one of this.
         Path::Coarse if shown != Some(model) => ("Updating…".to_owned(), Standing::Updating),
-        Path::Final => (repetitions(state).unwrap_or_else(|| format!("Final · {ms}")), Standing::Final),
+        Path::Final => (
+            repetitions(state).unwrap_or_else(|| format!("Final · {ms}")),
+            Standing::Final,
+        ),
         Path::Coarse => {
             let text = match model {
                 Model::Tensors => format!("Coarse · double voxels · {ms}"),
@@ -89,7 +92,10 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 fn repetitions(state: &State) -> Option<String> {
     if let Some((done, all)) = state.noise_growth() {
         let done = count(done as u64);
-        return Some(format!("Sharpening · {done} of {}", counted(all, "repetition")));
+        return Some(format!(
+            "Sharpening · {done} of {}",
+            counted(all, "repetition")
+        ));
     }
     let all = state.current_noise()?.key.repetitions;
     Some(format!("Final · {}", counted(all, "repetition")))

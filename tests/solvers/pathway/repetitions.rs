@@ -9,8 +9,7 @@ use arcuate::phantom::directions::half_sphere;
 use arcuate::solvers::eikonal::{self, Prepared, solve};
 use arcuate::solvers::metric::Metric;
 use arcuate::solvers::pathway::{
-    self, Distances, Domain, MaskDistance, Path, Pathway, Range90, RepetitionParams, Repetitions,
-    Scan,
+    self, Distances, Domain, MaskDistance, Path, Pathway, Range90, Repetitions, Scan,
 };
 use arcuate::solvers::{Error, tensor_fit};
 use glam::{DMat3, DVec3, dvec3};
@@ -20,6 +19,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("pathway::repetitions are the same every time", repeated),
+        test("pathway::repetitions grow", grown),
         test(
             "pathway::tensors of a repetition in a part of the mask",
             same_tensors,
@@ -172,8 +172,15 @@ fn repetitions_of_width(
     random_seed: u64,
     threads: usize,
 ) -> Repetitions {
+    let mut all = none_yet(scene, epsilon, random_seed, threads);
+    all.extend(repetitions, &backend(threads), &Control::new())
+        .unwrap();
+    all
+}
+
+fn none_yet(scene: &Scene, epsilon: f64, random_seed: u64, threads: usize) -> Repetitions {
     let params = pathway::Params::defaults();
-    Repetitions::solve(
+    Repetitions::of_tensors(
         &scene.pathway,
         Scan {
             dwi: &scene.dwi,
@@ -181,10 +188,7 @@ fn repetitions_of_width(
             fit: &scene.fit,
         },
         (&params.metric, epsilon),
-        &RepetitionParams {
-            repetitions,
-            random_seed,
-        },
+        random_seed,
         &backend(threads),
         &Control::new(),
     )
@@ -203,26 +207,54 @@ fn repeated() {
     assert_ne!(one.paths, repetitions(&scene, 12, 8, 2).paths);
     let cancelled = Control::new();
     cancelled.cancel();
-    let params = pathway::Params::defaults();
-    let stopped = Repetitions::solve(
-        &scene.pathway,
-        Scan {
-            dwi: &scene.dwi,
-            gradients: &scene.gradients,
-            fit: &scene.fit,
-        },
-        (&params.metric, EPSILON),
-        &RepetitionParams {
-            repetitions: 12,
-            random_seed: 7,
-        },
-        &backend(1),
-        &cancelled,
-    );
+    let stopped = none_yet(&scene, EPSILON, 7, 1).extend(12, &backend(1), &cancelled);
     assert!(matches!(stopped, Err(Error::Cancelled)));
     let shown = scene.pathway.minimal_path().unwrap();
     let stopped = one.near(&shown, |_| false, &backend(1), &cancelled);
     assert!(matches!(stopped, Err(Error::Cancelled)));
+}
+
+/// In several calls, after a cancellation and after another width, repetitions are those of one call.
+fn grown() {
+    let mut random = Random::fresh("growing repetitions");
+    let scene = scene(Some(20.0), &mut random);
+    let same = |a: &Repetitions, b: &Repetitions| {
+        assert_eq!((&a.paths, &a.visits), (&b.paths, &b.visits));
+        assert_eq!((a.not_joined, a.measured), (b.not_joined, b.measured));
+    };
+    let at_once = repetitions(&scene, 30, 7, 2);
+    let mut growing = none_yet(&scene, EPSILON, 7, 2);
+    assert!(growing.costs().is_none() && growing.mask(0.5).count() == 0);
+    for (up_to, threads) in [(1, 2), (5, 1), (3, 1), (18, 3), (30, 2)] {
+        let before = growing.paths.len();
+        growing
+            .extend(up_to, &backend(threads), &Control::new())
+            .unwrap();
+        assert_eq!(growing.paths.len(), up_to.max(before));
+    }
+    same(&growing, &at_once);
+    // Cancelled on the way: what is complete is kept, and continued.
+    let mut cut = none_yet(&scene, EPSILON, 7, 2);
+    let control = Control::new();
+    let stopped = std::thread::scope(|scope| {
+        let running = scope.spawn(|| cut.extend(30, &backend(2), &control));
+        while control.progress().done < 9 && !running.is_finished() {
+            std::thread::yield_now();
+        }
+        control.cancel();
+        running.join().unwrap()
+    });
+    assert!(matches!(stopped, Err(Error::Cancelled)), "{stopped:?}");
+    let complete = cut.paths.len();
+    assert!((1..30).contains(&complete), "{complete}");
+    assert_eq!(cut.paths[..], at_once.paths[..complete]);
+    cut.extend(30, &backend(2), &Control::new()).unwrap();
+    same(&cut, &at_once);
+    // Another width and seed of the same residuals.
+    let mut narrow = growing.restarted(0.1, 8);
+    assert!(narrow.paths.is_empty() && narrow.visits.iter().all(|v| *v == 0));
+    narrow.extend(6, &backend(2), &Control::new()).unwrap();
+    same(&narrow, &repetitions_of_width(&scene, 0.1, 6, 8, 1));
 }
 
 /// The tensors of a repetition are those of the whole bootstrap, in its voxels.

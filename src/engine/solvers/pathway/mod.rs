@@ -55,6 +55,7 @@ mod error;
 mod joint;
 mod parameters;
 mod random_pairs;
+mod repeated_tensors;
 mod repetitions;
 mod sensitivity;
 mod trace;
@@ -65,7 +66,8 @@ pub use domain::{Domain, Measure, region_names};
 pub use joint::{CostEnd, JointCosts};
 pub use parameters::{DEFAULT_EPSILON, Params, RepetitionParams, TOLERANCE, Width, costly_row};
 pub use random_pairs::{Ends, MAX_PAIRS, MIN_PAIRS, NoRates, RandomPairs, Rates, STRETCH_MM};
-pub use repetitions::{NEAR_MM, Range90, Repetitions, Scan, WITHIN};
+pub use repeated_tensors::Scan;
+pub use repetitions::{NEAR_MM, Range90, Repeat, Repetition, Repetitions, WITHIN};
 pub use sensitivity::Sensitivity;
 pub use trace::{Path, trace};
 

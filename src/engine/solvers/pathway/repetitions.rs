@@ -1,48 +1,37 @@
 //! How far measurement noise alone moves a pathway.
 //!
-//! Each repetition refits the tensors to the scan with the signs of its residuals drawn at random (wild bootstrap,
-//! [`tensor_fit::Residuals`]) and solves the cost fields of both regions again, which gives E*, the voxels of the
-//! pathway and the minimal path for a scan that could equally well have been measured. As in a single pathway, only
-//! voxels that join both regions count. Repetition r depends only on the random seed and on r; its tensors are those of
-//! repetition r in tracking.
+//! Each repetition refits the model to the scan with the signs of its residuals drawn at random (wild bootstrap) and
+//! solves the costs of both regions again, which gives E*, the voxels of the pathway and the minimal path for a scan that
+//! could equally well have been measured. As in a single pathway, only voxels that join both regions count. Repetition r
+//! depends only on the random seed and on r, so that the results of n repetitions are equal whether they are solved in one
+//! call or in many ([`Repetitions::extend`]), on any number of threads.
 //!
-//! *Domain.* Paths may run in the same voxels as the pathway itself: they are not selected again from the FA of the
-//! repetition.
+//! *Models.* [`Repetitions::of_tensors`] repeats a pathway of tensors. A model of another solver implements [`Repeat`].
+//!
+//! *Domain.* Paths may run in the same voxels as the pathway itself: they are not selected again from the FA or the
+//! amplitudes of the repetition.
 //!
 //! The percentiles of E* describe the repetitions and are no confidence interval: on an arc, such ranges contained the true
 //! value in 79 to 83 % of 24 scans instead of 90 %.
 //!
 //! This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift.
 
-use super::joint::{joining_places, limit, minimum};
-use super::trace::{Path, path_through};
-use super::{Pathway, RepetitionParams, TOLERANCE};
+use super::JointCosts;
+use super::trace::Path;
 use crate::compute::{Backend, Control, memory};
 use crate::data::statistics::quantile;
-use crate::data::{Gradients, Mask, Volume};
-use crate::solvers::eikonal::{self, CostSource, Prepared, solve_alone};
-use crate::solvers::metric::{self, Metric};
-use crate::solvers::tensor_fit::{self, Residuals};
-use crate::solvers::{Error, eikonal::CostField};
+use crate::data::{Mask, Volume};
+use crate::solvers::Error;
+use crate::solvers::metric::Places;
 use glam::DVec3;
 use rayon::prelude::*;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// A path that stays within this distance of the shown one counts as the same, mm.
 pub const NEAR_MM: f64 = 4.0;
 /// The share of the values that lie within a [`Range90`].
 pub const WITHIN: f64 = 0.9;
-
-/// The scan to which the tensors of a pathway were fitted.
-#[derive(Clone, Copy, Debug)]
-pub struct Scan<'a> {
-    /// Diffusion scan, on the grid of the tensors.
-    pub dwi: &'a Volume,
-    /// Its gradients.
-    pub gradients: &'a Gradients,
-    /// Parameters of the fit.
-    pub fit: &'a tensor_fit::Params,
-}
 
 /// Median, and 5th and 95th percentiles.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -67,13 +56,43 @@ impl Range90 {
     }
 }
 
-/// The repetitions of a pathway.
+/// One repetition.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Repetition {
+    /// E* and the minimal path; `None`: no path joins the regions.
+    pub path: Option<(f64, Path)>,
+    /// The part of the ε-pathway that joins the regions, or all of it if it does not: places of the pathway itself.
+    pub pathway: Vec<u32>,
+    /// Whether the ε-pathway joins the regions, if there is a path.
+    pub is_joined: bool,
+}
+
+/// A model whose pathway can be repeated: the residuals of its fit, and everything else that all repetitions share.
+pub trait Repeat: Send + Sync + Debug {
+    /// Claims the memory of repetitions, and returns how many are solved at a time.
+    fn begin(&self, backend: &Backend) -> Result<usize, Error>;
+
+    /// The repetition of a number with a width and a random seed. Called on the backend's threads, possibly for several
+    /// numbers at a time.
+    fn repetition(
+        &self,
+        number: u64,
+        epsilon: f64,
+        random_seed: u64,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Repetition, Error>;
+}
+
+/// The repetitions of a pathway that are solved so far, and all that further ones need. Clones share the latter.
 #[derive(Clone, Debug)]
 pub struct Repetitions {
-    /// Metric whose places the counts belong to.
-    pub metric: Metric,
+    /// Voxels of the pathway itself, which the counts belong to.
+    pub places: Places,
     /// ε of the pathways that are counted.
     pub epsilon: f64,
+    /// Seed of the signs.
+    pub random_seed: u64,
     /// E* of the pathway itself.
     pub measured: f64,
     /// E* and the minimal path of each repetition, in order; `None`: no path joins the regions.
@@ -82,90 +101,91 @@ pub struct Repetitions {
     pub visits: Vec<u32>,
     /// Repetitions whose pathway is not joined at ε: all its voxels count.
     pub not_joined: usize,
-}
-
-/// One repetition.
-struct Repetition {
-    path: Option<(f64, Path)>,
-    /// The part of the ε-pathway that joins the regions, as indices into [`Problem::places`].
-    pathway: Vec<usize>,
-    is_joined: bool,
-}
-
-/// Everything that all repetitions share.
-struct Problem<'a> {
-    pathway: &'a Pathway,
-    metric_params: &'a metric::Params,
-    epsilon: f64,
-    /// Metric of the voxels that a path reaches.
-    part: Metric,
-    /// Their places in the metric of the pathway.
-    places: Vec<u32>,
-    zero: [Vec<u32>; 2],
-    residuals: Residuals,
+    model: Arc<dyn Repeat>,
 }
 
 impl Repetitions {
-    /// Solves the repetitions of a pathway of tensors that were fitted to a scan. The result is equal on any number of
-    /// threads.
-    pub fn solve(
-        pathway: &Pathway,
-        scan: Scan<'_>,
-        (metric_params, epsilon): (&metric::Params, f64),
-        params: &RepetitionParams,
+    /// No repetition yet, of a model of the pathway that has these costs.
+    pub fn of_model(
+        model: Arc<dyn Repeat>,
+        pathway: &JointCosts,
+        epsilon: f64,
+        random_seed: u64,
+    ) -> Self {
+        Self {
+            places: pathway.places.clone(),
+            epsilon,
+            random_seed,
+            measured: pathway.min_cost,
+            paths: Vec::new(),
+            visits: vec![0; pathway.places.len()],
+            not_joined: 0,
+            model,
+        }
+    }
+
+    /// No repetition yet, with another width or random seed: the residuals are not computed again.
+    pub fn restarted(&self, epsilon: f64, random_seed: u64) -> Self {
+        Self {
+            places: self.places.clone(),
+            epsilon,
+            random_seed,
+            paths: Vec::new(),
+            visits: vec![0; self.visits.len()],
+            not_joined: 0,
+            model: self.model.clone(),
+            ..*self
+        }
+    }
+
+    /// Solves repetitions until there are `up_to`; with as many or more, nothing changes. After an error, also that of a
+    /// cancellation, the repetitions before the first that is missing are kept.
+    pub fn extend(
+        &mut self,
+        up_to: usize,
         backend: &Backend,
         control: &Control,
-    ) -> Result<Self, Error> {
-        params.check()?;
-        let problem = Problem::new(pathway, scan, (metric_params, epsilon), backend, control)?;
-        // Metric, weights and layout with both fields, for each thread.
-        let threads = backend.threads();
-        memory::claim_for::<u8>(
-            "The repetitions of a pathway",
-            problem.places.len(),
-            600 * threads,
-        )?;
+    ) -> Result<(), Error> {
         /// A path of some hundred points, with costs and lengths.
         const PATH_BYTES: usize = 16_000;
-        memory::claim_for::<u8>(
-            "The paths of the repetitions",
-            params.repetitions,
-            PATH_BYTES,
-        )?;
-        control.begin("Repetitions", params.repetitions as u64);
-        let mut all = Self {
-            metric: pathway.metric().clone(),
-            epsilon,
-            measured: pathway.min_cost,
-            paths: Vec::with_capacity(params.repetitions),
-            visits: vec![0; pathway.metric().len()],
-            not_joined: 0,
-        };
-        // Solved a few at a time, so that not all pathways need be stored at once.
-        let at_once = 4 * threads;
-        while all.paths.len() < params.repetitions {
-            let first = all.paths.len();
-            let numbers = first..params.repetitions.min(first + at_once);
-            let done: Vec<Repetition> = backend.install(|| {
+        let further = up_to.saturating_sub(self.paths.len());
+        if further == 0 {
+            return Ok(());
+        }
+        control.check()?;
+        let at_once = self.model.begin(backend)?.max(1);
+        memory::claim_for::<u8>("The paths of the repetitions", further, PATH_BYTES)?;
+        control.begin("Repetitions", further as u64);
+        while self.paths.len() < up_to {
+            let first = self.paths.len();
+            let numbers = first..up_to.min(first + at_once);
+            let one = |number: usize| {
+                control.check()?;
+                let (epsilon, seed) = (self.epsilon, self.random_seed);
+                let number = number as u64;
+                let solved = self
+                    .model
+                    .repetition(number, epsilon, seed, backend, control)?;
+                control.advance(1);
+                Ok(solved)
+            };
+            let solved: Vec<Result<Repetition, Error>> = backend.install(|| {
                 let numbers = numbers.into_par_iter().with_max_len(1);
-                numbers
-                    .map(|number| {
-                        let repetition =
-                            problem.repetition(params.random_seed, number as u64, control)?;
-                        control.advance(1);
-                        Ok(repetition)
-                    })
-                    .collect::<Result<_, Error>>()
-            })?;
-            for repetition in done {
-                all.paths.push(repetition.path);
-                all.not_joined += usize::from(!repetition.is_joined);
-                for place in repetition.pathway {
-                    all.visits[problem.places[place] as usize] += 1;
-                }
+                numbers.map(one).collect()
+            });
+            for repetition in solved {
+                self.add(repetition?);
             }
         }
-        Ok(all)
+        Ok(())
+    }
+
+    fn add(&mut self, repetition: Repetition) {
+        self.paths.push(repetition.path);
+        self.not_joined += usize::from(!repetition.is_joined);
+        for place in repetition.pathway {
+            self.visits[place as usize] += 1;
+        }
     }
 
     /// Repetitions in which no path joins the regions.
@@ -191,14 +211,14 @@ impl Repetitions {
             .visits
             .iter()
             .map(|visits| *visits as f32 / repetitions);
-        self.metric.volume(&shares.collect::<Vec<_>>(), 0.0)
+        self.places.volume(&shares.collect::<Vec<_>>(), 0.0)
     }
 
     /// The voxels that are in at least this share of the repetitions.
     pub fn mask(&self, share: f64) -> Mask {
         let least = (share * self.paths.len() as f64).ceil().max(1.0);
         let places = 0..self.visits.len();
-        self.metric
+        self.places
             .mask_of(places.filter(|place| f64::from(self.visits[*place]) >= least))
     }
 
@@ -216,7 +236,7 @@ impl Repetitions {
         };
         let stays = |path: &&Path| {
             control.check()?;
-            let points = path.subdivided(&self.metric).points;
+            let points = path.subdivided_points(&self.places.grid);
             Ok(usize::from(
                 points.iter().filter(|at| !in_end(**at)).all(is_near),
             ))
@@ -225,105 +245,5 @@ impl Repetitions {
         let stays: Result<Vec<usize>, Error> =
             backend.install(|| paths.par_iter().map(stays).collect());
         Ok(stays?.into_iter().sum())
-    }
-}
-
-impl<'a> Problem<'a> {
-    fn new(
-        pathway: &'a Pathway,
-        scan: Scan<'_>,
-        (metric_params, epsilon): (&'a metric::Params, f64),
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<Self, Error> {
-        let metric = pathway.metric();
-        let is_reached = |place: &u32| pathway.total[*place as usize].is_finite();
-        let places = (0..metric.len() as u32).filter(is_reached);
-        let places: Vec<u32> = places.collect();
-        let part = metric.within(&places);
-        let own = |place: &u32| places.binary_search(place).ok().map(|p| p as u32);
-        let zero = [0, 1].map(|field: usize| {
-            let zero = pathway.fields[field].source.zero.iter();
-            zero.filter_map(own).collect()
-        });
-        let residuals = tensor_fit::residuals(
-            scan.dwi,
-            scan.gradients,
-            &part.mask,
-            scan.fit,
-            None,
-            backend,
-            control,
-        )?;
-        Ok(Self {
-            pathway,
-            metric_params,
-            epsilon,
-            part,
-            places,
-            zero,
-            residuals,
-        })
-    }
-
-    /// One repetition, on the calling thread.
-    fn repetition(
-        &self,
-        random_seed: u64,
-        number: u64,
-        control: &Control,
-    ) -> Result<Repetition, Error> {
-        control.check()?;
-        let tensors = self.residuals.tensors(random_seed, number);
-        self.solved(
-            &self.part.with_tensors(&tensors, self.metric_params),
-            control,
-        )
-    }
-
-    /// The pathway in a metric of the part, on the calling thread.
-    fn solved(&self, metric: &Metric, control: &Control) -> Result<Repetition, Error> {
-        let local = self.pathway.fields[0].prepared.local;
-        let prepared = Prepared::alone(metric, local, control)?;
-        let source = |field: usize| {
-            let name = &self.pathway.fields[field].source.name;
-            Arc::new(CostSource::places(metric, name, self.zero[field].clone()))
-        };
-        let params = eikonal::Params {
-            tolerance: TOLERANCE,
-            schedule: None,
-        };
-        let fields = solve_alone(&prepared, &[source(0), source(1)], &params, control)?;
-        Ok(self.joined(&fields))
-    }
-
-    fn joined(&self, fields: &[CostField]) -> Repetition {
-        let [a, b] = fields else {
-            unreachable!("one cost field for each source")
-        };
-        let total = |place: usize| a.values[place] + b.values[place];
-        let (middle, least) = minimum((0..a.values.len()).map(total));
-        let least = f64::from(least);
-        let path = least
-            .is_finite()
-            .then(|| path_through([a, b], middle))
-            .flatten();
-        let limit = limit(least, self.epsilon);
-        let within = |place: usize| f64::from(total(place)) <= limit;
-        let joined = path.as_ref().and_then(|_| {
-            let ends = [&*self.zero[0], &*self.zero[1]];
-            joining_places(&self.part, ends, within)
-        });
-        let is_joined = joined.is_some() || path.is_none();
-        let all = || (0..a.values.len()).filter(|place| within(*place)).collect();
-        let pathway = match path {
-            Some(_) => joined.unwrap_or_else(all),
-            None => Vec::new(),
-        };
-        Repetition {
-            path: path.map(|path| (least, path)),
-            pathway,
-            is_joined,
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! Paths along characteristics, and their costs.
 
+use crate::data::Grid;
 use crate::data::segment::nearest_on_segment;
 use crate::solvers::eikonal::{CostField, simplex};
 use crate::solvers::metric::{Metric, Places, norm};
@@ -81,9 +82,14 @@ impl Path {
 
     /// This path with a point in each voxel that it crosses. Near its source, the path itself is one straight segment.
     pub fn subdivided(&self, metric: &Metric) -> Self {
+        Self::new(metric, self.subdivided_points(&metric.grid))
+    }
+
+    /// The points of this path, and further ones so that there is one in each voxel of a grid that it crosses.
+    pub fn subdivided_points(&self, grid: &Grid) -> Vec<DVec3> {
         let mut points: Vec<DVec3> = self.points.first().copied().into_iter().collect();
         for pair in self.points.windows(2) {
-            let [from, to] = [pair[0], pair[1]].map(|at| metric.grid.voxel_at(at));
+            let [from, to] = [pair[0], pair[1]].map(|at| grid.voxel_at(at));
             let voxels = (to - from).abs().max_element();
             let parts = if voxels > 1.0 {
                 (voxels / STEP).ceil()
@@ -93,7 +99,7 @@ impl Path {
             let part = |i: usize| pair[0].lerp(pair[1], i as f64 / parts);
             points.extend((1..=parts as usize).map(part));
         }
-        Self::new(metric, points)
+        points
     }
 
     /// Cost of the whole path; 0 for an empty one.

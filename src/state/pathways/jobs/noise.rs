@@ -7,9 +7,7 @@ use crate::data::{Mask, Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, wait,
 };
-use crate::solvers::pathway::{
-    Distances, MaskDistance, PreparedRepetitions, Repetitions, Scan,
-};
+use crate::solvers::pathway::{Distances, MaskDistance, Repetitions, Scan};
 use crate::state::job_end::ended;
 use crate::state::pathways::{NoiseDistanceKey, NoiseKey, PathwayResult, update};
 use crate::state::tensors::types::BootstrapInput;
@@ -28,7 +26,7 @@ pub struct GrowRepetitions {
     pub key: NoiseKey,
     /// The scan to which its tensors were fitted.
     pub scan: BootstrapInput,
-    /// Those that these begin with.
+    /// Repetitions that these begin with, or whose residuals they use: those of the same pathway.
     pub known: Option<Arc<Noise>>,
     /// The job waits for this long first, since newer controls may replace it.
     pub rest: Duration,
@@ -49,7 +47,6 @@ pub struct Noise {
     /// Time that each repetition of the last batch took.
     pub each_ms: f64,
     pub pathway: Arc<PathwayResult>,
-    prepared: Arc<PreparedRepetitions>,
 }
 
 impl Job for GrowRepetitions {
@@ -75,29 +72,23 @@ impl Job for GrowRepetitions {
         let Some((costs, params)) = in_tensors(pathway) else {
             return Err(JobError::Sentence(ONLY_TENSORS_REPEAT.into()));
         };
-        let (prepared, mut repetitions) = match &self.known {
-            Some(known) => (known.prepared.clone(), known.repetitions.clone()),
+        let started = Instant::now();
+        let (epsilon, random_seed) = (self.key.epsilon, self.key.random_seed);
+        let mut repetitions = match &self.known {
+            Some(known) if self.key.extends(&known.key) => known.repetitions.clone(),
+            Some(known) => known.repetitions.restarted(epsilon, random_seed),
             None => {
                 let scan = Scan {
                     dwi: &self.scan.dwi,
                     gradients: &self.scan.gradients,
                     fit: &self.scan.params,
                 };
-                let prepared = PreparedRepetitions::new(
-                    costs,
-                    scan,
-                    (&params.metric, self.key.epsilon),
-                    self.key.random_seed,
-                    &backend,
-                    control,
-                )?;
-                let none = prepared.none();
-                (Arc::new(prepared), none)
+                let counted = (&params.metric, epsilon);
+                Repetitions::of_tensors(costs, scan, counted, random_seed, &backend, control)?
             }
         };
-        let started = Instant::now();
         let before = repetitions.paths.len();
-        repetitions.extend(&prepared, self.key.repetitions, &backend, control)?;
+        repetitions.extend(self.key.repetitions, &backend, control)?;
         let more = repetitions.paths.len() - before;
         let each_ms = started.elapsed().as_secs_f64() * 1e3 / more.max(1) as f64;
         let near = near(&repetitions, pathway, &backend, control)?;
@@ -114,7 +105,6 @@ impl Job for GrowRepetitions {
             near,
             levels,
             each_ms,
-            prepared,
             repetitions,
             pathway: self.pathway,
         }))
@@ -193,8 +183,7 @@ impl Job for MeasureNoise {
         let mask = MaskDistance::new(&self.mask);
         let levels = Level::all(repetitions, mask.as_ref(), &backend, control)?;
         let shown = &self.noise.pathway.path;
-        let along =
-            mask.map(|mask| Distances::new(repetitions, shown, &mask, &backend, control));
+        let along = mask.map(|mask| Distances::new(repetitions, shown, &mask, &backend, control));
         Ok(Box::new(NoiseDistances {
             repetitions: repetitions.paths.len(),
             levels,

@@ -104,7 +104,7 @@ pub fn paths_of(repetitions: &Repetitions) -> Tractogram {
     }
     Tractogram::new(points, offsets)
         .with_per_streamline("cost", costs)
-        .with_grid(repetitions.metric.grid.clone())
+        .with_grid(repetitions.places.grid.clone())
 }
 
 impl Job for RepeatPathway {
@@ -135,14 +135,12 @@ impl Job for RepeatPathway {
             gradients: &self.gradients,
             fit: &self.fit,
         };
-        let repetitions = Repetitions::solve(
-            costs,
-            scan,
-            (&params.metric, self.epsilon),
-            &self.params,
-            &backend,
-            control,
-        )?;
+        self.params.check().map_err(Error::from)?;
+        let counted = (&params.metric, self.epsilon);
+        let seed = self.params.random_seed;
+        let mut repetitions =
+            Repetitions::of_tensors(costs, scan, counted, seed, &backend, control)?;
+        repetitions.extend(self.params.repetitions, &backend, control)?;
         let near = near(&repetitions, pathway, &backend, control)?;
         let mask = self.distance_to.as_ref().and_then(MaskDistance::new);
         let levels = Level::all(&repetitions, mask.as_ref(), &backend, control)?;

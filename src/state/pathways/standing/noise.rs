@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// Name of the surface of Segment among the objects whose distance can be measured.
 pub const SURFACE: &str = "Surface of Segment";
 const NO_SCAN: &str = "Repetitions need the residuals of a fit: these tensors come from a file, open their scan instead";
-const CLOSED_SCAN: &str = "Repetitions need the scan that the tensors were fitted to, and it is no longer open";
+const CLOSED_SCAN: &str =
+    "Repetitions need the scan that the tensors were fitted to, and it is no longer open";
 
 impl Document {
     /// Why the pathway cannot be repeated, whatever its regions are; `None` if it can.
@@ -98,7 +99,10 @@ impl State {
             _ if self.noise_growth().is_some() => {
                 Some("Waiting for all repetitions; Esc stops them and keeps those that are there")
             }
-            None => Some(self.why_noise_rests().unwrap_or("There are no repetitions yet")),
+            None => Some(
+                self.why_noise_rests()
+                    .unwrap_or("There are no repetitions yet"),
+            ),
             Some(_) => None,
         }
     }
@@ -171,7 +175,15 @@ impl State {
                         }
                     }
                 }
-                Some(_) => return self.runtime.pathways.noise.distances.failure().map(str::to_owned),
+                Some(_) => {
+                    return self
+                        .runtime
+                        .pathways
+                        .noise
+                        .distances
+                        .failure()
+                        .map(str::to_owned);
+                }
             },
         };
         Some(text.to_owned())

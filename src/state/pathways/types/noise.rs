@@ -14,8 +14,7 @@ use std::sync::Arc;
 /// With fewer repetitions, percentiles are those of single repetitions, and no distances are shown.
 pub const MIN_FOR_RANGES: usize = 20;
 /// The limits of figures from repetitions; it stands wherever these do.
-pub const NOISE_ONLY: &str =
-    "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
+pub const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
 
 /// The object whose distance from the paths is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -211,5 +210,7 @@ pub enum TargetMask<'a> {
     /// The document has no such object.
     Nothing,
     /// The surface is not there, or it is leaking.
-    Awaited { leaks: bool },
+    Awaited {
+        leaks: bool,
+    },
 }

@@ -20,8 +20,8 @@ use crate::state::pathways::jobs::{
 use crate::state::pathways::recipe::{ShareRecipe, UncertaintyCommand};
 use crate::state::pathways::update::ends_name;
 use crate::state::pathways::{
-    NoiseDistanceKey, NoiseFile, NoiseKey, NoiseRuntime, PathwayResult, ShownCost,
-    TargetMask, share_window,
+    NoiseDistanceKey, NoiseFile, NoiseKey, NoiseRuntime, PathwayResult, ShownCost, TargetMask,
+    share_window,
 };
 use crate::state::tensors::inputs::{self, MissingInput};
 use crate::state::tensors::jobs::input::Tensors;
@@ -95,14 +95,17 @@ fn grow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some((pathway, scan)) = state.final_pathway().cloned().zip(scan) else {
         return;
     };
-    let known = state.current_noise().cloned();
-    let live = &mut state.runtime.pathways.noise.live;
-    let Some(key) = live.ask(Some(key)) else {
-        return;
-    };
-    let rest = match known {
+    let rest = match state.current_noise() {
         None => REST,
         Some(_) => Duration::ZERO,
+    };
+    let live = &mut state.runtime.pathways.noise.live;
+    let known = live
+        .value()
+        .filter(|known| known.key.pathway == key.pathway);
+    let known = known.cloned();
+    let Some(key) = live.ask(Some(key)) else {
+        return;
     };
     effects.push(Effect::submit(GrowRepetitions {
         pathway,
@@ -132,7 +135,10 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
     });
     // A measurement is finished, or new repetitions might arrive before each of them.
     let distances = &mut state.runtime.pathways.noise.distances;
-    match (distances.follow(key.as_ref(), false, Pace::InTurn), requested) {
+    match (
+        distances.follow(key.as_ref(), false, Pace::InTurn),
+        requested,
+    ) {
         (Order::Start(..), Some((noise, mask))) => {
             effects.push(Effect::submit(MeasureNoise { noise, mask }));
         }
@@ -354,7 +360,10 @@ pub(in crate::state) fn save(
     let why = state.why_no_noise().map(str::to_owned);
     let noise = state.current_noise().filter(|_| why.is_none()).cloned();
     let Some(noise) = noise else {
-        return report(state, why.as_deref().unwrap_or("There are no repetitions yet"));
+        return report(
+            state,
+            why.as_deref().unwrap_or("There are no repetitions yet"),
+        );
     };
     let document = &state.document;
     let recipe = recipe(document, &noise);

@@ -160,9 +160,12 @@ pub(in crate::state) fn make(
         Some(SavedOrigin::WeightMap { layer: of, .. }) => {
             Some(map(document, read, layer, LayerId(*of)))
         }
-        Some(SavedOrigin::Sensitivity(_)) => {
-            Some(pathways::map(document, read, layer, SensitivityRecipe::layer))
-        }
+        Some(SavedOrigin::Sensitivity(_)) => Some(pathways::map(
+            document,
+            read,
+            layer,
+            SensitivityRecipe::layer,
+        )),
         Some(SavedOrigin::Share(_)) => {
             Some(pathways::map(document, read, layer, ShareRecipe::layer))
         }

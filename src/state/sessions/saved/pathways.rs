@@ -1,8 +1,8 @@
 //! Kept pathways in a session: the inputs to recompute them, not the costs; maps of their sensitivity and shares of
 //! repetitions, with their values.
 
-use crate::state::Document;
 use crate::data::Volume;
+use crate::state::Document;
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
 use crate::state::pathways::{KeptPathway, PathwaySettings, RandomPairRank};

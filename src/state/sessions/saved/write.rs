@@ -274,9 +274,7 @@ impl ReferencedItems<'_> {
                 Some(self.segmented(mask, surface.map(|surface| &**surface)))
             }
             (
-                Origin::Computed(
-                    Recipe::WeightMap(_) | Recipe::Sensitivity(_) | Recipe::Share(_),
-                ),
+                Origin::Computed(Recipe::WeightMap(_) | Recipe::Sensitivity(_) | Recipe::Share(_)),
                 DocumentContent::Image(volume),
             ) => Some(self.image(volume)),
             (

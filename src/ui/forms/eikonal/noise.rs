@@ -233,13 +233,18 @@ fn figures(ui: &mut Ui, state: &State, noise: &Noise, measured: Option<&NoiseDis
     let of_all = counted(all, "repetition");
     match noise.repetitions.without_path() {
         0 => {}
-        some => rows::hint(ui, &format!("{some} of {of_all} found no path: they count as no")),
+        some => rows::hint(
+            ui,
+            &format!("{some} of {of_all} found no path: they count as no"),
+        ),
     }
     match noise.repetitions.not_joined {
         0 => {}
         some => rows::hint(
             ui,
-            &format!("In {some} of {of_all} the pathway is not joined at this width: all its voxels count"),
+            &format!(
+                "In {some} of {of_all} the pathway is not joined at this width: all its voxels count"
+            ),
         ),
     }
 }
@@ -278,8 +283,7 @@ fn overlap(state: &State, measured: &NoiseDistances) -> Option<String> {
 /// A row of the table; `None`: its head.
 fn level_row(ui: &mut Ui, share: Option<f64>, [name, volume, nearest]: [&str; 3]) {
     let p = theme::palette(ui.style());
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let painter = ui.painter();
     let (font, ink) = match share {
@@ -384,7 +388,10 @@ fn buttons(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
     let height = space::BUTTON + 10.0;
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     let place = paint::inset(rect, space::INSET, space::INSET);
-    let place = Rect::from_min_size(place.min + vec2(0.0, 4.0), vec2(place.width(), space::BUTTON));
+    let place = Rect::from_min_size(
+        place.min + vec2(0.0, 4.0),
+        vec2(place.width(), space::BUTTON),
+    );
     let why = state.why_no_noise();
     let all = vec![
         Button::plain("Keep share as layer")

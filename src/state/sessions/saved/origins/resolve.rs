@@ -18,8 +18,8 @@ use crate::state::origin::Origin;
 use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
-    SavedEdit, SavedInput, SavedMask, SavedOrigin, SavedRegion, SavedSensitivity, SavedShare, Table, density,
-    fods, segment,
+    SavedEdit, SavedInput, SavedMask, SavedOrigin, SavedRegion, SavedSensitivity, SavedShare,
+    Table, density, fods, segment,
 };
 use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;

@@ -11,8 +11,8 @@ use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
-    SavedRegion, SavedRules, SavedSensitivity, SavedShape, SavedShare, SavedStart, SavedWeightFit, Table,
-    density,
+    SavedRegion, SavedRules, SavedSensitivity, SavedShape, SavedShare, SavedStart, SavedWeightFit,
+    Table, density,
 };
 use crate::state::tensors::recipe::FitMask;
 use std::collections::BTreeMap;

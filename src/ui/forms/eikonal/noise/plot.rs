@@ -74,11 +74,18 @@ pub fn show(
     };
     let p = theme::palette(ui.style());
     draw(ui.painter(), p, &axes, along, memory.narrow);
-    margin(ui.painter(), p, &axes, state.document.pathways.noise.margin_mm);
+    margin(
+        ui.painter(),
+        p,
+        &axes,
+        state.document.pathways.noise.margin_mm,
+    );
     ends(ui.painter(), p, (rect, chart), noise);
     let spoken = spoken(along);
     response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
-    let clicked = response.interact_pointer_pos().filter(|_| response.clicked());
+    let clicked = response
+        .interact_pointer_pos()
+        .filter(|_| response.clicked());
     if let Some(at) = clicked
         && let Some(point) = noise.pathway.path.point_at(axes.along_mm(at.x))
     {
@@ -191,7 +198,13 @@ fn margin(painter: &Painter, p: &Palette, axes: &Axes, mm: f64) {
         pos2(axes.chart.left() + 4.0, (y - 13.0).max(axes.chart.top())),
         vec2(axes.chart.width(), 12.0),
     );
-    paint::left(painter, place, &text, theme::regular(size::CAPTION), p.warning);
+    paint::left(
+        painter,
+        place,
+        &text,
+        theme::regular(size::CAPTION),
+        p.warning,
+    );
 }
 
 /// The names of the ends, and the length of the path.
@@ -210,7 +223,13 @@ fn ends(painter: &Painter, p: &Palette, (rect, chart): (Rect, Rect), noise: &Noi
     let length = with_unit(&fixed(noise.pathway.path.total_mm(), 0), "mm");
     paint::centre(painter, third(1.0), &length, font.clone(), p.t3);
     let to = paint::elided(painter, to, font.clone(), third(2.0).width());
-    paint::right(painter, third(2.0).translate(vec2(4.0, 0.0)), &to, font, p.t3);
+    paint::right(
+        painter,
+        third(2.0).translate(vec2(4.0, 0.0)),
+        &to,
+        font,
+        p.t3,
+    );
 }
 
 /// The plot as a sentence.
