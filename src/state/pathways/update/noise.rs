@@ -45,8 +45,9 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         forget(state, effects);
         return;
     }
-    grow(state, effects);
+    // The next batch waits for the distances of the last one.
     measure(state, effects);
+    grow(state, effects);
 }
 
 /// Repetitions are switched off: nothing of them is computed or stored.

@@ -95,7 +95,7 @@ fn controls(ui: &mut Ui, noise: &NoiseSettings, set: &mut OnChange) {
     });
 }
 
-/// Which results are drawn.
+/// The choice of the results that are drawn.
 fn shown(ui: &mut Ui, noise: &NoiseSettings, set: &mut OnChange) {
     const SHARE_HELP: &str = "Colours on slices and the cloud in 3-D are the share of the repetitions whose pathway contains \
                               a voxel; the outline is at one half";
@@ -133,6 +133,7 @@ fn check(ui: &mut Ui, name: &str, help: &str, on: bool, set: impl FnOnce(bool)) 
 fn progress(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let done = state.current_noise().map_or(0, |n| n.key.repetitions);
+    let shown = state.noise().map_or(0, |n| n.key.repetitions);
     let growth = state.noise_growth();
     let all = state.document.pathways.noise.params.repetitions;
     let text = match growth {
@@ -141,7 +142,7 @@ fn progress(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             format::count(done as u64),
             counted(all, "repetition")
         ),
-        None => counted(done, "repetition"),
+        None => counted(shown, "repetition"),
     };
     let left = match (growth, state.current_noise()) {
         (Some(_), None) if state.final_pathway().is_some() => "starting…".to_owned(),
@@ -149,7 +150,7 @@ fn progress(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             let ms = noise.each_ms * (all - done) as f64;
             format!("{} left", format::duration_text(ms))
         }
-        (None, None) if state.noise().is_some() => "waiting for the pathway".to_owned(),
+        (None, None) if shown > 0 => "from before the last change".to_owned(),
         _ => String::new(),
     };
     panels::caption(ui, &text, &left);
