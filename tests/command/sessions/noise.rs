@@ -140,10 +140,17 @@ fn copied() {
     const TOLERANCE_MM: f64 = 0.05;
     let rows = |path: &Path| -> Vec<Vec<f64>> {
         let text = std::fs::read_to_string(path).expect("a table");
-        let row = |line: &str| line.split(',').map(|v| v.parse().expect("a number")).collect();
+        let row = |line: &str| {
+            line.split(',')
+                .map(|v| v.parse().expect("a number"))
+                .collect()
+        };
         text.lines().skip(1).map(row).collect()
     };
-    let (expected, own) = (rows(&out.join("distances.csv")), rows(&here.join("own.csv")));
+    let (expected, own) = (
+        rows(&out.join("distances.csv")),
+        rows(&here.join("own.csv")),
+    );
     assert!(own.len() > 10 && own.len() == expected.len());
     for (a, b) in own.iter().flatten().zip(expected.iter().flatten()) {
         assert!((a - b).abs() < TOLERANCE_MM, "{a} {b}");

@@ -233,7 +233,10 @@ fn reset() {
     window.deliver(|_| {});
     assert_eq!(count(&window), 10);
     assert!(!window.state.noise_is_stale());
-    let job = window.jobs_of::<GrowRepetitions>().next_back().expect("a batch");
+    let job = window
+        .jobs_of::<GrowRepetitions>()
+        .next_back()
+        .expect("a batch");
     assert!(
         job.key.repetitions > 10 && job.rest.is_zero(),
         "the rest follows at once"
@@ -305,7 +308,10 @@ fn stopped() {
 fn restarted() {
     let mut window = repeating(10);
     let known = |window: &Window| {
-        let job = window.jobs_of::<GrowRepetitions>().next_back().expect("a batch");
+        let job = window
+            .jobs_of::<GrowRepetitions>()
+            .next_back()
+            .expect("a batch");
         job.known.is_some()
     };
     assert!(!known(&window));
@@ -333,7 +339,10 @@ fn other_counts() {
     let mut window = repeating(12);
     repeat(&mut window, 20);
     assert_eq!(count(&window), 20);
-    let job = window.jobs_of::<GrowRepetitions>().next_back().expect("a batch");
+    let job = window
+        .jobs_of::<GrowRepetitions>()
+        .next_back()
+        .expect("a batch");
     let known = job.known.as_ref().expect("those before");
     assert!(known.key.repetitions >= 12, "they are continued");
     // Fewer are other repetitions: counts do not say which of them a voxel was in.
@@ -562,7 +571,10 @@ fn exported() {
         job.command
     );
     save(&mut window, NoiseFile::Paths, "paths.tck");
-    let job = window.jobs_of::<SaveTractogram>().next_back().expect("a file");
+    let job = window
+        .jobs_of::<SaveTractogram>()
+        .next_back()
+        .expect("a file");
     assert_eq!(job.tractogram.id(), shown.paths.id());
     save(&mut window, NoiseFile::Distances, "distances.csv");
     assert_eq!(window.jobs_of::<SaveDistances>().count(), 0);
@@ -571,7 +583,10 @@ fn exported() {
     let ball = with_ball(&mut window, "tumour", dvec3(12.0, 0.0, 0.0), 5.0);
     noise(&mut window, |n| n.distance_to = DistanceTarget::Layer(ball));
     save(&mut window, NoiseFile::Distances, "distances.csv");
-    let job = window.jobs_of::<SaveDistances>().next_back().expect("a file");
+    let job = window
+        .jobs_of::<SaveDistances>()
+        .next_back()
+        .expect("a file");
     let shown = window.state.noise_distances().expect("distances");
     let along = shown.along.as_ref().expect("a plot");
     assert!(Arc::ptr_eq(&job.distances, along));
