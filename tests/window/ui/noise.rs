@@ -118,11 +118,11 @@ fn figures() {
     let window = opened(twenty());
     for text in [
         "20 repetitions",
-        "Shares are known to ± ",
-        "at least 5\u{202f}% of repetitions: ",
-        "at least 50\u{202f}% of repetitions: ",
-        "at least 90\u{202f}% of repetitions: ",
-        "E* ",
+        "Shares known to ± ",
+        "In at least 5\u{202f}% of repetitions: ",
+        "In at least 50\u{202f}% of repetitions: ",
+        "In at least 90\u{202f}% of repetitions: ",
+        "E*, repeated ",
         "Path within 4\u{202f}mm ",
         "Distance along the path",
         "Path, nearest ",
@@ -177,7 +177,7 @@ fn growing() {
     let mut window = opened(state);
     assert!(has(&window, "20 of 40 repetitions"));
     assert!(has(&window, " now, ± "));
-    assert!(is_disabled(&window, "Keep share as layer"));
+    assert!(is_disabled(&window, "Keep share"));
     let key = window.state().state.noise_key().expect("requested");
     assert_eq!(key.repetitions, 40);
     // The user stops the batch that is running.
@@ -187,7 +187,7 @@ fn growing() {
     );
     window.run();
     assert!(has(&window, "Stopped after 20 repetitions"));
-    assert!(!is_disabled(&window, "Keep share as layer"));
+    assert!(!is_disabled(&window, "Keep share"));
     click(&mut window, "Go on");
     assert!(has(&window, "20 of 40 repetitions"));
 }
@@ -218,7 +218,7 @@ fn kept() {
     let copied = copied.expect("a command");
     assert!(copied.starts_with("arcuate uncertainty "), "{copied}");
     assert!(copied.contains(" --repetitions 20"), "{copied}");
-    click(&mut window, "Keep share as layer");
+    click(&mut window, "Keep share");
     let kept = |a: &Action| {
         matches!(
             a,
@@ -264,8 +264,8 @@ fn reasons() {
     seed.shape = std::sync::Arc::new(moved);
     let window = opened(state);
     assert!(has(&window, "from before the last change"));
-    assert!(is_disabled(&window, "Keep share as layer"));
-    assert!(has(&window, "at least 50\u{202f}% of repetitions: "));
+    assert!(is_disabled(&window, "Keep share"));
+    assert!(has(&window, "In at least 50\u{202f}% of repetitions: "));
 }
 
 fn commands() {

@@ -170,12 +170,12 @@ fn progress(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = match (done, growth) {
         (0, _) => String::new(),
         (_, Some((_, all))) => format!(
-            "Shares are known to {} now, {} at {}",
+            "Shares known to {} now, {} at {}",
             known(done),
             known(all),
             format::count(all as u64)
         ),
-        (_, None) => format!("Shares are known to {}", known(done)),
+        (_, None) => format!("Shares known to {}", known(done)),
     };
     rows::line(ui, &text);
     if let Some(why) = state.why_noise_rests() {
@@ -204,9 +204,9 @@ fn percent(share: f64) -> String {
 /// Volumes and nearest distances of three shares, and how E* and the path vary.
 fn figures(ui: &mut Ui, state: &State, noise: &Noise, measured: Option<&NoiseDistances>) {
     let all = noise.key.repetitions;
-    level_row(ui, None, ["Pathway in", "Volume", "Nearest"]);
+    level_row(ui, None, ["In at least", "Volume", "Nearest"]);
     for (i, level) in noise.levels.iter().enumerate() {
-        let name = format!("at least {} of repetitions", percent(level.share));
+        let name = format!("{} of repetitions", percent(level.share));
         let volume = format::ml(level.volume_ml, 2);
         let from_mask = measured.and_then(|m| m.levels.get(i));
         let nearest = from_mask.map_or_else(|| "–".to_owned(), nearest);
@@ -217,12 +217,10 @@ fn figures(ui: &mut Ui, state: &State, noise: &Noise, measured: Option<&NoiseDis
         rows::hint(ui, &text);
     }
     let measured_cost = format::significant(noise.repetitions.measured);
-    let costs = noise.repetitions.costs().filter(|_| all > 1);
-    let text = match costs {
-        Some(range) => format!("{measured_cost}, repeated {}", range_text(range)),
-        None => measured_cost,
-    };
-    rows::reading(ui, "E*", &text);
+    rows::reading(ui, "E* of the pathway", &measured_cost);
+    if let Some(range) = noise.repetitions.costs() {
+        rows::reading(ui, "E*, repeated", &range_text(range));
+    }
     let [low, high] = wilson_interval(noise.near, all).map(|s| format::fixed(100.0 * s, 0));
     let interval = format::with_unit(&format!("{low}–{high}"), "%");
     let [near, count] = [noise.near, all].map(|n| format::count(n as u64));
@@ -312,7 +310,10 @@ fn level_row(ui: &mut Ui, share: Option<f64>, [name, volume, nearest]: [&str; 3]
     };
     let name_ink = if share.is_some() { p.t2 } else { p.t3 };
     paint::name(painter, room, name, name_font, name_ink);
-    let spoken = format!("{name}: {volume}, {nearest}");
+    let spoken = match share {
+        Some(_) => format!("In at least {name}: {volume}, {nearest}"),
+        None => format!("{name}: {volume}, {nearest}"),
+    };
     response.widget_info(|| WidgetInfo::labeled(Spoken::Label, true, &spoken));
     response.on_hover_text(
         "Voxels that the pathways of at least this share of the repetitions contain, and their distance from the \
@@ -395,9 +396,7 @@ fn buttons(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
     );
     let why = state.why_no_noise();
     let all = vec![
-        Button::plain("Keep share as layer")
-            .icon(icons::PLUS)
-            .disabled(why),
+        Button::plain("Keep share").icon(icons::PLUS).disabled(why),
         Button::plain("Export noise…")
             .icon(icons::EXPORT)
             .disabled(why),

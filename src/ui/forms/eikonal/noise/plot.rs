@@ -111,20 +111,19 @@ fn nearest(ui: &mut Ui, along: &Distances) {
         true => "enters it".to_owned(),
         false => distance_text(along.shown),
     };
-    let text = match along.nearest {
-        Some(range) => format!("{shown}, repeated {}", range_text(range)),
-        None => shown,
-    };
-    rows::reading(ui, "Path, nearest", &text);
+    rows::reading(ui, "Path, nearest", &shown);
+    if let Some(range) = along.nearest {
+        rows::reading(ui, "Nearest, repeated", &range_text(range));
+    }
 }
 
-/// `3.8 mm (2.1 to 6.5 mm)`: median, and 5 to 95 %, rounded down.
+/// `3.8 (2.1 to 6.5) mm`: median, and 5 to 95 %, rounded down.
 fn range_text(range: Range90) -> String {
     let [median, low, high] = [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
-        true => with_unit("0", "mm"),
-        false => distance_text(mm),
+        true => "0".to_owned(),
+        false => fixed((mm * 10.0).floor() * 0.1, 1),
     });
-    format!("{median} ({low} to {high})")
+    with_unit(&format!("{median} ({low} to {high})"), "mm")
 }
 
 /// The distances next to a position along the path.
