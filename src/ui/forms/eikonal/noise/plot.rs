@@ -60,8 +60,7 @@ pub fn show(
     nearest(ui, along);
     panels::caption(ui, "Distance along the path, mm", "median, 5–95 %");
     let height = CHART + 20.0;
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::CLICK);
     let rect = paint::inset(rect, space::INSET, space::INSET);
     let chart = Rect::from_min_size(
         rect.min + vec2(VALUES, 4.0),
