@@ -1,5 +1,6 @@
 //! A state without a window, whose effects are carried out at once, and sessions with all kinds of work in them.
 
+use crate::Random;
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Grid, Mask, Role, Shape, Volume, VolumeKind};
 use arcuate::io::nifti;
@@ -24,6 +25,11 @@ use std::sync::Arc;
 
 /// A ball of brain with fibres along y, as files: `dwi.nii.gz` with gradients, `mask.nii.gz`.
 pub fn scan(folder: &Path) -> PathBuf {
+    scan_with(folder, |signal| signal)
+}
+
+/// The scan, each of whose signals is replaced.
+fn scan_with(folder: &Path, mut measured: impl FnMut(f32) -> f32) -> PathBuf {
     let grid = Grid::axis_aligned([20, 24, 20], DVec3::splat(2.0), dvec3(-20.0, -24.0, -20.0));
     let grid = Arc::new(grid.expect("a grid"));
     let (mut bvals, mut bvecs) = (String::new(), [String::new(), String::new(), String::new()]);
@@ -48,8 +54,8 @@ pub fn scan(folder: &Path) -> PathBuf {
             let _ = write!(bvecs[axis], "{v} ");
         }
         let signal = (1000.0 * (-b * (0.3e-3 + 1.4e-3 * d.y * d.y)).exp()) as f32;
-        let value = |i| if inside(i) { signal } else { 5.0 };
-        values.extend((0..grid.voxel_count()).map(value));
+        let mut value = |i| if inside(i) { measured(signal) } else { 5.0 };
+        values.extend((0..grid.voxel_count()).map(&mut value));
     }
     let dwi = Volume::new(grid.clone(), 13, VolumeKind::Scalar, values);
     let path = folder.join("dwi.nii.gz");
@@ -90,9 +96,20 @@ impl Window {
     }
 
     pub fn with_scan(folder: &Path) -> Self {
+        Self::with(folder, scan(folder))
+    }
+
+    /// With a scan whose signal of 1000 without weighting has noise with a standard deviation of 50.
+    pub fn with_noisy_scan(folder: &Path) -> Self {
+        let mut random = Random::fresh("noise");
+        let noisy = |signal: f32| (f64::from(signal) + 50.0 * random.normal()).max(6.0) as f32;
+        Self::with(folder, scan_with(folder, noisy))
+    }
+
+    fn with(folder: &Path, scan: PathBuf) -> Self {
         let mut window = Self::new();
         let mask = folder.join("mask.nii.gz");
-        window.act(Action::Files(FilesAction::Open(vec![scan(folder), mask])));
+        window.act(Action::Files(FilesAction::Open(vec![scan, mask])));
         assert!(
             window.state.document.tensors.is_some(),
             "{}",

@@ -16,7 +16,8 @@ use crate::jobs::ValueNames;
 use crate::parameters::arguments;
 use crate::solvers::pathway::RepetitionParams;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
-use crate::state::pathways::jobs::{RepeatPathway, SaveDistances};
+use crate::state::pathways::MIN_FOR_RANGES;
+use crate::state::pathways::jobs::{RepeatPathway, SaveDistances, paths_of};
 use crate::state::pathways::recipe::distance_argument;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::json;
@@ -48,9 +49,6 @@ const NO_MODEL: &str = "Found no scan, expected one: repetitions need the residu
 /// Reported if distributions are named without their scan.
 const NO_SCAN: &str = "Found --fod and no scan, expected the scan of the distributions, which hold no residuals; name it, \
                        as in arcuate uncertainty dwi.nii.gz --fod fod/wm_fod.nii.gz";
-
-/// With fewer repetitions, percentiles are those of single repetitions.
-const MIN_FOR_RANGES: usize = 20;
 
 /// The models, and what is said of them.
 const MODELS: Models = Models {
@@ -186,7 +184,7 @@ impl RepetitionOptions {
             command: command.clone(),
         })?;
         runner.run(SaveTractogram {
-            tractogram: report::tractogram(&repeated),
+            tractogram: paths_of(&repeated.repetitions),
             path: paths,
             command: command.clone(),
             values: ValueNames::default(),

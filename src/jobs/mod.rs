@@ -35,7 +35,7 @@ pub use crate::compute::cuda::Error as CardError;
 pub use crate::compute::{BackendKind, DeviceChoice};
 
 use crate::compute::thread::{self, ThreadError};
-use crate::compute::{Backend, Control, Progress};
+use crate::compute::{Backend, Cancelled, Control, Progress};
 use crate::data::ImageExporter;
 use disposal::Disposal;
 use job::Run;
@@ -334,6 +334,18 @@ impl<S: JobState> Drop for Jobs<S> {
             let _ = saver.join();
         }
     }
+}
+
+/// Waits for this long, unless the job is cancelled before.
+pub fn wait(time: Duration, control: &Control) -> Result<(), Cancelled> {
+    /// Interval at which cancellation is checked.
+    const CHECK: Duration = Duration::from_millis(10);
+    let started = Instant::now();
+    while let Some(left) = time.checked_sub(started.elapsed()) {
+        control.check()?;
+        std::thread::sleep(left.min(CHECK));
+    }
+    control.check()
 }
 
 /// The work of a slot's thread.

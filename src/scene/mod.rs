@@ -3,6 +3,7 @@
 //! Pure: equal states and sizes give equal lists.
 
 pub mod draw_list;
+pub mod noise;
 pub mod pathways;
 pub mod segment;
 

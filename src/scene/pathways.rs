@@ -1,9 +1,10 @@
-//! Pathways: their cost on slices, their outlines, their paths.
+//! Pathways: their cost on slices, their outlines, their paths; the share of repetitions in place of the cost.
 
 use super::draw_list::{
     ById, Contour, ContourSource, CutAway, Image, Interpolation, LineColour, LineStyle, Lines,
     Transfer, VolumeDraw, VolumeStyle,
 };
+use super::noise;
 use super::volumes::planes;
 use crate::data::appearance::ColourMap;
 use crate::data::{DataId, Tractogram, Volume, VolumeKind};
@@ -63,13 +64,13 @@ pub fn side_window(side: &Volume) -> (f32, f32) {
 pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
     let (document, settings) = (&state.document, &state.document.pathways);
     let layers = document.layers.iter();
-    let maps = layers.filter(|l| document.sensitivity_recipe(l.id).is_some());
+    let maps = layers.filter(|l| document.is_pathway_map(l.id));
     let maps: Vec<DataId> = maps
         .filter_map(|l| Some(l.content.volume()?.picture().id()))
         .collect();
-    let shows_cost = live_with_cost(state).is_some()
-        && settings.shown != ShownCost::Off
-        && settings.opacity > 0.0;
+    let is_cost_seen = settings.shown != ShownCost::Off && settings.opacity > 0.0;
+    let shows_cost =
+        live_with_cost(state).is_some() && (is_cost_seen || noise::shared(state).is_some());
     let shows_map = state.view.task == Task::Pathways
         && images
             .iter()
@@ -80,7 +81,7 @@ pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
     let fa = document.tensors.as_ref().map(|t| &t.fa);
     for image in &mut images {
         let volume = &image.volume.0;
-        // The colours of a map of sensitivity are those of its legend.
+        // The colours of a map of a pathway are those of its legend.
         if maps.contains(&volume.id()) {
             continue;
         }
@@ -97,8 +98,11 @@ pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
     images
 }
 
-/// The cost as an image over the others.
+/// The cost as an image over the others, or the share of the repetitions in its place.
 pub fn image(state: &State) -> Option<Image> {
+    if let Some(share) = noise::image(state) {
+        return Some(share);
+    }
     let pathway = live_with_cost(state)?;
     let settings = &state.document.pathways;
     let (volume, window, fades) = match settings.shown {
@@ -151,6 +155,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
             width_px: 1.0,
         });
     }
+    all.extend(noise::contour(state));
     if settings.outline {
         let strength = strength(state);
         all.push(outline(pathway, settings.epsilon, OUTLINE_RGB, strength));
@@ -206,8 +211,9 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     let settings = &state.document.pathways;
     if let Some(pathway) = live(state) {
         // A cloud would hide the surface that the pathway follows.
-        let has_cloud = settings.cloud && live_with_cost(state).is_some();
-        let opacity = match has_cloud {
+        let share = noise::cloud(state);
+        let has_cloud = settings.cloud && live_with_cost(state).is_some() && share.is_none();
+        let opacity = match has_cloud || share.is_some() {
             true => AROUND_OPACITY,
             false => LIVE_OPACITY,
         };
@@ -223,6 +229,7 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
         });
         all.extend(Some(around).filter(|_| settings.surface));
         all.extend(cloud);
+        all.extend(share);
     }
     let planes = planes(settings.cut, state.view.crosshair, camera);
     if !planes.is_empty() {
@@ -309,6 +316,7 @@ pub fn lines(state: &State) -> Vec<Lines> {
         };
         let strength = strength(state);
         let tube = |line, colour, radius_mm| tube(line, colour, radius_mm, strength);
+        all.extend(noise::paths(state));
         all.push(tube(minimal, LIVE_RGB, PATH_RADIUS_MM));
         all.extend(pointed.map(|h| tube(rest(&h.curve), POINTED_RGB, POINTED_RADIUS_MM)));
         all.extend(weakest.map(|w| tube(&w.curve, WEAKEST_RGB, WEAKEST_RADIUS_MM)));

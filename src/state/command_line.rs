@@ -96,6 +96,8 @@ pub enum CommandLine {
     },
     /// A pathway through distributions.
     LiftedPathway(Box<pathways::recipe::LiftedPathwayCommand>),
+    /// Repetitions of a pathway, into a folder.
+    Uncertainty(Box<pathways::recipe::UncertaintyCommand>),
     /// A mask by a level set.
     Segment(Box<segment::recipe::SegmentCommand>),
     /// Weights of streamlines, and maps of the fit.
@@ -122,6 +124,9 @@ pub enum CommandLine {
         steps: Vec<Option<SelectionOptions>>,
     },
 }
+
+/// Default folder of the results of `arcuate uncertainty`.
+const UNCERTAINTY_FOLDER: &str = "noise";
 
 impl CommandLine {
     /// The command line of the streamlines before some were kept.
@@ -374,6 +379,7 @@ impl CommandLine {
             Self::Pathway { is_map: true, .. } => "sensitivity.nii.gz",
             Self::LiftedPathway(command) if command.map.is_some() => "sensitivity.nii.gz",
             Self::Pathway { .. } | Self::LiftedPathway(_) => "pathway",
+            Self::Uncertainty(_) => UNCERTAINTY_FOLDER,
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
             Self::Fods(_) => "fod",
@@ -432,6 +438,8 @@ impl CommandLine {
     fn own_text_to(&self, out: &Path) -> String {
         let to_out = || format!(" --out {}", quoted_path(out));
         match self {
+            // The folder has a file for each result.
+            Self::Uncertainty(command) => command.text(Path::new(UNCERTAINTY_FOLDER)),
             Self::Segment(command) => command.text(out),
             Self::Commit(command) => command.text(out),
             Self::Fods(_) | Self::BrainMask(_) | Self::Fit { .. } => {

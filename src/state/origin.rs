@@ -26,7 +26,7 @@ use crate::state::density::recipe::DensityRecipe;
 use crate::state::document::Document;
 pub use crate::state::files::types::PhantomPart;
 use crate::state::filter::{FitInputs, FittedWeights, WeightMapRecipe, WeightRecipe};
-use crate::state::pathways::recipe::SensitivityRecipe;
+use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
 use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::recipe::{FitMask, ScanSource};
@@ -125,6 +125,8 @@ recipes! {
     Segment: SegmentRecipe;
     /// A map of the voxels on which a pathway depends.
     Sensitivity: SensitivityRecipe;
+    /// The share of repetitions whose pathways contain the voxels.
+    Share: ShareRecipe;
     /// A COMMIT fit; not a layer itself.
     Weights: WeightRecipe;
     /// A map of such a fit.
@@ -482,6 +484,20 @@ impl Document {
     pub fn sensitivity_recipe(&self, layer: LayerId) -> Option<&Arc<SensitivityRecipe>> {
         match self.computed(layer)? {
             Recipe::Sensitivity(recipe) => Some(recipe),
+            _ => None,
+        }
+    }
+
+    /// Whether a layer maps a pathway rather than a property of tissue: its sensitivity, or shares of repetitions.
+    pub fn is_pathway_map(&self, layer: LayerId) -> bool {
+        let recipe = self.computed(layer);
+        matches!(recipe, Some(Recipe::Sensitivity(_) | Recipe::Share(_)))
+    }
+
+    /// The recipe of the shares of repetitions of a pathway.
+    pub fn share_recipe(&self, layer: LayerId) -> Option<&Arc<ShareRecipe>> {
+        match self.computed(layer)? {
+            Recipe::Share(recipe) => Some(recipe),
             _ => None,
         }
     }

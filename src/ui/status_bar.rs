@@ -8,6 +8,7 @@ use super::{devices, format, icons};
 use crate::data::text::within_sentence;
 use crate::state::device::jobs::DEVICE;
 use crate::state::filter::jobs::FIT_WEIGHTS;
+use crate::state::pathways::jobs::{NOISE_DISTANCES, REPETITIONS};
 use crate::state::pictures::TurntableProgress;
 use crate::state::pictures::jobs::PICTURE;
 use crate::state::{Action, JobHandle, Slot, State};
@@ -20,6 +21,8 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const SLUGGISH_S: f64 = 4.0;
 /// Stands in for a job's ticket.
 const TURN: u64 = u64::MAX;
+/// Stands in for the tickets of all batches of repetitions.
+const REPETITION_BATCHES: u64 = u64::MAX - 1;
 /// Time before the remaining time is estimated.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(2);
 
@@ -99,6 +102,7 @@ fn status<'a>(ui: &Ui, state: &'a State) -> Option<Status<'a>> {
         // The first page shows it.
         Some(_) if state.document.is_empty() => None,
         Some(job) => Some(Status::Work(running(ui, state, job))),
+        None if repeating(state) => sharpening(state).map(Status::Work),
         None if runtime.notices.status.is_empty() && state.document.is_empty() => {
             Some(Status::Text("No scan open"))
         }
@@ -189,6 +193,10 @@ fn slowest(state: &State) -> Option<&JobHandle> {
     let jobs = state.runtime.jobs.running.iter();
     // Opening a graphics card cannot be cancelled.
     let jobs = jobs.filter(|j| j.slot != DEVICE);
+    // Each batch is a job of its own: together they are one piece of work.
+    let is_batch = |slot: Slot| matches!(slot, REPETITIONS | NOISE_DISTANCES);
+    let grows = state.noise_growth().is_some();
+    let jobs = jobs.filter(|j| !(grows && is_batch(j.slot)));
     jobs.filter(|j| j.started.elapsed() > PATIENCE)
         .min_by_key(|j| j.started)
 }
@@ -211,6 +219,31 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<RunningWork<'a>> {
         is_open: false,
         slot: PICTURE,
         ticket: TURN,
+    })
+}
+
+/// Whether repetitions of a pathway are being computed.
+fn repeating(state: &State) -> bool {
+    let jobs = &state.runtime.jobs;
+    state.noise_growth().is_some() && jobs.is_running(&[REPETITIONS, NOISE_DISTANCES])
+}
+
+/// Repetitions of a pathway, each batch of which is a job.
+fn sharpening<'a>(state: &State) -> Option<RunningWork<'a>> {
+    let (done, all) = state.noise_growth()?;
+    let [some, of_all] = [done, all].map(|n| format::count(n as u64));
+    let mut text = format!("Sharpening · {some} of {of_all} repetitions");
+    if let Some(noise) = state.current_noise() {
+        let ms = noise.each_ms * (all - done) as f64;
+        text = format!("{text} · {} left", format::duration_text(ms));
+    }
+    Some(RunningWork {
+        label: "Repeating the pathway",
+        text,
+        share: Some(done as f32 / all.max(1) as f32),
+        is_open: false,
+        slot: REPETITIONS,
+        ticket: REPETITION_BATCHES,
     })
 }
 

@@ -22,6 +22,7 @@ use arcuate::solvers::{
 use arcuate::state::WholeBrain;
 use arcuate::state::alignment::Nudge;
 use arcuate::state::core::glyph_look::{GlyphLook, OdfLook};
+use arcuate::state::pathways::NoiseMargin;
 use arcuate::state::segment::Margin;
 use arcuate::state::track::types::RayCount;
 use clap::{CommandFactory as _, Parser as _};
@@ -46,6 +47,10 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::tables::alignment", table::<alignment::Params>),
         test("parameters::tables::moved by hand", table::<Nudge>),
         test("parameters::tables::margin", table::<Margin>),
+        test(
+            "parameters::tables::margin of distances",
+            table::<NoiseMargin>,
+        ),
         test("parameters::tables::region change", table::<region::Change>),
         test("parameters::tables::region fill", table::<region::Fill>),
         test("parameters::tables::density", table::<density::Params>),

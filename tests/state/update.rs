@@ -12,6 +12,7 @@ mod masks;
 mod pathway_crossings;
 mod pathway_looks;
 mod pathway_maps;
+mod pathway_noise;
 mod pathway_steps;
 mod pathway_surface;
 mod pathways;
@@ -83,6 +84,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
     let own = own.chain(pathway_surface::tests());
     let own = own.chain(pathway_maps::tests());
+    let own = own.chain(pathway_noise::tests());
     let own = own.chain(pathway_crossings::tests());
     let own = own.chain(drags::tests()).chain(colours::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());

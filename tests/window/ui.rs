@@ -14,6 +14,7 @@ mod lists;
 mod looks;
 mod menus;
 mod messages;
+mod noise;
 mod number_text;
 mod obstacles;
 mod palette;
@@ -185,6 +186,7 @@ pub fn tests() -> Vec<Trial> {
         paths::tests(),
         obstacles::tests(),
         pathways::tests(),
+        noise::tests(),
         crossings::tests(),
         settings::tests(),
         sessions::tests(),

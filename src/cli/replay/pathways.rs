@@ -1,13 +1,14 @@
-//! Pathways and maps of their sensitivity.
+//! Pathways, maps of their sensitivity, and shares of their repetitions.
 
 use super::*;
 use crate::state::KeptPathway;
 use crate::state::pathways::PathwayResult;
-use crate::state::pathways::jobs::MapSensitivity;
-use crate::state::update::{find_pathway, find_pathway_of_map};
+use crate::state::pathways::jobs::{MapSensitivity, ONLY_TENSORS_REPEAT};
+use crate::state::pathways::recipe::SensitivityRecipe;
+use crate::state::update::{find_pathway, find_pathway_of_map, repeat_share};
 
-/// Largest part of the cost, in percent, that may lie in other voxels in a map within tolerance: two backends may choose
-/// other neighbours where several cost about the same.
+/// Largest part of a map, in percent, that may lie in other voxels within tolerance: two backends may choose other
+/// neighbours where several cost about the same.
 const MAX_MOVED: f64 = 1.0;
 
 fn costs(name: &str, result_name: &str, read: &ReadSession, solved: &PathwayResult) -> Replayed {
@@ -91,14 +92,61 @@ pub fn sensitivities(window: &mut Headless, read: &ReadSession) -> Outcomes {
     all
 }
 
-/// Whether two maps agree, in percent of the cost.
+/// Shares of the repetitions of pathways that were kept as layers: the session stores them in full.
+pub fn shares(window: &mut Headless, read: &ReadSession) -> Outcomes {
+    let document = window.state.document.clone();
+    let mut all = Outcomes::new();
+    for layer in &document.layers {
+        let recipe = document.share_recipe(layer.id);
+        let (Some(recipe), Content::Image(then)) = (recipe, &layer.content) else {
+            continue;
+        };
+        let result_name = saved::result_name(layer.id.0);
+        let mut replay = || {
+            let Some(params) = recipe.params.tensors() else {
+                return Err(Failure::new(ONLY_TENSORS_REPEAT));
+            };
+            let costs = SensitivityRecipe {
+                fit: recipe.fit,
+                regions: recipe.regions.clone(),
+                params: *params,
+            };
+            let solved = window.run(find_pathway_of_map(&document, &layer.name, &costs)?)?;
+            let pathway = Arc::new(*solved);
+            let repeated = window.run(repeat_share(&document, &layer.name, recipe, pathway)?)?;
+            let now = repeated.repetitions.share();
+            let recomputed = RecomputedResult::Values(&now.values);
+            let outcome = moved(&then.values, &now.values);
+            Ok(Replayed {
+                outcome: Some(outcome),
+                expected_count: Some(then.values.len() as u64),
+                ..Replayed::new(&layer.name, &result_name, read, &recomputed).with_noun("values")
+            })
+        };
+        let replayed = replay();
+        all.push((result_name, replayed));
+    }
+    all
+}
+
+/// Whether two maps of sensitivity agree.
 fn compared(then: &[f32], now: &[f32]) -> Match {
+    agree(then, now, 100.0)
+}
+
+/// Whether two maps of shares agree.
+fn moved(then: &[f32], now: &[f32]) -> Match {
+    agree(then, now, then.iter().map(|share| f64::from(*share)).sum())
+}
+
+/// Whether at most [`MAX_MOVED`] percent of the sum of a map have moved to other voxels.
+fn agree(then: &[f32], now: &[f32], sum: f64) -> Match {
     if then == now {
         return Match::SameBytes;
     }
     let pairs = then.iter().zip(now);
     let moved: f64 = pairs.map(|(a, b)| f64::from((a - b).abs())).sum();
-    match then.len() == now.len() && 0.5 * moved <= MAX_MOVED {
+    match then.len() == now.len() && 0.5 * moved <= 0.01 * MAX_MOVED * sum {
         true => Match::WithinTolerance,
         false => Match::Differs,
     }

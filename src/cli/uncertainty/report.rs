@@ -1,28 +1,13 @@
-//! Texts, JSON and streamlines of the repetitions of a pathway.
+//! Texts and JSON of the repetitions of a pathway.
 
-use crate::data::Tractogram;
 use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
 use crate::solvers::pathway::{NEAR_MM, Range90};
 use crate::state::core::text::{distance_text, duration_text};
+use crate::state::pathways::NOISE_ONLY;
 use crate::state::pathways::jobs::RepeatedPathway;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-
-const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
-
-/// The cheapest path of each repetition that has one, with its cost.
-pub fn tractogram(repeated: &RepeatedPathway) -> Tractogram {
-    let (mut points, mut offsets, mut costs) = (Vec::new(), vec![0], Vec::new());
-    for (cost, path) in repeated.repetitions.paths.iter().flatten() {
-        points.extend(path.points.iter().map(|p| p.as_vec3().to_array()));
-        offsets.push(points.len() as u64);
-        costs.push(*cost as f32);
-    }
-    Tractogram::new(points, offsets)
-        .with_per_streamline("cost", costs)
-        .with_grid(repeated.repetitions.places.grid.clone())
-}
 
 fn range(range: Option<Range90>) -> Value {
     json!(range.map(|r| json!({ "low": r.low, "median": r.median, "high": r.high })))

@@ -18,7 +18,9 @@ use crate::state::origin::{
     BrainMaskRecipe, Describe, FitMapRecipe, FitRecipe, Origin, PhantomPart,
 };
 use crate::state::pathways::PathwayParams;
-use crate::state::pathways::recipe::{LiftedPathwayCommand, SensitivityRecipe};
+use crate::state::pathways::recipe::{
+    LiftedPathwayCommand, SensitivityRecipe, ShareRecipe, UncertaintyCommand,
+};
 use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::segment::SegmentRecipe;
 use crate::state::streamlines::recipe::{Choice, on_image};
@@ -192,6 +194,32 @@ pub fn pathway_command(
             Some(command.map_or_else(without_file, |command| {
                 CommandLine::LiftedPathway(Box::new(command))
             }))
+        }
+    }
+}
+
+impl Describe for ShareRecipe {
+    fn inputs(&self) -> Vec<OriginId> {
+        vec![self.fit]
+    }
+
+    fn command_line(&self, document: &Document) -> CommandLine {
+        let fit = fit_arguments(document, self.fit);
+        let Some((fit, params)) = fit.zip(self.params.tensors()) else {
+            return unknown();
+        };
+        match document.specs(&self.regions) {
+            Err(MaskWithoutFile(region)) => {
+                CommandLine::NoCommand(NoCommand::MaskWithoutFile(region))
+            }
+            Ok(regions) => CommandLine::Uncertainty(Box::new(UncertaintyCommand {
+                fit,
+                regions,
+                params: *params,
+                epsilon: self.epsilon,
+                repetitions: self.repetitions,
+                distance_to: None,
+            })),
         }
     }
 }

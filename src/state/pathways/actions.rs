@@ -1,13 +1,14 @@
 //! Pathways between regions.
 
 use crate::solvers::lifted::SensitivityTo;
+use crate::state::files::jobs::SAVE;
 use crate::state::files::opening::exported;
-use crate::state::pathways::PathwayAction;
 use crate::state::pathways::jobs::region::MakePathwayRegion;
 use crate::state::pathways::update::{
-    change, chosen_pathway, delete, hover, keep, map_sensitivity, rename, save, set, solve_again,
-    swap,
+    change, chosen_pathway, delete, hover, keep, map_sensitivity, noise, rename, save, set,
+    solve_again, swap,
 };
+use crate::state::pathways::{NoiseAction, PathwayAction};
 use crate::state::{Effect, State};
 
 /// Applies one action.
@@ -53,6 +54,15 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
             state.runtime.pathways.not_compared = None;
             state.runtime.pathways.compared.retry();
         }
+        PathwayAction::Noise(NoiseAction::KeepShare) => noise::keep_share(state),
+        PathwayAction::Noise(NoiseAction::Save(file, path)) => {
+            match file.kind() {
+                Some(kind) => exported(state, kind, &path, effects),
+                None => state.runtime.forget_failures(SAVE),
+            }
+            noise::save(state, file, path, effects);
+        }
+        PathwayAction::Noise(NoiseAction::RepeatAgain) => noise::repeat_again(state),
         PathwayAction::SolveKept(id) => state.runtime.pathways.unsolved.retain(|u| *u != id),
     }
 }

@@ -4,12 +4,18 @@ use crate::data::appearance::Transfer;
 use crate::solvers::pathway::Width;
 use crate::state::Document;
 use crate::state::core::fields::{Fields, colour, cut, event_text, prefixed, renamed};
-use crate::state::pathways::{KeptPathway, PathwaySettings, SURFACE_USE, ShownCost};
+use crate::state::pathways::standing::SURFACE;
+use crate::state::pathways::{
+    DistanceTarget, KeptPathway, NoiseMargin, NoiseSettings, PathwaySettings, SURFACE_USE,
+    ShownCost,
+};
 use std::sync::Arc;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = controls(&before.pathways).differences(&controls(&after.pathways));
     all.extend(crossings(&before.pathways).differences(&crossings(&after.pathways)));
+    let noise = |document: &Document| repetitions(document, &document.pathways.noise);
+    all.extend(noise(before).differences(&noise(after)));
     for pathway in &after.kept_pathways {
         let mut earlier = before.kept_pathways.iter();
         let Some(was) = earlier.find(|k| k.id == pathway.id) else {
@@ -58,6 +64,23 @@ fn controls(settings: &PathwaySettings) -> Fields {
 fn crossings(settings: &PathwaySettings) -> Fields {
     let mut fields = Fields::default();
     fields.rows(&settings.lifted, &[]);
+    fields
+}
+
+/// Settings of the repetitions of the live pathway.
+fn repetitions(document: &Document, settings: &NoiseSettings) -> Fields {
+    let mut fields = Fields::default();
+    fields.check("Repeat the pathway", settings.repeats);
+    fields.rows(&settings.params, &[]);
+    let target = match settings.distance_to {
+        DistanceTarget::Surface => SURFACE,
+        DistanceTarget::Layer(id) => document.layer(id).map_or("", |layer| &layer.name),
+    };
+    fields.name("Distance to", target);
+    let mm = settings.margin_mm;
+    fields.rows(&NoiseMargin { mm }, &[]);
+    fields.check("Share of repetitions", settings.shows_share);
+    fields.check("Paths of the repetitions", settings.shows_paths);
     fields
 }
 

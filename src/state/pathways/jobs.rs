@@ -4,6 +4,7 @@ mod compare;
 mod distances;
 mod find;
 mod lifted;
+mod noise;
 pub mod region;
 mod repetitions;
 mod sensitivity;
@@ -15,7 +16,10 @@ pub use compare::{
 pub use distances::SaveDistances;
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, PreparedLifted};
-pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway, RepeatedScan};
+pub use noise::{GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise, NoiseDistances};
+pub use repetitions::{
+    Level, ONLY_TENSORS_REPEAT, REPETITIONS, RepeatPathway, RepeatedPathway, RepeatedScan, paths_of,
+};
 pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
 
 use crate::compute::Control;

@@ -5,12 +5,15 @@ use crate::parameters::differing;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::lifted::{self, SensitivityTo};
 use crate::solvers::metric::Cost;
-use crate::solvers::pathway::Params;
+use crate::solvers::pathway::{NEAR_MM, Params, RepetitionParams};
 use crate::state::core::citations::Citations;
 use crate::state::core::settings::listed_settings;
-use crate::state::pathways::recipe::SensitivityRecipe;
-use crate::state::pathways::{PathwayKey, PathwayParams, PathwayResult};
+use crate::state::core::text::counted;
+use crate::state::pathways::jobs::Noise;
+use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
+use crate::state::pathways::{NOISE_ONLY, PathwayKey, PathwayParams, PathwayResult};
 use crate::state::regions::methods::names_with_positions;
+use crate::state::track::methods::{BOOTSTRAP, BOOTSTRAP_TRACKING};
 use crate::state::{Document, State, Task};
 use std::fmt::Write as _;
 
@@ -39,9 +42,9 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     let live = state.final_pathway();
     let is_shown = state.view.task == Task::Pathways || state.shows_pathway_in_segment();
     let live = live.filter(|_| is_shown);
-    let live = live.map(|pathway| (&**pathway, state.document.pathways.epsilon, None));
+    let described_live = live.map(|pathway| (&**pathway, state.document.pathways.epsilon, None));
     let mut described: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
-    for (pathway, epsilon, name) in kept.chain(live) {
+    for (pathway, epsilon, name) in kept.chain(described_live) {
         let requested = PathwayKey::from_result(pathway);
         let alike = |t: &&mut (&PathwayResult, f64, Vec<&str>)| {
             t.1 == epsilon && PathwayKey::from_result(t.0) == requested
@@ -65,7 +68,14 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     };
     let distributions = state.document.distributions.result.as_ref();
     let shown_origin = distributions.map(|result| result.origin);
+    let live = live.filter(|_| is_shown).and(state.current_noise());
+    if let Some(noise) = live.filter(|_| state.noise_growth().is_none()) {
+        text += &repetitions_text(noise, citations);
+    }
     for layer in &state.document.layers {
+        if let Some(share) = state.document.share_recipe(layer.id) {
+            text += &share_text(&layer.name, share, citations);
+        }
         if let Some(map) = state.document.sensitivity_recipe(layer.id) {
             if !is_described(map) {
                 let is_shown = Some(map.fit) == shown_origin;
@@ -90,6 +100,51 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
         }
     }
     text
+}
+
+/// How the fit was repeated, within a sentence.
+fn bootstrap(params: &RepetitionParams, citations: &mut Citations) -> String {
+    format!(
+        "{} with random signs of the residuals of the fit (wild bootstrap {} {}, random seed {})",
+        counted(params.repetitions, "repetition"),
+        citations.cite(BOOTSTRAP),
+        citations.cite(BOOTSTRAP_TRACKING),
+        params.random_seed
+    )
+}
+
+/// Figures of the repetitions of the live pathway.
+fn repetitions_text(noise: &Noise, citations: &mut Citations) -> String {
+    let params = RepetitionParams {
+        repetitions: noise.key.repetitions,
+        random_seed: noise.key.random_seed,
+    };
+    let mut text = format!(
+        " The pathway was solved in the tensors of {}: the cheapest path stayed within {NEAR_MM} mm of that of the \
+         measured tensors in {} of them",
+        bootstrap(&params, citations),
+        noise.near
+    );
+    if let Some(range) = noise.repetitions.costs() {
+        let _ = write!(
+            text,
+            ", and the median of the least cost was {:.3} (5 to 95 %: {:.3} to {:.3})",
+            range.median, range.low, range.high
+        );
+    }
+    text + ". " + NOISE_ONLY + "."
+}
+
+/// A layer of shares of repetitions.
+fn share_text(name: &str, share: &ShareRecipe, citations: &mut Citations) -> String {
+    format!(
+        " “{name}” gives the share of {} whose pathway between {} and {}, up to {:.1} % above its least cost, contains \
+         each voxel.",
+        bootstrap(&share.repetitions, citations),
+        names(&share.regions, Role::Seed),
+        names(&share.regions, Role::Target),
+        share.epsilon * 100.0
+    )
 }
 
 fn names(regions: &[Region], role: Role) -> String {

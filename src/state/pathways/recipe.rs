@@ -1,10 +1,10 @@
-//! The command of a pathway, and the recipe of a map of it.
+//! The commands of a pathway and of its repetitions, and the recipes of maps of them.
 
 use crate::data::{Region, Role, ShellCommand, Volume};
 use crate::io::quoted;
 use crate::parameters::{Parameters, arguments, arguments_of};
 use crate::solvers::lifted::{self, SensitivityTo};
-use crate::solvers::pathway::{COSTLY_FACTOR, Params, Width};
+use crate::solvers::pathway::{COSTLY_FACTOR, Params, RepetitionParams, Width};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::text::quoted_path;
@@ -12,7 +12,7 @@ use crate::state::pathways::{PathwayKey, PathwayParams, PathwayResult};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::fod::{FODS_FOLDER, FodArguments, WHITE_MATTER_FILE};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The recipe of a map of the voxels on which a pathway depends.
 #[derive(Clone, PartialEq, Debug)]
@@ -71,6 +71,59 @@ pub fn sensitivity_arguments(file: &Path, to: SensitivityTo) -> String {
     }
 }
 
+/// The recipe of the shares of repetitions whose pathways contain the voxels.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ShareRecipe {
+    pub fit: OriginId,
+    pub regions: Vec<Region>,
+    pub params: PathwayParams,
+    pub epsilon: f64,
+    pub repetitions: RepetitionParams,
+}
+
+impl ShareRecipe {
+    /// The layer of these shares, 0 to 1.
+    pub fn layer(
+        id: LayerId,
+        name: String,
+        shares: Volume,
+        display: Display,
+        origin: OriginId,
+    ) -> Layer {
+        Layer::new(id, name, Content::Image(shares), display, origin)
+    }
+}
+
+/// The repetitions of a pathway.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UncertaintyCommand {
+    pub fit: FitArguments,
+    pub regions: Vec<RegionSpec>,
+    pub params: Params,
+    pub epsilon: f64,
+    pub repetitions: RepetitionParams,
+    /// The mask whose distance from the paths is requested.
+    pub distance_to: Option<PathBuf>,
+}
+
+impl UncertaintyCommand {
+    /// The command that writes into this folder.
+    pub fn text(&self, out: &Path) -> String {
+        let Self { fit, regions, .. } = self;
+        let mut text = command("uncertainty", fit, regions, &self.params, self.epsilon, out);
+        text += &arguments(&self.repetitions);
+        if let Some(file) = &self.distance_to {
+            text += &distance_argument(file);
+        }
+        text
+    }
+}
+
+/// `--distance-to FILE`.
+pub fn distance_argument(file: &Path) -> String {
+    format!(" --distance-to {}", quoted_path(file))
+}
+
 /// Option of `arcuate pathway` for regions with this role, without its dashes; `None` if they have no effect.
 pub fn option(role: Role) -> Option<&'static str> {
     match role {
@@ -81,11 +134,6 @@ pub fn option(role: Role) -> Option<&'static str> {
         Role::Costly => Some("costly"),
         Role::Include | Role::Terminate | Role::Region => None,
     }
-}
-
-/// `--distance-to FILE`.
-pub fn distance_argument(file: &Path) -> String {
-    format!(" --distance-to {}", quoted_path(file))
 }
 
 /// `arcuate pathway`, or another command with its inputs, for these regions.

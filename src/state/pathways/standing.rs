@@ -1,5 +1,9 @@
 //! Questions to the state about the live pathway: whether it is current, and the path that is reported.
 
+mod noise;
+
+pub use noise::SURFACE;
+
 use crate::solvers::pathway::Path;
 use crate::state::State;
 use crate::state::core::live::{LAG, Relation, Standing};

@@ -1,8 +1,13 @@
 //! Pathways: the controls of the live one, and those that were kept.
 
 mod key;
+mod noise;
 
 pub use key::{HoverKey, LEAST_EXCESS, PathwayKey, PathwayParams};
+pub use noise::{
+    DistanceTarget, MIN_FOR_RANGES, NOISE_ONLY, NoiseAction, NoiseDistanceKey, NoiseFile, NoiseKey,
+    NoiseMargin, NoiseRuntime, NoiseSettings, TargetMask, share_window,
+};
 
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
@@ -170,6 +175,9 @@ pub struct PathwaySettings {
     /// How pathways treat the live surface of Segment.
     #[serde(default)]
     pub surface_use: SurfaceUse,
+    /// Repetitions of the live pathway.
+    #[serde(default, skip_serializing_if = "NoiseSettings::are_default")]
+    pub noise: NoiseSettings,
 }
 
 impl PathwaySettings {
@@ -190,6 +198,7 @@ impl PathwaySettings {
             transfer: Transfer::cost(),
             cut: VolumeCut::Nothing,
             surface_use: SurfaceUse::Ignored,
+            noise: NoiseSettings::defaults(),
         }
     }
 
@@ -243,6 +252,7 @@ impl PathwaySettings {
                 .contours
                 .filter(|every| *every > 0.0 && every.is_finite()),
             cut: self.cut.finite(),
+            noise: self.noise.sanitized(),
             ..self
         }
     }
@@ -448,6 +458,8 @@ pub enum PathwayAction {
     SolveKept(LayerId),
     /// Requests again a comparison that failed or was stopped.
     CompareAgain,
+    /// An action on the repetitions of the live pathway.
+    Noise(NoiseAction),
 }
 
 /// A map of sensitivity that is being computed, with what its layer needs.
@@ -481,6 +493,8 @@ pub struct PathwayRuntime {
     pub full_ms: [Option<f64>; 2],
     /// The best path through the voxel at the pointer; `None`: no path passes it.
     pub hover: Live<HoverKey, Option<PathAtVoxel>>,
+    /// Repetitions of the live pathway.
+    pub noise: NoiseRuntime,
     /// A kept pathway.
     pub selected: Option<LayerId>,
     /// The kept pathway being recomputed, and those that failed.

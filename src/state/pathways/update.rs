@@ -2,6 +2,7 @@
 
 mod compare;
 mod follow;
+pub mod noise;
 mod restored_pathways;
 mod sensitivity;
 
@@ -55,6 +56,11 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
         w if w.lifted != settings.lifted => "Costs through crossings",
         w if w.transfer != settings.transfer => "Transfer function",
         w if w.shown != settings.shown => "Shown cost",
+        w if w.noise.repeats != settings.noise.repeats => match settings.noise.repeats {
+            true => "Repeat the pathway",
+            false => "No repetitions",
+        },
+        w if w.noise != settings.noise => "Noise of the pathway",
         _ => "Look of pathways",
     };
     if state.runtime.tour == Some(TourStep::Width) && was.epsilon != settings.epsilon {
@@ -198,6 +204,8 @@ pub fn backend_changed(state: &mut State) {
     (runtime.prepared, runtime.pairs) = ([None, None], None);
     runtime.compared.retry();
     runtime.live.retry();
+    runtime.noise.live.retry();
+    runtime.noise.distances.retry();
     runtime.full_ms = [None, None];
     runtime.unsolved.clear();
 }

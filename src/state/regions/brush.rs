@@ -38,10 +38,10 @@ pub mod measured {
     }
 
     /// The topmost visible image, else the topmost; a label map, whose numbers are names, or a
-    /// map of sensitivity only if there is no other.
+    /// map of a pathway only if there is no other.
     pub fn image(state: &State) -> Option<(&Arc<Layer>, &Volume)> {
         let layers = || state.document.layers.iter().rev().filter(|l| is(l));
-        let is_map = |l: &Layer| state.document.sensitivity_recipe(l.id).is_some();
+        let is_map = |l: &Layer| state.document.is_pathway_map(l.id);
         let measures =
             |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_none()) && !is_map(l);
         let mut shown = layers().filter(|l| state.shows(l));
@@ -65,7 +65,7 @@ pub fn grid(state: &State) -> Option<&Arc<Grid>> {
 pub fn layer_on<'a>(document: &'a Document, grid: &Grid) -> Option<&'a Arc<Layer>> {
     let layers = || document.layers.iter().rev();
     let same = |l: &&Arc<Layer>| grid_of(l).is_some_and(|g| g.same_space(grid, 1e-3));
-    let is_map = |l: &Layer| document.sensitivity_recipe(l.id).is_some();
+    let is_map = |l: &Layer| document.is_pathway_map(l.id);
     let images = layers().filter(|l| l.content.volume().is_some() && !is_map(l));
     let mut scans = layers().filter(|l| matches!(l.content, Content::Scan { .. }));
     scans.find(same).or_else(|| images.into_iter().find(same))

@@ -84,15 +84,14 @@ impl Document {
         own || named.iter().any(|part| name.contains(part))
     }
 
-    /// Whether a layer is an error map of a fit, shows the increase of the error, or maps the sensitivity of a pathway; files
+    /// Whether a layer is an error map of a fit, shows the increase of the error, or maps a pathway; files
     /// of other programs are recognised by their names.
     fn is_never_segmented(&self, layer: &Layer) -> bool {
         let map = self.weight_map_recipe(layer.id).map(|recipe| &recipe.map);
         let name = layer.name.to_lowercase();
         let named = ["rmse", "residual", "fit error", "chi2"];
         let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));
-        let is_sensitivity = self.sensitivity_recipe(layer.id).is_some();
-        off || is_sensitivity || named.iter().any(|part| name.contains(part))
+        off || self.is_pathway_map(layer.id) || named.iter().any(|part| name.contains(part))
     }
 
     /// The parameters of the surface; a speed whose layer is gone has none.

@@ -1,8 +1,8 @@
 //! The surface as an input of pathways.
 
-use crate::data::Region;
 use crate::data::region::RegionId;
-use crate::state::pathways::SurfaceInput;
+use crate::data::{Region, Role};
+use crate::state::pathways::{DistanceTarget, SurfaceInput};
 use crate::state::segment::jobs::SurfaceUpdate;
 use crate::state::segment::{RunStart, SurfaceStanding};
 use crate::state::{State, Task};
@@ -11,17 +11,28 @@ use std::sync::Arc;
 /// Name of the live surface among the regions of a pathway.
 const NAME: &str = "Surface";
 
-/// Gives pathways the surface that they take into account; returns whether it differs from the one before.
+/// Gives pathways the surface that they take into account, and the one whose distance from their repetitions is
+/// measured; returns whether one of them differs from the one before.
 pub(in crate::state) fn offer(state: &mut State) -> bool {
-    let offered = offered(state);
-    let known = &mut state.runtime.pathways.surface;
-    let differs = !known.is_same(&offered);
-    *known = offered;
+    let settings = &state.document.pathways;
+    let offered_obstacle = offered(state, settings.surface_use.role());
+    let noise = &settings.noise;
+    let is_target = noise.repeats && noise.distance_to == DistanceTarget::Surface;
+    let offered_target = offered(state, is_target.then_some(Role::Region));
+    let pathways = &mut state.runtime.pathways;
+    let both = [
+        (&mut pathways.surface, offered_obstacle),
+        (&mut pathways.noise.surface, offered_target),
+    ];
+    let mut differs = false;
+    for (known, offered) in both {
+        differs |= !known.is_same(&offered);
+        *known = offered;
+    }
     differs
 }
 
-fn offered(state: &State) -> SurfaceInput {
-    let role = state.document.pathways.surface_use.role();
+fn offered(state: &State, role: Option<Role>) -> SurfaceInput {
     let Some(role) = role.filter(|_| state.document.segment.begins()) else {
         return SurfaceInput::Nothing;
     };

@@ -216,7 +216,8 @@ impl Document {
         let has_recipe = self.curve_recipe(layer).is_some()
             || self.density_map(layer).is_some()
             || self.weight_map_recipe(layer).is_some()
-            || self.sensitivity_recipe(layer).is_some();
+            || self.sensitivity_recipe(layer).is_some()
+            || self.share_recipe(layer).is_some();
         has_recipe && !self.is_edited(layer) && self.moved(layer).is_none()
     }
 

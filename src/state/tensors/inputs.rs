@@ -35,6 +35,16 @@ pub(in crate::state) enum FitInput {
     Tissues,
 }
 
+impl MissingInput {
+    /// The result called `name` lacks its scan.
+    pub(in crate::state) fn scan(name: &str) -> Self {
+        Self {
+            result: name.to_owned(),
+            input: FitInput::Scan(None),
+        }
+    }
+}
+
 impl fmt::Display for MissingInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, why) = match &self.input {

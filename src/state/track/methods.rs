@@ -23,12 +23,12 @@ const STREAMLINES: &str = "Basser PJ, Pajevic S, Pierpaoli C, Duda J, Aldroubi A
     tractography using DT-MRI data. Magnetic Resonance in Medicine 44:625–632.";
 const DEFLECTION: &str = "Lazar M, Weinstein DM, Tsuruda JS, et al. (2003). White matter tractography using \
     diffusion tensor deflection. Human Brain Mapping 18:306–321.";
-const BOOTSTRAP: &str = "Whitcher B, Tuch DS, Wisco JJ, Sorensen AG, Wang L (2008). Using the wild bootstrap to \
+pub(in crate::state) const BOOTSTRAP: &str = "Whitcher B, Tuch DS, Wisco JJ, Sorensen AG, Wang L (2008). Using the wild bootstrap to \
     quantify uncertainty in diffusion tensor imaging. Human Brain Mapping 29:346–362.";
 const FOD_BOOTSTRAP: &str = "Jeurissen B, Leemans A, Jones DK, Tournier JD, Sijbers J (2011). \
     Probabilistic fiber tracking using the residual bootstrap with constrained spherical deconvolution. Human Brain \
     Mapping 32:461–479.";
-const BOOTSTRAP_TRACKING: &str = "Jones DK (2008). Tractography gone wild: probabilistic fibre tracking using the \
+pub(in crate::state) const BOOTSTRAP_TRACKING: &str = "Jones DK (2008). Tractography gone wild: probabilistic fibre tracking using the \
     wild bootstrap with diffusion tensor MRI. IEEE Transactions on Medical Imaging 27:1268–1274.";
 const GEODESICS: &str = "Sepasian N, ten Thije Boonkkamp JHM, ter Haar Romeny BM, Vilanova A (2012). \
     Multivalued geodesic ray-tracing for computing brain connections using diffusion tensor imaging. \

@@ -3,7 +3,7 @@
 use crate::jobs::Slot;
 use crate::state::device::jobs::DEVICE;
 use crate::state::files::jobs::SAVE;
-use crate::state::pathways::jobs::PATHWAY;
+use crate::state::pathways::jobs::{NOISE_DISTANCES, PATHWAY, REPETITIONS};
 use crate::state::pictures::jobs::PICTURE;
 use crate::state::regions::types::PlacedRegion;
 use crate::state::segment::jobs::SEGMENT;
@@ -50,6 +50,8 @@ pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     match slot {
         LIVE => track::update::stopped(state),
         PATHWAY => pathways::update::stopped(state),
+        REPETITIONS => pathways::update::noise::stopped(state),
+        NOISE_DISTANCES => pathways::update::noise::measurement_stopped(state),
         FOD => tensors::fods::stopped(state),
         SEGMENT => segment::update::stopped(state),
         // This also ends the rest of a turntable.

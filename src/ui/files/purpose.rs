@@ -6,7 +6,7 @@ use crate::data::text::file_name;
 use crate::io::Format;
 use crate::state::files::types::RecentExports;
 use crate::state::filter::{FilterAction, FilterFile};
-use crate::state::pathways::{PathwayAction, PathwayFile};
+use crate::state::pathways::{NoiseAction, NoiseFile, PathwayAction, PathwayFile};
 use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
 use crate::state::tensors::jobs::fod::{ENDING as FOD_ENDING, FodFiles};
@@ -72,6 +72,8 @@ pub enum PathPurpose {
         layer: Option<LayerId>,
         file: PathwayFile,
     },
+    /// A file of the repetitions of the live pathway.
+    Noise(NoiseFile),
     /// A file of the segmented surface.
     Segment(SegmentFile),
     /// A file of a COMMIT fit, with the values of its streamlines.
@@ -273,6 +275,11 @@ impl PathPurpose {
                 PathwayFile::Path => "Export the cheapest path",
                 _ => "Export the cost",
             },
+            Self::Noise(file) => match file {
+                NoiseFile::Share => "Export the share of repetitions",
+                NoiseFile::Paths => "Export the paths of the repetitions",
+                NoiseFile::Distances => "Export the distances along the path",
+            },
             Self::Segment(file) => match file {
                 SegmentFile::Labels => "Export the label map",
                 SegmentFile::Surface => "Export the surface",
@@ -329,6 +336,7 @@ impl PathPurpose {
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
             Self::Screenshot { .. } => Some(RecentExports::PICTURE),
             Self::Pathway { file, .. } => Some(file.kind()),
+            Self::Noise(file) => file.kind(),
             Self::Segment(_) => Some(RecentExports::REGION),
             Self::Distributions { .. } => Some(RecentExports::LAYER),
         }
@@ -348,6 +356,7 @@ impl PathPurpose {
             Self::Session { .. } => vec![SESSION],
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
+            | Self::Noise(NoiseFile::Paths)
             | Self::Pathway {
                 file: PathwayFile::Path,
                 ..
@@ -357,6 +366,7 @@ impl PathPurpose {
             Self::Layer { mask: false, .. }
             | Self::Regions { .. }
             | Self::Filter(FilterFile::Map(_), _)
+            | Self::Noise(NoiseFile::Share)
             | Self::Pathway {
                 file: PathwayFile::Total | PathwayFile::First | PathwayFile::Second,
                 ..
@@ -379,7 +389,7 @@ impl PathPurpose {
                 .collect(),
             Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
-            Self::Csv(_) => vec!["csv"],
+            Self::Csv(_) | Self::Noise(NoiseFile::Distances) => vec!["csv"],
         }
     }
 
@@ -388,6 +398,7 @@ impl PathPurpose {
         let mut all = match self {
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
+            | Self::Noise(NoiseFile::Paths)
             | Self::Pathway {
                 file: PathwayFile::Path,
                 ..
@@ -409,6 +420,7 @@ impl PathPurpose {
         match self {
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
+            | Self::Noise(NoiseFile::Paths)
             | Self::Pathway {
                 file: PathwayFile::Path,
                 ..
@@ -471,6 +483,9 @@ impl PathPurpose {
                 file,
                 path,
             }),
+            Self::Noise(file) => {
+                Action::Pathway(PathwayAction::Noise(NoiseAction::Save(file, path)))
+            }
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
             Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),

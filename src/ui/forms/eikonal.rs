@@ -2,6 +2,7 @@
 
 mod compared;
 pub mod look;
+pub mod noise;
 mod profile;
 mod results;
 mod row_menu;

@@ -4,14 +4,15 @@ use super::{Entry, EntryAction};
 use crate::data::Role;
 use crate::data::text::within_sentence;
 use crate::state::pathways::{
-    PathwayAction, PathwaySettings, SURFACE_USE, ShownCost, SurfaceUse, percent_joined,
+    NoiseAction, NoiseSettings, PathwayAction, PathwaySettings, SURFACE_USE, ShownCost, SurfaceUse,
+    percent_joined,
 };
 use crate::state::track::types::odf::Model;
 use crate::state::{Action, KeptPathway, LayerId, Phase, State, Task, ViewAction};
 use crate::ui::format;
 use crate::ui::forms::can_have_tensors;
 use crate::ui::forms::eikonal::look::SHAPES;
-use crate::ui::forms::eikonal::{sensitivity, surface};
+use crate::ui::forms::eikonal::{noise, sensitivity, surface};
 use crate::ui::forms::glyphs;
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
         all.extend(state.document.kept_pathways.iter().flat_map(of_kept));
         all.extend(maps(state));
         all.extend(commands(state));
+        all.extend(repetitions(state));
     }
     if matches!(state.view.task, Task::Pathways | Task::Segment) && surface::is_shown(state) {
         all.extend(surface_uses(state));
@@ -77,6 +79,37 @@ fn surface_uses(state: &State) -> impl Iterator<Item = Entry> {
             };
             entry(name, "obstacle, tumour", set(changed))
         })
+}
+
+/// Repetitions of the live pathway: the switch, and what they can be used for.
+fn repetitions(state: &State) -> Vec<Entry> {
+    const ALSO: &str = "noise, uncertainty, bootstrap";
+    let settings = &state.document.pathways;
+    let repeats = !settings.noise.repeats;
+    let switched = PathwaySettings {
+        noise: NoiseSettings {
+            repeats,
+            ..settings.noise.clone()
+        },
+        ..settings.clone()
+    };
+    let name = match repeats {
+        true => noise::REPEAT,
+        false => "Stop repeating the pathway",
+    };
+    let mut all = Vec::new();
+    if !repeats || state.document.why_no_repetitions().is_none() {
+        all.push(entry(name.to_owned(), ALSO, set(switched)));
+    }
+    if state.why_no_noise().is_none() {
+        let keep = Action::Pathway(PathwayAction::Noise(NoiseAction::KeepShare));
+        all.push(entry("Keep share of repetitions".to_owned(), ALSO, keep));
+        let line = crate::state::update::noise_command(state);
+        let copy = line.map(Action::CopyCommand);
+        let name = "Copy as command: repetitions of the pathway";
+        all.extend(copy.map(|copy| entry(name.to_owned(), ALSO, copy)));
+    }
+    all
 }
 
 fn entry(name: String, synonyms: &'static str, action: Action) -> Entry {

@@ -72,7 +72,10 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
     Some(match state.pathway_standing()? {
         // The result of the other model is shown until the first one of this.
         Path::Coarse if shown != Some(model) => ("Updating…".to_owned(), Standing::Updating),
-        Path::Final => (format!("Final · {ms}"), Standing::Final),
+        Path::Final => (
+            repetitions(state).unwrap_or_else(|| format!("Final · {ms}")),
+            Standing::Final,
+        ),
         Path::Coarse => {
             let text = match model {
                 Model::Tensors => "Coarse · voxels of twice the size".to_owned(),
@@ -83,6 +86,19 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
         Path::Updating => ("Updating…".to_owned(), Standing::Updating),
         Path::OutOfDate => (OUT_OF_DATE.to_owned(), Standing::OutOfDate),
     })
+}
+
+/// `Sharpening · 64 of 200 repetitions`, or how many there are in the end.
+fn repetitions(state: &State) -> Option<String> {
+    if let Some((done, all)) = state.noise_growth() {
+        let done = count(done as u64);
+        return Some(format!(
+            "Sharpening · {done} of {}",
+            counted(all, "repetition")
+        ));
+    }
+    let all = state.current_noise()?.key.repetitions;
+    Some(format!("Final · {}", counted(all, "repetition")))
 }
 
 /// The standing of the segmented surface.
@@ -163,11 +179,12 @@ impl Badge {
         still: bool,
     ) -> Option<Rect> {
         let (mut text, standing) = text(state)?;
-        let drawing = standing == Standing::Final && !drawn;
+        let grows = standing == Standing::Final && state.noise_growth().is_some();
+        let drawing = standing == Standing::Final && !drawn && !grows;
         if drawing {
             text = "Drawing…".to_owned();
         }
-        let news = standing != Standing::Final || drawing;
+        let news = standing != Standing::Final || drawing || grows;
         let now = ui.input(|i| i.time);
         if self.text != text {
             self.text.clone_from(&text);
@@ -180,7 +197,12 @@ impl Badge {
             ui.ctx().request_repaint_after(wait);
         }
         let p = theme::palette(ui.style());
-        paint_badge(painter, p, (pane, from), &text, news, dim)
+        let dot = match news {
+            true if grows => p.accent,
+            true => p.warning,
+            false => p.ok,
+        };
+        paint_badge(painter, p, (pane, from), &text, dot, dim)
     }
 }
 
@@ -189,7 +211,7 @@ fn paint_badge(
     p: &Palette,
     (pane, from): (Rect, f32),
     sentence: &str,
-    news: bool,
+    dot_ink: Color32,
     dim: bool,
 ) -> Option<Rect> {
     let strength = if dim { 0.55 } else { 1.0 };
@@ -208,7 +230,7 @@ fn paint_badge(
     let fill = ink(p.b2);
     painter.rect(rect, radius::CONTROL, fill, stroke, StrokeKind::Inside);
     let dot = pos2(rect.left() + 13.0, rect.center().y);
-    painter.circle_filled(dot, 4.0, ink(if news { p.warning } else { p.ok }));
+    painter.circle_filled(dot, 4.0, ink(dot_ink));
     let at = pos2(rect.left() + 23.0, rect.center().y - text.size().y * 0.5);
     painter.galley(at, text, Color32::PLACEHOLDER);
     Some(rect)

@@ -3,7 +3,7 @@
 use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, VolumeKind};
 use crate::scene::draw_list::{Colours, LineColour, MarkShape, VolumeStyle};
-use crate::scene::{self, pathways};
+use crate::scene::{self, noise, pathways};
 use crate::solvers::curves::StopReason;
 use crate::state::core::ends::EndKind;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
@@ -77,6 +77,9 @@ pub fn of_slices(state: &State) -> Option<Legend> {
 
 /// Legend of the cost of pathways on slices.
 fn of_cost(state: &State) -> Option<Legend> {
+    if let Some(share) = noise::image(state) {
+        return Some(share_of_repetitions(state)).filter(|_| share.opacity > 0.0);
+    }
     let image = pathways::image(state).filter(|i| i.opacity > 0.0)?;
     let (low, high) = image.window;
     let [low, high] = range_texts([low, high].map(f64::from));
@@ -97,9 +100,24 @@ fn of_cost(state: &State) -> Option<Legend> {
 fn of_cloud(state: &State) -> Option<Legend> {
     let drawn = pathways::volumes(state, &state.view.camera);
     let cloud = drawn.iter().find(|v| v.style == VolumeStyle::Cloud)?;
+    if noise::shared(state).is_some() {
+        return Some(share_of_repetitions(state));
+    }
     match cloud.transfer.colours {
         Colours::Map(map) => Some(excess(cloud.window, map, state.pathway_is_stale())),
         Colours::Fixed(_) => None,
+    }
+}
+
+/// The share of the repetitions whose pathway contains a voxel.
+fn share_of_repetitions(state: &State) -> Legend {
+    let percent = |value: &str| with_unit(value, "%");
+    Legend::Bar {
+        name: "Share of repetitions".to_owned(),
+        low: percent("0"),
+        high: percent("100"),
+        colour_map: ColourMap::Share,
+        is_stale: state.noise_is_stale(),
     }
 }
 

@@ -188,6 +188,7 @@ pub fn names() {
     table("metric", |p: &metric::Params| json!(p));
     table("pathway", |p: &pathway::Params| json!(p));
     table("lifted", |p: &lifted::Params| json!(p));
+    table("repetitions", |p: &pathway::RepetitionParams| json!(p));
     table("level_set", |p: &level_set::Params| json!(p));
     table("target", |p: &level_set::TargetParts| {
         let params = level_set::Params {

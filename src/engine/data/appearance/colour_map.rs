@@ -26,6 +26,8 @@ pub enum ColourMap {
     Stops,
     /// Black negative, blue positive, as in Lefohn 2004.
     Speed,
+    /// Dark blue to white with evenly rising brightness: shares of repetitions.
+    Share,
 }
 
 keyed!(ColourMap, serde {
@@ -39,11 +41,12 @@ keyed!(ColourMap, serde {
     GreenRed = "green_red",
     Stops = "stops",
     Speed = "speed",
+    Share = "share",
 });
 
 impl ColourMap {
     /// All maps in the order of their declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Grey,
         Self::Viridis,
         Self::Magma,
@@ -54,16 +57,18 @@ impl ColourMap {
         Self::GreenRed,
         Self::Stops,
         Self::Speed,
+        Self::Share,
     ];
 
     /// The maps suitable for images.
-    pub const FOR_IMAGES: [Self; 6] = [
+    pub const FOR_IMAGES: [Self; 7] = [
         Self::Grey,
         Self::Viridis,
         Self::Magma,
         Self::Cividis,
         Self::Cost,
         Self::Diverging,
+        Self::Share,
     ];
 
     /// The maps suitable for measures of streamlines.
@@ -104,6 +109,7 @@ impl ColourMap {
             Self::GreenRed => "Green to red",
             Self::Stops => "Stop reasons",
             Self::Speed => "Speed",
+            Self::Share => "Blue to white",
         }
     }
 
@@ -156,6 +162,14 @@ impl ColourMap {
                 [0x06, 0x0A, 0x18],
                 [0x1E, 0x4F, 0xC8],
                 [0x5A, 0xA0, 0xFF],
+            ],
+            Self::Share => &[
+                [0x0F, 0x33, 0x50],
+                [0x1A, 0x6A, 0x86],
+                [0x35, 0xA2, 0x9F],
+                [0x8F, 0xD3, 0xA0],
+                [0xE9, 0xF3, 0xB0],
+                [0xFF, 0xFF, 0xFF],
             ],
         }
     }

@@ -94,6 +94,14 @@ impl Transfer {
         )
     }
 
+    /// The function for shares of repetitions, 0 to 1: few are hardly visible.
+    pub fn share() -> Self {
+        Self::new(
+            &[(0.0, 0.0), (0.1, 0.04), (0.3, 0.22), (1.0, 0.7)],
+            Colours::Map(ColourMap::Share),
+        )
+    }
+
     /// The function for the cost between two regions: the smallest is most opaque, blue; values above the window are
     /// invisible.
     pub fn cost() -> Self {

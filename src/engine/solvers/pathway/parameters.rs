@@ -202,7 +202,7 @@ impl Parameters for Width {
 pub const DEFAULT_EPSILON: f64 = 0.2;
 
 /// Parameters of the repetitions.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RepetitionParams {
     /// Number of repetitions.
     pub repetitions: usize,

@@ -1,12 +1,12 @@
 //! Repetitions of a pathway with random signs of the residuals.
 
 use crate::compute::{Backend, Control};
-use crate::data::{Gradients, Mask, Role, Volume};
+use crate::data::{Gradients, Mask, Role, Tractogram, Volume};
 use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::lifted;
 use crate::solvers::pathway::{
-    Distances, MaskDistance, RepetitionParams, Repetitions, Scan, Separation,
+    Distances, MaskDistance, Params, Pathway, RepetitionParams, Repetitions, Scan, Separation,
 };
 use crate::solvers::tensor_fit;
 use crate::state::job_end::for_command_line;
@@ -22,6 +22,8 @@ pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
 const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
 const OTHER_PATHWAY: &str = "Found a kept pathway through distributions, or one of another model than the scan is fitted with, \
                              expected the current pathway of that model; find it again";
+/// Why a pathway through distributions has no repetitions.
+pub const ONLY_TENSORS_REPEAT: &str = "Only a pathway through tensors has repetitions";
 
 /// A pathway to be repeated.
 #[derive(Clone, Debug)]
@@ -108,7 +110,8 @@ pub struct Level {
 }
 
 impl Level {
-    fn all(
+    /// The levels of [`SHARES`].
+    pub(super) fn all(
         repetitions: &Repetitions,
         mask: Option<&MaskDistance>,
         backend: &Backend,
@@ -125,6 +128,38 @@ impl Level {
         };
         SHARES.into_iter().map(level).collect()
     }
+}
+
+/// The costs and parameters of a pathway through tensors; `None` for other pathways.
+pub(super) fn in_tensors(pathway: &PathwayResult) -> Option<(&Pathway, &Params)> {
+    pathway.pathway.tensors().zip(pathway.key.params.tensors())
+}
+
+/// Repetitions whose path stays near that of the pathway.
+pub(super) fn near(
+    repetitions: &Repetitions,
+    pathway: &PathwayResult,
+    backend: &Backend,
+    control: &Control,
+) -> Result<usize, Error> {
+    let ends = pathway.key.regions.iter();
+    let ends = ends.filter(|r| matches!(r.role, Role::Seed | Role::Target));
+    let ends: Vec<_> = ends.collect();
+    let in_end = |at| ends.iter().any(|r| r.shape.contains(at));
+    repetitions.near(&pathway.path, in_end, backend, control)
+}
+
+/// The cheapest path of each repetition that has one, with its cost.
+pub fn paths_of(repetitions: &Repetitions) -> Tractogram {
+    let (mut points, mut offsets, mut costs) = (Vec::new(), vec![0], Vec::new());
+    for (cost, path) in repetitions.paths.iter().flatten() {
+        points.extend(path.points.iter().map(|p| p.as_vec3().to_array()));
+        offsets.push(points.len() as u64);
+        costs.push(*cost as f32);
+    }
+    Tractogram::new(points, offsets)
+        .with_per_streamline("cost", costs)
+        .with_grid(repetitions.places.grid.clone())
 }
 
 impl Job for RepeatPathway {
@@ -153,11 +188,7 @@ impl Job for RepeatPathway {
             .scan
             .none_yet(pathway, epsilon, seed, &backend, control)?;
         repetitions.extend(self.params.repetitions, &backend, control)?;
-        let ends = pathway.key.regions.iter();
-        let ends = ends.filter(|r| matches!(r.role, Role::Seed | Role::Target));
-        let ends: Vec<_> = ends.collect();
-        let in_end = |at| ends.iter().any(|r| r.shape.contains(at));
-        let near = repetitions.near(&pathway.path, in_end, &backend, control)?;
+        let near = near(&repetitions, pathway, &backend, control)?;
         let mask = self.distance_to.as_ref().and_then(MaskDistance::new);
         let levels = Level::all(&repetitions, mask.as_ref(), &backend, control)?;
         let distances = mask

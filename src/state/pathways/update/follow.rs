@@ -2,7 +2,7 @@
 
 use crate::state::core::live::{CoarseFirst, Detail, Live, Order, Pace, QUICK_MS};
 use crate::state::pathways::jobs::{FindLifted, FindPathway, PATHWAY};
-use crate::state::pathways::update::{compare, forget_status, restored_pathways};
+use crate::state::pathways::update::{compare, forget_status, noise, restored_pathways};
 use crate::state::pathways::{KnownCosts, PathwayKey, PathwayParams};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::tensors::mask_text;
@@ -23,6 +23,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     restored_pathways::solve_kept(state, effects);
     follow_regions(state, effects);
     compare::follow(state, effects);
+    noise::follow(state, effects);
 }
 
 /// Where Track has chosen distributions as the only model, they are that of pathways, too.

@@ -4,6 +4,7 @@ use crate::data::Volume;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::filter::{FittedWeights, WEIGHT, sorted};
+use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
 use crate::state::sessions::saved::density::{grid_of, saved_grid};
 use crate::state::sessions::saved::pathways;
 use crate::state::sessions::saved::write::ReferencedItems;
@@ -159,7 +160,15 @@ pub(in crate::state) fn make(
         Some(SavedOrigin::WeightMap { layer: fitted, .. }) => {
             Some(map(document, read, layer, LayerId(*fitted)))
         }
-        Some(SavedOrigin::Sensitivity(_)) => Some(pathways::sensitivity(document, read, layer)),
+        Some(SavedOrigin::Sensitivity(_)) => Some(pathways::map(
+            document,
+            read,
+            layer,
+            SensitivityRecipe::layer,
+        )),
+        Some(SavedOrigin::Share(_)) => {
+            Some(pathways::map(document, read, layer, ShareRecipe::layer))
+        }
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use crate::state::filter::{GivenPeaks, WeightMapRecipe, WeightRecipe};
 use crate::state::origin::{
     BrainMaskRecipe, FitMapRecipe, FitRecipe, FodMapRecipe, FodRecipe, Origin, Origins, Recipe,
 };
-use crate::state::pathways::recipe::SensitivityRecipe;
+use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::FitMask;
@@ -196,6 +196,11 @@ impl MovedFile<'_> {
             Recipe::Sensitivity(map) => SensitivityRecipe {
                 fit: self.origin(map.fit),
                 ..(**map).clone()
+            }
+            .into(),
+            Recipe::Share(share) => ShareRecipe {
+                fit: self.origin(share.fit),
+                ..(**share).clone()
             }
             .into(),
             Recipe::Weights(fit) => WeightRecipe {

@@ -1,8 +1,10 @@
-//! Kept pathways in a session: the inputs to recompute them, not the costs; maps of their sensitivity, with their values.
+//! Kept pathways in a session: the inputs to recompute them, not the costs; maps of their sensitivity and shares of
+//! repetitions, with their values.
 
+use crate::data::Volume;
 use crate::state::Document;
-use crate::state::core::layer::{Layer, LayerId};
-use crate::state::pathways::recipe::SensitivityRecipe;
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Layer, LayerId, OriginId};
 use crate::state::pathways::{KeptPathway, PathwaySettings, RandomPairRank};
 use crate::state::sessions::saved::filter::values;
 use crate::state::sessions::saved::regions::region;
@@ -36,18 +38,19 @@ impl ReferencedItems<'_> {
     }
 }
 
-/// The map of the voxels on which a pathway depends.
-pub(super) fn sensitivity(
+/// A layer of stored values: a map of the voxels on which a pathway depends, or shares of repetitions.
+pub(super) fn map(
     document: &Document,
     read: &ReadSession,
     layer: &SavedLayer,
+    restored: impl FnOnce(LayerId, String, Volume, Display, OriginId) -> Layer,
 ) -> Result<Layer, PartError> {
     let values = values(read, layer)?;
     let origins = Table::new(read).resolve(document, read, [layer.origin]);
     let origin = origins.get(layer.origin)?;
     let (name, display) = (layer.name.clone(), layer.display.clone());
     let id = LayerId(layer.id);
-    Ok(SensitivityRecipe::layer(id, name, values, display, origin))
+    Ok(restored(id, name, values, display, origin))
 }
 
 /// Adds the kept pathways to a document whose layers are loaded.

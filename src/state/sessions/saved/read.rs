@@ -131,6 +131,7 @@ pub(in crate::state) fn item(
         | SavedOrigin::FodMap { .. }
         | SavedOrigin::Segment(_)
         | SavedOrigin::Sensitivity(_)
+        | SavedOrigin::Share(_)
         | SavedOrigin::WeightMap { .. } => None,
         SavedOrigin::Density(saved) => {
             let map = density::read(saved)?;

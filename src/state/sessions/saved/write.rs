@@ -274,12 +274,15 @@ impl ReferencedItems<'_> {
                 Some(self.segmented(mask, surface.map(|surface| &**surface)))
             }
             (
-                Origin::Computed(Recipe::WeightMap(_) | Recipe::Sensitivity(_)),
+                Origin::Computed(Recipe::WeightMap(_) | Recipe::Sensitivity(_) | Recipe::Share(_)),
                 DocumentContent::Image(volume),
             ) => Some(self.image(volume)),
             (
                 Origin::Computed(
-                    Recipe::Segment(_) | Recipe::WeightMap(_) | Recipe::Sensitivity(_),
+                    Recipe::Segment(_)
+                    | Recipe::WeightMap(_)
+                    | Recipe::Sensitivity(_)
+                    | Recipe::Share(_),
                 ),
                 _,
             ) => return None,

@@ -8,6 +8,7 @@ use crate::solvers::curves::StopReason;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::level_set::{RunHistory, Sphere};
 use crate::solvers::lifted::SensitivityTo;
+use crate::solvers::pathway::RepetitionParams;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Runs;
 use crate::solvers::{commit, density};
@@ -63,6 +64,7 @@ pub enum SavedOrigin {
     Density(Box<SavedDensity>),
     Segment(Box<SavedSegment>),
     Sensitivity(Box<SavedSensitivity>),
+    Share(Box<SavedShare>),
     Weights(Box<SavedWeightFit>),
     /// A map of a fit of weights to a layer's streamlines.
     WeightMap {
@@ -153,6 +155,18 @@ pub struct SavedSensitivity {
 /// Maps are of costs unless they say otherwise.
 fn is_of_cost(to: &SensitivityTo) -> bool {
     *to == SensitivityTo::Cost
+}
+
+/// The inputs of shares of repetitions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedShare {
+    pub fit: usize,
+    pub regions: Vec<SavedRegion>,
+    /// The member `params` for tensors, `lifted` for distributions.
+    #[serde(flatten)]
+    pub params: PathwayParams,
+    pub epsilon: f64,
+    pub repetitions: RepetitionParams,
 }
 
 /// A layer that something was made of, and where that came from then.
@@ -246,6 +260,7 @@ impl SavedOrigin {
             }
             Self::Density(map) => vec![&mut map.input.origin],
             Self::Sensitivity(map) => vec![&mut map.fit],
+            Self::Share(share) => vec![&mut share.fit],
             Self::Segment(segment) => {
                 let speeds = segment.inputs.iter_mut();
                 let speeds = speeds.filter_map(|i| Some(&mut i.layer.as_mut()?.0.origin));

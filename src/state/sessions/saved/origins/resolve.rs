@@ -2,6 +2,8 @@
 
 use crate::data::{BuiltInHead, Region};
 use crate::io::{AffineReading, Reading};
+use crate::parameters;
+use crate::solvers::pathway::Width;
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, ValueCondition};
 use crate::state::Document;
 use crate::state::core::layer::Input;
@@ -13,11 +15,11 @@ use crate::state::origin::FitMapRecipe;
 use crate::state::origin::FitRecipe;
 use crate::state::origin::FodMapRecipe;
 use crate::state::origin::Origin;
-use crate::state::pathways::recipe::SensitivityRecipe;
+use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
-    SavedEdit, SavedInput, SavedMask, SavedOrigin, SavedRegion, SavedSensitivity, Table, density,
-    fods, segment,
+    SavedEdit, SavedInput, SavedMask, SavedOrigin, SavedRegion, SavedSensitivity, SavedShare,
+    Table, density, fods, segment,
 };
 use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
@@ -158,6 +160,7 @@ fn resolve(
             .into()
         }
         SavedOrigin::Sensitivity(saved) => sensitivity(document, read, before, saved)?.into(),
+        SavedOrigin::Share(saved) => share(document, read, before, saved)?.into(),
         SavedOrigin::Segment(saved) => segment::resolve(document, read, saved, &input)?.into(),
         SavedOrigin::Weights(fit) => WeightRecipe {
             tracks: before.get(fit.tracks)?,
@@ -214,6 +217,26 @@ fn sensitivity(
         regions: regions(document, read, &saved.regions)?,
         params: saved.params,
         to: saved.to,
+    })
+}
+
+fn share(
+    document: &Document,
+    read: &ReadSession,
+    before: &ResolvedOrigins,
+    saved: &SavedShare,
+) -> Result<ShareRecipe, PartError> {
+    saved.params.check()?;
+    saved.repetitions.check()?;
+    Ok(ShareRecipe {
+        fit: before.get(saved.fit)?,
+        regions: regions(document, read, &saved.regions)?,
+        params: saved.params,
+        epsilon: parameters::sanitized(&Width {
+            epsilon: saved.epsilon,
+        })
+        .epsilon,
+        repetitions: saved.repetitions,
     })
 }
 

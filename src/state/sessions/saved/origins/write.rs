@@ -11,8 +11,8 @@ use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
-    SavedRegion, SavedRules, SavedSensitivity, SavedShape, SavedStart, SavedWeightFit, Table,
-    density,
+    SavedRegion, SavedRules, SavedSensitivity, SavedShape, SavedShare, SavedStart, SavedWeightFit,
+    Table, density,
 };
 use crate::state::tensors::recipe::FitMask;
 use std::collections::BTreeMap;
@@ -158,6 +158,16 @@ impl ReferencedItems<'_> {
                     to: recipe.to,
                 }))
             }
+            Recipe::Share(recipe) => {
+                let regions = recipe.regions.iter();
+                SavedOrigin::Share(Box::new(SavedShare {
+                    regions: regions.map(|r| self.region(document, r)).collect(),
+                    fit: self.origin(document, recipe.fit),
+                    params: recipe.params,
+                    epsilon: recipe.epsilon,
+                    repetitions: recipe.repetitions,
+                }))
+            }
             Recipe::Segment(recipe) => {
                 SavedOrigin::Segment(Box::new(self.segment(document, recipe)))
             }
@@ -251,6 +261,7 @@ impl ReferencedItems<'_> {
             SavedOrigin::Fods(fods) => self.renumber_fods(read, fods)?,
             SavedOrigin::Curves(curves) => self.renumbered_regions(read, &mut curves.regions)?,
             SavedOrigin::Sensitivity(map) => self.renumbered_regions(read, &mut map.regions)?,
+            SavedOrigin::Share(share) => self.renumbered_regions(read, &mut share.regions)?,
             SavedOrigin::Density(map) => {
                 if let Some(template) = &mut map.template {
                     self.renumber(read, template, &mut [])?;

@@ -1,0 +1,211 @@
+//! Repetitions of the live pathway, batch by batch, and their distances from a mask.
+
+use super::repetitions::{REPETITIONS, in_tensors, near, paths_of};
+use super::{Level, ONLY_TENSORS_REPEAT};
+use crate::compute::Control;
+use crate::data::{Mask, Tractogram, Volume};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, wait,
+};
+use crate::solvers::pathway::{Distances, MaskDistance, Repetitions, Scan};
+use crate::state::job_end::ended;
+use crate::state::pathways::{NoiseDistanceKey, NoiseKey, PathwayResult, update};
+use crate::state::tensors::types::BootstrapInput;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Distances of the repetitions from a mask.
+pub const NOISE_DISTANCES: Slot = Slot::latest_wins("noise-distances");
+
+/// More repetitions of a pathway.
+#[derive(Clone, Debug)]
+pub struct GrowRepetitions {
+    pub pathway: Arc<PathwayResult>,
+    /// With the number of repetitions that there are then.
+    pub key: NoiseKey,
+    /// The scan to which its tensors were fitted.
+    pub scan: BootstrapInput,
+    /// Repetitions that these begin with, or whose residuals they use: those of the same pathway.
+    pub known: Option<Arc<Noise>>,
+    /// The job waits for this long first, since newer controls may replace it.
+    pub rest: Duration,
+}
+
+/// Repetitions with the values to display.
+#[derive(Clone, Debug)]
+pub struct Noise {
+    pub key: NoiseKey,
+    pub repetitions: Repetitions,
+    /// Share of the repetitions whose pathway contains each voxel.
+    pub share: Volume,
+    /// The cheapest path of each repetition that has one.
+    pub paths: Tractogram,
+    /// Repetitions whose path stays near the shown one.
+    pub near: usize,
+    pub levels: Vec<Level>,
+    /// Time that each repetition of the last batch took.
+    pub each_ms: f64,
+    pub pathway: Arc<PathwayResult>,
+}
+
+impl Job for GrowRepetitions {
+    type Output = Box<Noise>;
+
+    fn slot(&self) -> Slot {
+        REPETITIONS
+    }
+
+    fn label(&self) -> String {
+        "Repeating the pathway".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        wait(self.rest, control)?;
+        let backend = worker.backend();
+        let pathway = &*self.pathway;
+        let Some((costs, params)) = in_tensors(pathway) else {
+            return Err(JobError::Sentence(ONLY_TENSORS_REPEAT.into()));
+        };
+        let started = Instant::now();
+        let (epsilon, random_seed) = (self.key.epsilon, self.key.random_seed);
+        let mut repetitions = match &self.known {
+            Some(known) if self.key.extends(&known.key) => known.repetitions.clone(),
+            Some(known) => known.repetitions.restarted(epsilon, random_seed),
+            None => {
+                let scan = Scan {
+                    dwi: &self.scan.dwi,
+                    gradients: &self.scan.gradients,
+                    fit: &self.scan.params,
+                };
+                let counted = (&params.metric, epsilon);
+                Repetitions::of_tensors(costs, scan, counted, random_seed, &backend, control)?
+            }
+        };
+        let before = repetitions.paths.len();
+        repetitions.extend(self.key.repetitions, &backend, control)?;
+        let more = repetitions.paths.len() - before;
+        let each_ms = started.elapsed().as_secs_f64() * 1e3 / more.max(1) as f64;
+        let near = near(&repetitions, pathway, &backend, control)?;
+        let levels = Level::all(&repetitions, None, &backend, control)?;
+        let share = repetitions.share();
+        let paths = paths_of(&repetitions);
+        // Computed here to keep it off the interface thread.
+        share.precompute_windows();
+        paths.bounds();
+        Ok(Box::new(Noise {
+            key: self.key,
+            share,
+            paths,
+            near,
+            levels,
+            each_ms,
+            repetitions,
+            pathway: self.pathway,
+        }))
+    }
+
+    fn curves(noise: &Self::Output) -> Vec<&Tractogram> {
+        vec![&noise.paths]
+    }
+}
+
+impl Receive<State> for GrowRepetitions {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, noise, _, _| {
+            update::noise::grown(state, *noise);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        update::noise::not_grown(state, &self.key, end.sentence());
+        // The panel reports a failure; the end of a batch that is no longer needed is no news.
+        !matches!(end, Unfinished::DeviceFailed(_))
+    }
+}
+
+/// Measures how far a mask lies from the paths and pathways of repetitions.
+#[derive(Clone, Debug)]
+pub struct MeasureNoise {
+    pub noise: Arc<Noise>,
+    pub mask: Mask,
+}
+
+/// How far a mask lies from the repetitions.
+#[derive(Clone, Debug)]
+pub struct NoiseDistances {
+    /// The number of repetitions.
+    pub repetitions: usize,
+    /// The levels of [`Noise::levels`], with their distances; none from an empty mask.
+    pub levels: Vec<Level>,
+    /// `None` for an empty mask.
+    pub along: Option<Arc<Distances>>,
+}
+
+impl MeasureNoise {
+    fn key(&self) -> NoiseDistanceKey {
+        NoiseDistanceKey {
+            share: self.noise.share.id(),
+            mask: self.mask.id(),
+        }
+    }
+}
+
+impl Job for MeasureNoise {
+    type Output = Box<NoiseDistances>;
+
+    fn slot(&self) -> Slot {
+        NOISE_DISTANCES
+    }
+
+    fn label(&self) -> String {
+        "Measuring distances".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let backend = worker.backend();
+        let repetitions = &self.noise.repetitions;
+        let mask = MaskDistance::new(&self.mask);
+        let levels = Level::all(repetitions, mask.as_ref(), &backend, control)?;
+        let shown = &self.noise.pathway.path;
+        let along = mask.map(|mask| Distances::new(repetitions, shown, &mask, &backend, control));
+        Ok(Box::new(NoiseDistances {
+            repetitions: repetitions.paths.len(),
+            levels,
+            along: along.transpose()?.map(Arc::new),
+        }))
+    }
+}
+
+impl Receive<State> for MeasureNoise {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, distances, _, _| {
+            update::noise::measured(state, self.key(), *distances);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        update::noise::not_measured(state, self.key(), end.sentence());
+        !matches!(end, Unfinished::DeviceFailed(_))
+    }
+}

@@ -1,0 +1,216 @@
+//! The noise of the live pathway: how far measurement noise alone moves it, from repetitions of the fit.
+
+use crate::data::{DataId, Mask, keyed};
+use crate::parameters::{self, Kind, Limits, Number, Param, Parameters, Unit};
+use crate::solvers::pathway::RepetitionParams;
+use crate::state::core::layer::LayerId;
+use crate::state::core::live::{Live, LiveKey};
+use crate::state::files::types::RecentExports;
+use crate::state::pathways::jobs::{Noise, NoiseDistances};
+use crate::state::pathways::{PathwayKey, SurfaceInput};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// With fewer repetitions, percentiles are those of single repetitions, and no distances are shown.
+pub const MIN_FOR_RANGES: usize = 20;
+/// The limits of figures from repetitions; it stands wherever these do.
+pub const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
+
+/// The object whose distance from the paths is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DistanceTarget {
+    /// The surface of Segment.
+    #[default]
+    Surface,
+    /// A mask layer.
+    Layer(LayerId),
+}
+
+/// Settings of the repetitions of the live pathway.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NoiseSettings {
+    /// Whether the pathway is repeated while the controls rest, and the repetitions are shown.
+    pub repeats: bool,
+    /// Number of repetitions and random seed.
+    pub params: RepetitionParams,
+    /// The object whose distance from the paths is measured.
+    pub distance_to: DistanceTarget,
+    /// Distance marked in the plot, mm.
+    pub margin_mm: f64,
+    /// Whether the share of the repetitions is shown in place of the cost.
+    pub shows_share: bool,
+    /// Whether the cheapest path of each repetition is drawn.
+    pub shows_paths: bool,
+}
+
+impl Default for NoiseSettings {
+    fn default() -> Self {
+        Self::defaults()
+    }
+}
+
+impl NoiseSettings {
+    /// Off: without a graphics card, repetitions keep the processors busy.
+    pub fn defaults() -> Self {
+        Self {
+            repeats: false,
+            params: RepetitionParams::defaults(),
+            distance_to: DistanceTarget::Surface,
+            margin_mm: NoiseMargin::defaults().mm,
+            shows_share: true,
+            shows_paths: true,
+        }
+    }
+
+    /// Replaces invalid numbers, whatever a file contains.
+    pub fn sanitized(self) -> Self {
+        let mm = self.margin_mm;
+        Self {
+            params: parameters::sanitized(&self.params),
+            margin_mm: parameters::sanitized(&NoiseMargin { mm }).mm,
+            ..self
+        }
+    }
+
+    /// Sessions have no such member unless something was changed.
+    pub fn are_default(&self) -> bool {
+        *self == Self::defaults()
+    }
+}
+
+/// A distance marked in the plot of distances; it changes nothing else.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct NoiseMargin {
+    pub mm: f64,
+}
+
+/// Only for the window: no figure depends on it.
+impl Parameters for NoiseMargin {
+    const TABLE: &'static [Param<Self>] = &[Param {
+        value_name: "MM",
+        help: "Distance marked by a dashed line in the plot; it changes nothing else",
+        ..Param::new(
+            "margin",
+            "Margin",
+            Kind::Number(Number {
+                unit: Unit::Mm,
+                decimals: 1,
+                soft: (0.0, 20.0),
+                hard: Limits::between(0.0, 20.0),
+                ..Number::new(|p| Some(p.mm), |p, v| p.mm = v.unwrap_or(p.mm))
+            }),
+        )
+    }];
+
+    fn defaults() -> Self {
+        Self { mm: 5.0 }
+    }
+}
+
+/// Everything that some repetitions of a pathway depend on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NoiseKey {
+    pub pathway: PathwayKey,
+    pub epsilon: f64,
+    pub random_seed: u64,
+    /// How many there are.
+    pub repetitions: usize,
+}
+
+impl LiveKey for NoiseKey {}
+
+impl NoiseKey {
+    /// Whether these repetitions begin with those of another key.
+    pub fn extends(&self, earlier: &Self) -> bool {
+        let of_earlier = Self {
+            repetitions: earlier.repetitions,
+            ..self.clone()
+        };
+        of_earlier == *earlier && earlier.repetitions <= self.repetitions
+    }
+}
+
+/// Everything that the distances of some repetitions depend on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct NoiseDistanceKey {
+    /// The image of their shares.
+    pub share: DataId,
+    pub mask: DataId,
+}
+
+impl LiveKey for NoiseDistanceKey {}
+
+/// The window of the colours of shares: from half of a single repetition to all of them.
+pub fn share_window(repetitions: usize) -> (f32, f32) {
+    (0.5 / repetitions.max(1) as f32, 1.0)
+}
+
+/// Files of the repetitions that can be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoiseFile {
+    Share,
+    Paths,
+    Distances,
+}
+
+keyed!(NoiseFile, suffix {
+    Share = "share",
+    Paths = "paths",
+    Distances = "distances",
+});
+
+impl NoiseFile {
+    pub const ALL: [Self; 3] = [Self::Share, Self::Paths, Self::Distances];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Share => "Share of repetitions…",
+            Self::Paths => "Paths of the repetitions…",
+            Self::Distances => "Distances along the path…",
+        }
+    }
+
+    /// The kind under which the last such file is remembered.
+    pub fn kind(self) -> Option<&'static str> {
+        match self {
+            Self::Share => Some(RecentExports::LAYER),
+            Self::Paths => Some(RecentExports::STREAMLINES),
+            Self::Distances => None,
+        }
+    }
+}
+
+/// User actions on repetitions.
+#[derive(Clone, Debug)]
+pub enum NoiseAction {
+    /// Adds the share of the repetitions as a layer.
+    KeepShare,
+    Save(NoiseFile, std::path::PathBuf),
+    /// Requests again repetitions or distances that failed or were stopped.
+    RepeatAgain,
+}
+
+/// Runtime state of the repetitions.
+#[derive(Clone, Debug, Default)]
+pub struct NoiseRuntime {
+    pub live: Live<NoiseKey, Arc<Noise>>,
+    pub distances: Live<NoiseDistanceKey, Arc<NoiseDistances>>,
+    /// The surface of Segment whose distance is requested; set by Segment after every action.
+    pub surface: SurfaceInput,
+    /// Whether the user stopped the repetitions.
+    pub was_stopped: bool,
+}
+
+/// The mask whose distance is requested, or why there is none.
+#[derive(Clone, Debug)]
+pub enum TargetMask<'a> {
+    Present(&'a Mask),
+    /// The document has no such object.
+    Nothing,
+    /// The surface is not there, or it is leaking.
+    Awaited {
+        leaks: bool,
+    },
+}

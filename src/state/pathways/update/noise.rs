@@ -1,0 +1,397 @@
+//! Repetitions of the live pathway: growing batch by batch while nothing else runs, measured, kept as a layer, written.
+
+use crate::data::appearance::{ColourMap, Interpolation};
+use crate::data::text::counted;
+use crate::jobs::{Slot, ValueNames};
+use crate::solvers::pathway::RepetitionParams;
+use crate::state::command_line::NoCommand;
+use crate::state::core::display::{self, Display};
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::live::{Detail, Order, Pace};
+use crate::state::core::notices::Severity;
+use crate::state::edit::edit;
+use crate::state::files::jobs::{SAVE, SaveTractogram, SaveVolume};
+use crate::state::origin::Describe as _;
+use crate::state::origin::commands;
+use crate::state::pathways::jobs::{
+    GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise, NoiseDistances, REPETITIONS,
+    RepeatPathway, SaveDistances, TRACE,
+};
+use crate::state::pathways::recipe::{ShareRecipe, UncertaintyCommand};
+use crate::state::pathways::update::ends_name;
+use crate::state::pathways::{
+    NoiseDistanceKey, NoiseFile, NoiseKey, NoiseRuntime, PathwayResult, ShownCost, TargetMask,
+    share_window,
+};
+use crate::state::tensors::inputs::{self, MissingInput};
+use crate::state::tensors::jobs::input::Tensors;
+use crate::state::{CommandLine, Document, Effect, State};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The controls rest for this long before the first repetitions: they would be in vain if another change followed.
+const REST: Duration = Duration::from_millis(500);
+/// Number of repetitions in the first batch: the share of fewer says less than the earlier one that it replaces.
+pub const FIRST_BATCH: usize = 10;
+/// Time that later batches take, so that other work waits for no longer than that.
+const BATCH_MS: f64 = 500.0;
+/// Largest number of repetitions in a batch.
+const MAX_BATCH: usize = 50;
+
+/// Requests what is missing, and cancels what is no longer needed.
+pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    if !state.document.pathways.noise.repeats {
+        forget(state, effects);
+        return;
+    }
+    // The next batch waits for the distances of the last one.
+    measure(state, effects);
+    grow(state, effects);
+}
+
+/// Repetitions are switched off: nothing of them is computed or stored.
+fn forget(state: &mut State, effects: &mut Vec<Effect>) {
+    let noise = &mut state.runtime.pathways.noise;
+    if noise.live.running().is_some() {
+        effects.push(Effect::Cancel(REPETITIONS));
+    }
+    if noise.distances.running().is_some() {
+        effects.push(Effect::Cancel(NOISE_DISTANCES));
+    }
+    let surface = std::mem::take(&mut noise.surface);
+    *noise = NoiseRuntime {
+        surface,
+        ..NoiseRuntime::default()
+    };
+}
+
+/// The key after the next batch, or of all requested repetitions once they are there.
+fn next_key(state: &State) -> Option<NoiseKey> {
+    let all = state.noise_key()?;
+    let next = match state.current_noise() {
+        None => FIRST_BATCH,
+        Some(noise) => {
+            let batch = (BATCH_MS / noise.each_ms.max(f64::MIN_POSITIVE)) as usize;
+            noise.key.repetitions + batch.clamp(1, MAX_BATCH)
+        }
+    };
+    let repetitions = next.min(all.repetitions);
+    Some(NoiseKey { repetitions, ..all })
+}
+
+fn grow(state: &mut State, effects: &mut Vec<Effect>) {
+    let key = next_key(state);
+    let live = &state.runtime.pathways.noise.live;
+    if let Some(running) = live.running() {
+        if key.as_ref() != Some(running) {
+            effects.push(Effect::Cancel(REPETITIONS));
+        }
+        return;
+    }
+    let Some(key) = key.filter(|_| !state.history.is_open() && is_idle(state)) else {
+        return;
+    };
+    let scan = state.document.resample();
+    let Some((pathway, scan)) = state.final_pathway().cloned().zip(scan) else {
+        return;
+    };
+    let rest = match state.current_noise() {
+        None => REST,
+        Some(_) => Duration::ZERO,
+    };
+    let live = &mut state.runtime.pathways.noise.live;
+    let known = live
+        .value()
+        .filter(|known| known.key.pathway == key.pathway);
+    let known = known.cloned();
+    let Some(key) = live.ask(Some(key)) else {
+        return;
+    };
+    effects.push(Effect::submit(GrowRepetitions {
+        pathway,
+        key,
+        scan,
+        known,
+        rest,
+    }));
+}
+
+/// Whether no other job uses the processors for longer than a moment.
+fn is_idle(state: &State) -> bool {
+    let pathways = &state.runtime.pathways;
+    let is_comparing = pathways.compared.running().is_some();
+    let is_measuring = pathways.noise.distances.running().is_some();
+    let is_short = |slot: Slot| slot.is_in_background() || matches!(slot, TRACE | SAVE);
+    let mut jobs = state.runtime.jobs.running.iter();
+    !is_comparing && !is_measuring && jobs.all(|job| is_short(job.slot))
+}
+
+fn measure(state: &mut State, effects: &mut Vec<Effect>) {
+    let requested = state.measured_noise();
+    let requested = requested.map(|(noise, mask)| (noise.clone(), mask.clone()));
+    let key = requested.as_ref().map(|(noise, mask)| NoiseDistanceKey {
+        share: noise.share.id(),
+        mask: mask.id(),
+    });
+    // A measurement is finished, or new repetitions might arrive before each of them.
+    let distances = &mut state.runtime.pathways.noise.distances;
+    match (
+        distances.follow(key.as_ref(), false, Pace::InTurn),
+        requested,
+    ) {
+        (Order::Start(..), Some((noise, mask))) => {
+            effects.push(Effect::submit(MeasureNoise { noise, mask }));
+        }
+        (Order::Cancel, _) => effects.push(Effect::Cancel(NOISE_DISTANCES)),
+        _ => {}
+    }
+}
+
+/// Receives more repetitions.
+pub fn grown(state: &mut State, noise: Noise) {
+    // Those of another pathway or of other settings are not shown: the key of the next batch differs.
+    let requested = next_key(state);
+    let live = &mut state.runtime.pathways.noise.live;
+    let key = noise.key.clone();
+    live.done(key, Detail::Full, Arc::new(noise), requested.as_ref());
+}
+
+/// A batch failed with a sentence, or was stopped.
+pub fn not_grown(state: &mut State, key: &NoiseKey, why: Option<&str>) {
+    let live = &mut state.runtime.pathways.noise.live;
+    // The job may belong to a closed document, or have been stopped by the user.
+    if live.running() != Some(key) {
+        return;
+    }
+    match why {
+        Some(why) => live.fail_because(why),
+        None => live.stop(),
+    }
+}
+
+/// The user stopped the repetitions: those that are there stay.
+pub fn stopped(state: &mut State) {
+    let requested = next_key(state);
+    let done = state.current_noise().map_or(0, |n| n.key.repetitions);
+    let text = match done {
+        0 => "Stopped before the first repetitions".to_owned(),
+        _ => format!("Stopped after {}", counted(done, "repetition")),
+    };
+    let live = &mut state.runtime.pathways.noise.live;
+    live.give_up(requested.as_ref(), Some(&text));
+    state.runtime.notices.status = text.into();
+}
+
+/// The user stopped the measurement of distances, and with it the repetitions, if more were to come.
+pub fn measurement_stopped(state: &mut State) {
+    if state.noise_growth().is_some() {
+        return stopped(state);
+    }
+    let distances = &mut state.runtime.pathways.noise.distances;
+    distances.give_up(None, Some("Stopped before the distances were measured"));
+}
+
+/// Permits another attempt.
+pub fn repeat_again(state: &mut State) {
+    let noise = &mut state.runtime.pathways.noise;
+    noise.live.retry();
+    noise.distances.retry();
+}
+
+/// Receives distances.
+pub fn measured(state: &mut State, key: NoiseDistanceKey, distances: NoiseDistances) {
+    let requested = state.measured_noise();
+    let requested = requested.map(|(noise, mask)| NoiseDistanceKey {
+        share: noise.share.id(),
+        mask: mask.id(),
+    });
+    let live = &mut state.runtime.pathways.noise.distances;
+    live.done(key, Detail::Full, Arc::new(distances), requested.as_ref());
+}
+
+/// A measurement failed with a sentence, or was cancelled.
+pub fn not_measured(state: &mut State, key: NoiseDistanceKey, why: Option<&str>) {
+    let live = &mut state.runtime.pathways.noise.distances;
+    if live.running() != Some(&key) {
+        return;
+    }
+    match why {
+        Some(why) => live.fail_because(why),
+        None => live.stop(),
+    }
+}
+
+/// Reports why the repetitions cannot be used yet.
+fn report(state: &mut State, why: &str) {
+    let why = why.to_owned();
+    state.runtime.notify(Severity::Information, why);
+}
+
+/// The recipe of the shares of repetitions; `None` if the origin of the tensors is unknown.
+fn recipe(document: &Document, noise: &Noise) -> Option<ShareRecipe> {
+    Some(ShareRecipe {
+        fit: commands::field_origin(document, noise.key.pathway.field)?,
+        regions: noise.key.pathway.regions.clone(),
+        params: noise.key.pathway.params,
+        epsilon: noise.key.epsilon,
+        repetitions: RepetitionParams {
+            repetitions: noise.key.repetitions,
+            random_seed: noise.key.random_seed,
+        },
+    })
+}
+
+/// Adds the share of the repetitions as a layer on top, or replaces the values of the one with the same recipe. The cost
+/// and the live share would hide it: the cost is switched off, and the live share is hidden, in the same step.
+pub(in crate::state) fn keep_share(state: &mut State) {
+    if let Some(why) = state.why_no_noise().map(str::to_owned) {
+        return report(state, &why);
+    }
+    let noise = state.current_noise().cloned();
+    let Some(noise) = noise else {
+        return;
+    };
+    let Some(recipe) = recipe(&state.document, &noise) else {
+        return;
+    };
+    let name = format!("Share of repetitions of {}", ends_name(&noise.pathway));
+    let all = noise.key.repetitions;
+    let share = noise.share.clone();
+    let id = edit(state, "Keep share of repetitions", false, |document| {
+        document.pathways.shown = ShownCost::Off;
+        document.pathways.noise.shows_share = false;
+        let origin = document.origins.add(recipe);
+        let layers = &mut document.layers;
+        if let Some(at) = layers.iter().position(|l| l.origin == origin) {
+            let mut known = layers.remove(at);
+            let layer = Arc::make_mut(&mut known);
+            layer.content = Content::Image(share);
+            layer.display.visible = true;
+            let id = layer.id;
+            layers.push(known);
+            return id;
+        }
+        let id = LayerId(document.fresh_id());
+        let name = document.free_layer_name(&name);
+        let layer = ShareRecipe::layer(id, name, share, share_display(all), origin);
+        document.layers.push(Arc::new(layer));
+        id
+    });
+    state.runtime.selected_layer = Some(id);
+    state.runtime.regions.selected = None;
+    state.runtime.notices.status =
+        format!("Kept the share of {}", counted(all, "repetition")).into();
+}
+
+/// Voxels in none of the repetitions are transparent.
+fn share_display(repetitions: usize) -> Display {
+    Display {
+        colour_map: ColourMap::Share,
+        interpolation: Interpolation::Nearest,
+        opacity: 0.8,
+        ..display::image_display(share_window(repetitions))
+    }
+}
+
+/// The command that computes the shown repetitions and the distances from the chosen mask, if there is one.
+pub fn command_line(state: &State) -> Option<CommandLine> {
+    let document = &state.document;
+    let noise = state.current_noise()?;
+    let recipe = recipe(document, noise)?;
+    let without_file =
+        |name: &str| CommandLine::NoCommand(NoCommand::MaskWithoutFile(name.to_owned()));
+    let distance_to = match state.noise_target() {
+        TargetMask::Nothing | TargetMask::Awaited { .. } => None,
+        TargetMask::Present(mask) => match document.mask_file(mask) {
+            Some(file) => Some(file.to_owned()),
+            None => return Some(without_file(state.noise_target_name())),
+        },
+    };
+    Some(match recipe.command_line(document) {
+        CommandLine::Uncertainty(command) => {
+            CommandLine::Uncertainty(Box::new(UncertaintyCommand {
+                distance_to,
+                ..*command
+            }))
+        }
+        line => line,
+    })
+}
+
+/// The repetitions that give the shares of a layer of this name, for its pathway.
+pub fn repeat_share(
+    document: &Document,
+    name: &str,
+    recipe: &ShareRecipe,
+    pathway: Arc<PathwayResult>,
+) -> Result<RepeatPathway, MissingInput> {
+    let (dwi, gradients, fit) = match inputs::tensors(document, name, recipe.fit)? {
+        Tensors::Here {
+            resample: Some(scan),
+            ..
+        } => (scan.dwi, Some(scan.gradients), scan.params),
+        Tensors::Fit {
+            dwi,
+            gradients,
+            params,
+            ..
+        } => (dwi, gradients, params),
+        Tensors::Here { resample: None, .. } => return Err(MissingInput::scan(name)),
+    };
+    let gradients = gradients.ok_or_else(|| MissingInput::scan(name))?;
+    Ok(RepeatPathway {
+        pathway,
+        epsilon: recipe.epsilon,
+        dwi,
+        gradients,
+        fit,
+        params: recipe.repetitions,
+        distance_to: None,
+    })
+}
+
+/// Writes a file of the shown repetitions.
+pub(in crate::state) fn save(
+    state: &mut State,
+    file: NoiseFile,
+    path: PathBuf,
+    effects: &mut Vec<Effect>,
+) {
+    let why = state.why_no_noise().map(str::to_owned);
+    let noise = state.current_noise().filter(|_| why.is_none()).cloned();
+    let Some(noise) = noise else {
+        return report(
+            state,
+            why.as_deref().unwrap_or("There are no repetitions yet"),
+        );
+    };
+    let document = &state.document;
+    let recipe = recipe(document, &noise);
+    let command = recipe.map(|recipe| recipe.command_line(document).text());
+    let command = command.unwrap_or_default();
+    effects.push(match file {
+        NoiseFile::Share => Effect::submit(SaveVolume {
+            source: None,
+            volume: noise.share.clone(),
+            path,
+            command,
+        }),
+        NoiseFile::Paths => Effect::submit(SaveTractogram {
+            tractogram: noise.paths.clone(),
+            path,
+            command,
+            values: ValueNames::default(),
+        }),
+        NoiseFile::Distances => {
+            let distances = state.noise_distances();
+            let distances = distances.filter(|d| d.repetitions == noise.key.repetitions);
+            let Some(distances) = distances.and_then(|d| d.along.clone()) else {
+                let why = state.why_no_noise_distances();
+                let why = why.unwrap_or_else(|| "Waiting for the distances".to_owned());
+                return report(state, &why);
+            };
+            Effect::submit(SaveDistances { path, distances })
+        }
+    });
+}

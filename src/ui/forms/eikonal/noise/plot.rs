@@ -1,0 +1,244 @@
+//! The distance of the repetitions' paths from a mask, along the shown path.
+
+use crate::solvers::pathway::{Distances, Range90};
+use crate::state::pathways::jobs::{Noise, NoiseDistances};
+use crate::state::{Action, State, ViewAction};
+use crate::ui::format::{self, distance_text, fixed, with_unit};
+use crate::ui::theme::{self, Palette, size, space};
+use crate::ui::widgets::{paint, rows};
+use crate::ui::{Memory, panels};
+use egui::epaint::Mesh;
+use egui::{
+    CursorIcon, Painter, Pos2, Rect, Role as Spoken, Sense, Shape, Stroke, Ui, WidgetInfo, pos2,
+    vec2,
+};
+
+const CHART: f32 = 84.0;
+/// Width left of the chart for its values.
+const VALUES: f32 = 26.0;
+const DASH: f32 = 5.0;
+/// Smallest range of the axis, mm.
+const MIN_TOP_MM: f64 = 10.0;
+
+/// Where a position along the path and a distance are drawn.
+struct Axes {
+    chart: Rect,
+    total_mm: f64,
+    top_mm: f64,
+}
+
+impl Axes {
+    fn at(&self, along_mm: f64, distance_mm: f64) -> Pos2 {
+        let x = (along_mm / self.total_mm) as f32;
+        let y = (distance_mm / self.top_mm).clamp(0.0, 1.0) as f32;
+        pos2(
+            self.chart.left() + x * self.chart.width(),
+            self.chart.bottom() - y * self.chart.height(),
+        )
+    }
+
+    /// The position along the path below a point of the chart.
+    fn along_mm(&self, x: f32) -> f64 {
+        let share = (x - self.chart.left()) / self.chart.width().max(1.0);
+        f64::from(share.clamp(0.0, 1.0)) * self.total_mm
+    }
+}
+
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    measured: &NoiseDistances,
+    memory: &Memory,
+    actions: &mut Vec<Action>,
+) {
+    let Some(noise) = state.current_noise() else {
+        return;
+    };
+    let Some(along) = measured.along.as_deref() else {
+        return rows::hint(ui, "The chosen mask is empty");
+    };
+    nearest(ui, along);
+    panels::caption(ui, "Distance along the path, mm", "median, 5–95 %");
+    let height = CHART + 20.0;
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::CLICK);
+    let rect = paint::inset(rect, space::INSET, space::INSET);
+    let chart = Rect::from_min_size(
+        rect.min + vec2(VALUES, 4.0),
+        vec2(rect.width() - VALUES, CHART - 4.0),
+    );
+    let axes = Axes {
+        chart,
+        total_mm: noise.pathway.path.total_mm().max(f64::MIN_POSITIVE),
+        top_mm: top_mm(along, state.document.pathways.noise.margin_mm),
+    };
+    let p = theme::palette(ui.style());
+    draw(ui.painter(), p, &axes, along, memory.narrow);
+    margin(
+        ui.painter(),
+        p,
+        &axes,
+        state.document.pathways.noise.margin_mm,
+    );
+    ends(ui.painter(), p, (rect, chart), noise);
+    let spoken = spoken(along);
+    response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
+    let clicked = response
+        .interact_pointer_pos()
+        .filter(|_| response.clicked());
+    if let Some(at) = clicked
+        && let Some(point) = noise.pathway.path.point_at(axes.along_mm(at.x))
+    {
+        actions.push(Action::View(ViewAction::MoveCrosshair(point)));
+    }
+    let hovered = response.hover_pos();
+    let response = response.on_hover_cursor(CursorIcon::PointingHand);
+    if let Some(at) = hovered {
+        let mm = axes.along_mm(at.x);
+        if let Some((mm, range)) = next_to(along, mm) {
+            response.on_hover_text(format!(
+                "At {}: {}. Click to move the crosshair there",
+                with_unit(&fixed(mm, 0), "mm"),
+                range_text(range)
+            ));
+        }
+    }
+}
+
+/// The least distance of the shown path, and that of the repetitions.
+fn nearest(ui: &mut Ui, along: &Distances) {
+    let shown = match along.shown <= 0.0 {
+        true => "enters it".to_owned(),
+        false => distance_text(along.shown),
+    };
+    rows::reading(ui, "Path, nearest", &shown);
+    if let Some(range) = along.nearest {
+        rows::reading(ui, "Nearest, repeated", &range_text(range));
+    }
+}
+
+/// `3.8 (2.1 to 6.5) mm`: median, and 5 to 95 %, rounded down.
+fn range_text(range: Range90) -> String {
+    let [median, low, high] = [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
+        true => "0".to_owned(),
+        false => fixed((mm * 10.0).floor() * 0.1, 1),
+    });
+    with_unit(&format!("{median} ({low} to {high})"), "mm")
+}
+
+/// The distances next to a position along the path.
+fn next_to(along: &Distances, mm: f64) -> Option<(f64, Range90)> {
+    let distance = |(at, _): &&(f64, Range90)| (at - mm).abs();
+    let all = along.along.iter();
+    all.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        .copied()
+}
+
+/// A round number of mm that is above all distances and the margin.
+fn top_mm(along: &Distances, margin_mm: f64) -> f64 {
+    let all = along.along.iter().map(|(_, range)| range.high);
+    let highest = all.filter(|mm| mm.is_finite()).fold(margin_mm, f64::max);
+    let steps = [10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 150.0, 200.0, 400.0];
+    let above = steps.into_iter().find(|step| *step >= highest);
+    above.unwrap_or(highest).max(MIN_TOP_MM)
+}
+
+fn draw(painter: &Painter, p: &Palette, axes: &Axes, along: &Distances, narrow: bool) {
+    painter.rect_filled(axes.chart, 0.0, p.b2);
+    let font = theme::regular(size::CAPTION);
+    let steps = if narrow { 2 } else { 4 };
+    for step in 0..=steps {
+        let mm = axes.top_mm * f64::from(step) / f64::from(steps);
+        let y = axes.at(0.0, mm).y;
+        painter.hline(axes.chart.x_range(), y, Stroke::new(1.0, p.line));
+        let middle = y.clamp(axes.chart.top() + 6.0, axes.chart.bottom() - 6.0);
+        let place = Rect::from_center_size(
+            pos2(axes.chart.left() - 0.5 * VALUES, middle),
+            vec2(VALUES - 5.0, 12.0),
+        );
+        let text = fixed(mm, usize::from(mm.fract() > 0.0));
+        paint::right(painter, place, &text, font.clone(), p.t3);
+    }
+    let mut band = Mesh::default();
+    let ink = p.accent.gamma_multiply(0.28);
+    for (i, (mm, range)) in along.along.iter().enumerate() {
+        for distance in [range.low, range.high] {
+            band.colored_vertex(axes.at(*mm, distance), ink);
+        }
+        if i > 0 {
+            let n = 2 * i as u32;
+            band.add_triangle(n - 2, n - 1, n);
+            band.add_triangle(n - 1, n, n + 1);
+        }
+    }
+    painter.add(band);
+    let line = along.along.iter();
+    let line: Vec<Pos2> = line.map(|(mm, range)| axes.at(*mm, range.median)).collect();
+    painter.line(line, Stroke::new(1.5, p.accent));
+    let medians = along.along.iter();
+    let lowest = medians.min_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    if let Some((mm, range)) = lowest {
+        painter.circle_filled(axes.at(*mm, range.median), 3.0, p.t1);
+    }
+}
+
+/// The margin: a dashed line. It is a distance that the user chose, no limit of safety.
+fn margin(painter: &Painter, p: &Palette, axes: &Axes, mm: f64) {
+    let y = axes.at(0.0, mm).y;
+    let ends = [pos2(axes.chart.left(), y), pos2(axes.chart.right(), y)];
+    painter.extend(Shape::dashed_line(
+        &ends,
+        Stroke::new(1.0, p.warning),
+        DASH,
+        DASH,
+    ));
+    let text = format!("margin {}", with_unit(&format::fixed(mm, 1), "mm"));
+    let place = Rect::from_min_size(
+        pos2(axes.chart.left() + 4.0, (y - 13.0).max(axes.chart.top())),
+        vec2(axes.chart.width(), 12.0),
+    );
+    paint::left(
+        painter,
+        place,
+        &text,
+        theme::regular(size::CAPTION),
+        p.warning,
+    );
+}
+
+/// The names of the ends, and the length of the path.
+fn ends(painter: &Painter, p: &Palette, (rect, chart): (Rect, Rect), noise: &Noise) {
+    let texts = Rect::from_min_max(pos2(chart.left(), chart.bottom() + 3.0), rect.max);
+    let font = theme::regular(size::CAPTION);
+    let [from, to] = [0, 1].map(|end| &*noise.pathway.pathway.ends[end].name);
+    let third = |i: f32| {
+        let left = texts.left() + i * texts.width() / 3.0;
+        Rect::from_min_size(
+            pos2(left, texts.top()),
+            vec2(texts.width() / 3.0 - 4.0, texts.height()),
+        )
+    };
+    paint::name(painter, third(0.0), from, font.clone(), p.t3);
+    let length = with_unit(&fixed(noise.pathway.path.total_mm(), 0), "mm");
+    paint::centre(painter, third(1.0), &length, font.clone(), p.t3);
+    let to = paint::elided(painter, to, font.clone(), third(2.0).width());
+    paint::right(
+        painter,
+        third(2.0).translate(vec2(4.0, 0.0)),
+        &to,
+        font,
+        p.t3,
+    );
+}
+
+/// The plot as a sentence.
+fn spoken(along: &Distances) -> String {
+    let medians = along.along.iter();
+    match medians.min_by(|a, b| a.1.median.total_cmp(&b.1.median)) {
+        Some((mm, range)) => format!(
+            "Distance along the path: least median {}, at {}",
+            range_text(*range),
+            with_unit(&fixed(*mm, 0), "mm")
+        ),
+        None => "Distance along the path: no repetition has a path".to_owned(),
+    }
+}
