@@ -11,6 +11,7 @@ use super::runner::Failure;
 use crate::compute::{Backend, Control};
 use crate::data::statistics::quantile;
 use crate::data::{BuiltInHead, Region, Role, Shape, TensorField};
+use crate::parameters::Parameters as _;
 use crate::phantom;
 use crate::solvers::Error;
 use crate::solvers::curves::{self, Integrator, Interpolation, Seeding};

@@ -1,10 +1,11 @@
 //! Pathways, maps of their sensitivity, and shares of their repetitions.
 
 use super::*;
+use crate::solvers::lifted::SensitivityTo;
 use crate::state::KeptPathway;
-use crate::state::pathways::PathwayResult;
 use crate::state::pathways::jobs::{MapSensitivity, ONLY_TENSORS_REPEAT};
 use crate::state::pathways::recipe::SensitivityRecipe;
+use crate::state::pathways::{PathwayParams, PathwayResult};
 use crate::state::update::{find_pathway, find_pathway_of_map, repeat_share};
 
 /// Largest part of a map, in percent, that may lie in other voxels within tolerance: two backends may choose other
@@ -109,9 +110,10 @@ pub fn shares(window: &mut Headless, read: &ReadSession) -> Outcomes {
             let costs = SensitivityRecipe {
                 fit: recipe.fit,
                 regions: recipe.regions.clone(),
-                params: *params,
+                params: PathwayParams::Tensors(*params),
+                to: SensitivityTo::Cost,
             };
-            let solved = window.run(find_pathway_of_map(&document, &layer.name, &costs)?)?;
+            let solved = window.solve(find_pathway_of_map(&document, &layer.name, &costs)?)?;
             let pathway = Arc::new(*solved);
             let repeated = window.run(repeat_share(&document, &layer.name, recipe, pathway)?)?;
             let now = repeated.repetitions.share();

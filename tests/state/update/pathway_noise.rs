@@ -105,9 +105,11 @@ fn as_command(window: &mut Window, distance_to: Option<Mask>) -> Box<RepeatedPat
     let job = RepeatPathway {
         pathway: window.state.final_pathway().expect("final").clone(),
         epsilon: settings.epsilon,
-        dwi: scan.dwi,
-        gradients: scan.gradients,
-        fit: scan.params,
+        scan: RepeatedScan::Tensors {
+            dwi: scan.dwi,
+            gradients: scan.gradients,
+            fit: scan.params,
+        },
         params: settings.noise.params,
         distance_to,
     };

@@ -15,7 +15,7 @@ use crate::state::origin::Describe as _;
 use crate::state::origin::commands;
 use crate::state::pathways::jobs::{
     GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise, NoiseDistances, REPETITIONS,
-    RepeatPathway, SaveDistances, TRACE,
+    RepeatPathway, RepeatedScan, SaveDistances, TRACE,
 };
 use crate::state::pathways::recipe::{ShareRecipe, UncertaintyCommand};
 use crate::state::pathways::update::ends_name;
@@ -343,9 +343,11 @@ pub fn repeat_share(
     Ok(RepeatPathway {
         pathway,
         epsilon: recipe.epsilon,
-        dwi,
-        gradients,
-        fit,
+        scan: RepeatedScan::Tensors {
+            dwi,
+            gradients,
+            fit,
+        },
         params: recipe.repetitions,
         distance_to: None,
     })
