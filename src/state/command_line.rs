@@ -399,6 +399,8 @@ impl CommandLine {
             Self::OdfStreamlines(command) => command.commands(out),
             Self::OdfRays(command) => command.commands(out),
             Self::LiftedPathway(command) => command.commands(out),
+            // The folder has a file for each result.
+            Self::Uncertainty(command) => command.commands(Path::new(UNCERTAINTY_FOLDER)),
             Self::Density {
                 streamlines: base,
                 template,
@@ -438,8 +440,6 @@ impl CommandLine {
     fn own_text_to(&self, out: &Path) -> String {
         let to_out = || format!(" --out {}", quoted_path(out));
         match self {
-            // The folder has a file for each result.
-            Self::Uncertainty(command) => command.text(Path::new(UNCERTAINTY_FOLDER)),
             Self::Segment(command) => command.text(out),
             Self::Commit(command) => command.text(out),
             Self::Fods(_) | Self::BrainMask(_) | Self::Fit { .. } => {
@@ -452,6 +452,7 @@ impl CommandLine {
             Self::OdfStreamlines(_)
             | Self::OdfRays(_)
             | Self::LiftedPathway(_)
+            | Self::Uncertainty(_)
             | Self::Density { .. } => chain(self.commands_to(out)),
             Self::Scan(ScanSource::File { dwi, .. }) => {
                 format!("arcuate info {}", quoted_path(dwi))

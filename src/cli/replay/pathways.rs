@@ -3,9 +3,9 @@
 use super::*;
 use crate::solvers::lifted::SensitivityTo;
 use crate::state::KeptPathway;
-use crate::state::pathways::jobs::{MapSensitivity, ONLY_TENSORS_REPEAT};
+use crate::state::pathways::PathwayResult;
+use crate::state::pathways::jobs::MapSensitivity;
 use crate::state::pathways::recipe::SensitivityRecipe;
-use crate::state::pathways::{PathwayParams, PathwayResult};
 use crate::state::update::{find_pathway, find_pathway_of_map, repeat_share};
 
 /// Largest part of a map, in percent, that may lie in other voxels within tolerance: two backends may choose other
@@ -104,13 +104,10 @@ pub fn shares(window: &mut Headless, read: &ReadSession) -> Outcomes {
         };
         let result_name = saved::result_name(layer.id.0);
         let mut replay = || {
-            let Some(params) = recipe.params.tensors() else {
-                return Err(Failure::new(ONLY_TENSORS_REPEAT));
-            };
             let costs = SensitivityRecipe {
                 fit: recipe.fit,
                 regions: recipe.regions.clone(),
-                params: PathwayParams::Tensors(*params),
+                params: recipe.params,
                 to: SensitivityTo::Cost,
             };
             let solved = window.solve(find_pathway_of_map(&document, &layer.name, &costs)?)?;

@@ -2,6 +2,7 @@
 //! both use it.
 
 use crate::data::{DataId, Region, ShellCommand};
+use crate::solvers::csd;
 use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::{Cut, Rays};
 use crate::solvers::lifted::SensitivityTo;
@@ -19,13 +20,13 @@ use crate::state::origin::{
 };
 use crate::state::pathways::PathwayParams;
 use crate::state::pathways::recipe::{
-    LiftedPathwayCommand, SensitivityRecipe, ShareRecipe, UncertaintyCommand,
+    LiftedPathwayCommand, RepeatedModel, SensitivityRecipe, ShareRecipe, UncertaintyCommand,
 };
 use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::segment::SegmentRecipe;
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
-use crate::state::tensors::recipe::fod::{FodArguments, FodMap};
+use crate::state::tensors::recipe::fod::{FodArguments, FodMap, ResponseSource};
 use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
 use crate::state::track::recipe::{CurveRecipe, OdfRayCommand, OdfTrackingCommand};
 use crate::state::track::types::odf::OdfRays;
@@ -198,24 +199,49 @@ pub fn pathway_command(
     }
 }
 
+/// Whether repetitions with files alone are those of the window: `arcuate uncertainty` knows the order and the responses of
+/// a deconvolution, but not its other parameters.
+fn can_repeat(fods: &FodArguments) -> bool {
+    let defaults = csd::Params {
+        order: fods.params.order,
+        random_seed: fods.params.random_seed,
+        repetitions: fods.params.repetitions,
+        ..csd::Params::defaults()
+    };
+    fods.responses != ResponseSource::NotUsed && fods.params == defaults
+}
+
 impl Describe for ShareRecipe {
     fn inputs(&self) -> Vec<OriginId> {
         vec![self.fit]
     }
 
     fn command_line(&self, document: &Document) -> CommandLine {
-        let fit = fit_arguments(document, self.fit);
-        let Some((fit, params)) = fit.zip(self.params.tensors()) else {
-            return unknown();
+        let without_file =
+            |MaskWithoutFile(region)| CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
+        let model = match self.params {
+            PathwayParams::Tensors(params) => match fit_arguments(document, self.fit) {
+                Some(fit) => RepeatedModel::Tensors(fit, params),
+                None => return unknown(),
+            },
+            PathwayParams::Distributions(params) => {
+                let Some(fods) = document.origins.fods(self.fit) else {
+                    return unknown();
+                };
+                match fods.arguments(document, Vec::new()) {
+                    Ok(fods) if can_repeat(&fods) => {
+                        RepeatedModel::Distributions(Box::new(fods), params)
+                    }
+                    Ok(_) => return unknown(),
+                    Err(region) => return without_file(region),
+                }
+            }
         };
         match document.specs(&self.regions) {
-            Err(MaskWithoutFile(region)) => {
-                CommandLine::NoCommand(NoCommand::MaskWithoutFile(region))
-            }
+            Err(region) => without_file(region),
             Ok(regions) => CommandLine::Uncertainty(Box::new(UncertaintyCommand {
-                fit,
+                model,
                 regions,
-                params: *params,
                 epsilon: self.epsilon,
                 repetitions: self.repetitions,
                 distance_to: None,

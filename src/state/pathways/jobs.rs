@@ -17,9 +17,7 @@ pub use distances::SaveDistances;
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, PreparedLifted};
 pub use noise::{GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise, NoiseDistances};
-pub use repetitions::{
-    Level, ONLY_TENSORS_REPEAT, REPETITIONS, RepeatPathway, RepeatedPathway, RepeatedScan, paths_of,
-};
+pub use repetitions::{Level, REPETITIONS, RepeatPathway, RepeatedPathway, RepeatedScan, paths_of};
 pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
 
 use crate::compute::Control;

@@ -94,12 +94,18 @@ impl ShareRecipe {
     }
 }
 
+/// The model of a pathway that is repeated.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RepeatedModel {
+    Tensors(FitArguments, Params),
+    Distributions(Box<FodArguments>, lifted::Params),
+}
+
 /// The repetitions of a pathway.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UncertaintyCommand {
-    pub fit: FitArguments,
+    pub model: RepeatedModel,
     pub regions: Vec<RegionSpec>,
-    pub params: Params,
     pub epsilon: f64,
     pub repetitions: RepetitionParams,
     /// The mask whose distance from the paths is requested.
@@ -107,15 +113,28 @@ pub struct UncertaintyCommand {
 }
 
 impl UncertaintyCommand {
-    /// The command that writes into this folder.
-    pub fn text(&self, out: &Path) -> String {
-        let Self { fit, regions, .. } = self;
-        let mut text = command("uncertainty", fit, regions, &self.params, self.epsilon, out);
+    /// The command that writes into this folder, after the estimation of the distributions.
+    pub fn commands(&self, out: &Path) -> Vec<ShellCommand> {
+        let (regions, epsilon) = (&self.regions, self.epsilon);
+        let mut commands = Vec::new();
+        let mut text = match &self.model {
+            RepeatedModel::Tensors(fit, params) => {
+                command("uncertainty", fit, regions, params, epsilon, out)
+            }
+            RepeatedModel::Distributions(fods, params) => {
+                let folder = Path::new(FODS_FOLDER);
+                commands.push(fods.command(folder));
+                let file = quoted_path(&folder.join(WHITE_MATTER_FILE));
+                let odf = format!("{} --fod {file}", fods.source.arguments());
+                lifted_command("uncertainty", &odf, regions, params, epsilon, out)
+            }
+        };
         text += &arguments(&self.repetitions);
         if let Some(file) = &self.distance_to {
             text += &distance_argument(file);
         }
-        text
+        commands.push(text.into());
+        commands
     }
 }
 

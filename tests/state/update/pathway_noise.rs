@@ -17,7 +17,7 @@ use arcuate::state::files::jobs::{SaveTractogram, SaveVolume};
 use arcuate::state::methods::methods;
 use arcuate::state::pathways::jobs::{
     GrowRepetitions, MeasureNoise, NOISE_DISTANCES, REPETITIONS, RepeatPathway, RepeatedPathway,
-    SaveDistances,
+    RepeatedScan, SaveDistances,
 };
 use arcuate::state::pathways::{
     DistanceTarget, NOISE_ONLY, NoiseAction, NoiseFile, NoiseSettings, PathwayAction, ShownCost,

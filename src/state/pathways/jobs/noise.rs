@@ -1,16 +1,15 @@
 //! Repetitions of the live pathway, batch by batch, and their distances from a mask.
 
-use super::repetitions::{REPETITIONS, in_tensors, near, paths_of};
-use super::{Level, ONLY_TENSORS_REPEAT};
+use super::repetitions::{REPETITIONS, near, paths_of};
+use super::{Level, RepeatedScan};
 use crate::compute::Control;
 use crate::data::{Mask, Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, wait,
 };
-use crate::solvers::pathway::{Distances, MaskDistance, Repetitions, Scan};
+use crate::solvers::pathway::{Distances, MaskDistance, Repetitions};
 use crate::state::job_end::ended;
 use crate::state::pathways::{NoiseDistanceKey, NoiseKey, PathwayResult, update};
-use crate::state::tensors::types::BootstrapInput;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,8 +23,8 @@ pub struct GrowRepetitions {
     pub pathway: Arc<PathwayResult>,
     /// With the number of repetitions that there are then.
     pub key: NoiseKey,
-    /// The scan to which its tensors were fitted.
-    pub scan: BootstrapInput,
+    /// The scan behind its tensors or distributions.
+    pub scan: RepeatedScan,
     /// Repetitions that these begin with, or whose residuals they use: those of the same pathway.
     pub known: Option<Arc<Noise>>,
     /// The job waits for this long first, since newer controls may replace it.
@@ -69,22 +68,14 @@ impl Job for GrowRepetitions {
         wait(self.rest, control)?;
         let backend = worker.backend();
         let pathway = &*self.pathway;
-        let Some((costs, params)) = in_tensors(pathway) else {
-            return Err(JobError::Sentence(ONLY_TENSORS_REPEAT.into()));
-        };
         let started = Instant::now();
         let (epsilon, random_seed) = (self.key.epsilon, self.key.random_seed);
         let mut repetitions = match &self.known {
             Some(known) if self.key.extends(&known.key) => known.repetitions.clone(),
             Some(known) => known.repetitions.restarted(epsilon, random_seed),
             None => {
-                let scan = Scan {
-                    dwi: &self.scan.dwi,
-                    gradients: &self.scan.gradients,
-                    fit: &self.scan.params,
-                };
-                let counted = (&params.metric, epsilon);
-                Repetitions::of_tensors(costs, scan, counted, random_seed, &backend, control)?
+                let scan = &self.scan;
+                scan.none_yet(pathway, epsilon, random_seed, &backend, control)?
             }
         };
         let before = repetitions.paths.len();

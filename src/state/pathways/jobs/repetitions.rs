@@ -6,11 +6,12 @@ use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::lifted;
 use crate::solvers::pathway::{
-    Distances, MaskDistance, Params, Pathway, RepetitionParams, Repetitions, Scan, Separation,
+    Distances, MaskDistance, RepetitionParams, Repetitions, Scan, Separation,
 };
 use crate::solvers::tensor_fit;
 use crate::state::job_end::for_command_line;
 use crate::state::pathways::{PathwayCosts, PathwayParams, PathwayResult};
+use crate::state::tensors::jobs::input::Distributions;
 use crate::state::tensors::types::fods::FodBootstrapInput;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,9 +23,6 @@ pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
 const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
 const OTHER_PATHWAY: &str = "Found a kept pathway through distributions, or one of another model than the scan is fitted with, \
                              expected the current pathway of that model; find it again";
-/// Why a pathway through distributions has no repetitions.
-pub const ONLY_TENSORS_REPEAT: &str = "Only a pathway through tensors has repetitions";
-
 /// A pathway to be repeated.
 #[derive(Clone, Debug)]
 pub struct RepeatPathway {
@@ -45,6 +43,8 @@ pub enum RepeatedScan {
         fit: tensor_fit::Params,
     },
     Distributions(Box<FodBootstrapInput>),
+    /// Distributions that are estimated first.
+    Estimated(Box<Distributions>),
 }
 
 impl RepeatedScan {
@@ -74,6 +74,14 @@ impl RepeatedScan {
                 };
                 let counted = (&params.metric, epsilon);
                 Repetitions::of_tensors(costs, scan, counted, random_seed, backend, control)
+            }
+            (Self::Estimated(distributions), PathwayCosts::Distributions(_), _) => {
+                let estimated = Distributions::clone(distributions).estimated(backend, control)?;
+                let (_, Some(input)) = estimated else {
+                    return Err(JobError::Sentence(OTHER_PATHWAY.into()));
+                };
+                let scan = Self::Distributions(input);
+                return scan.none_yet(pathway, epsilon, random_seed, backend, control);
             }
             (Self::Distributions(input), PathwayCosts::Distributions(costs), _) => {
                 let scan = lifted::Scan {
@@ -128,11 +136,6 @@ impl Level {
         };
         SHARES.into_iter().map(level).collect()
     }
-}
-
-/// The costs and parameters of a pathway through tensors; `None` for other pathways.
-pub(super) fn in_tensors(pathway: &PathwayResult) -> Option<(&Pathway, &Params)> {
-    pathway.pathway.tensors().zip(pathway.key.params.tensors())
 }
 
 /// Repetitions whose path stays near that of the pathway.

@@ -4,7 +4,7 @@ use crate::data::{Mask, Shape};
 use crate::parameters;
 use crate::state::core::layer::Content;
 use crate::state::core::text::counted;
-use crate::state::pathways::jobs::{Noise, NoiseDistances, ONLY_TENSORS_REPEAT};
+use crate::state::pathways::jobs::{Noise, NoiseDistances, RepeatedScan};
 use crate::state::pathways::{
     DistanceTarget, MIN_FOR_RANGES, NoiseKey, PathwayKey, SurfaceInput, TargetMask,
 };
@@ -15,19 +15,42 @@ use std::sync::Arc;
 /// Name of the surface of Segment among the objects whose distance can be measured.
 pub const SURFACE: &str = "Surface of Segment";
 const NO_SCAN: &str = "Repetitions need the residuals of a fit: these tensors come from a file, open their scan instead";
+const NO_FOD_SCAN: &str = "Repetitions need the residuals of a deconvolution: these distributions come from a file, estimate \
+                           those of the scan instead";
 const CLOSED_SCAN: &str =
-    "Repetitions need the scan that the tensors were fitted to, and it is no longer open";
+    "Repetitions need the scan of the fit or the deconvolution, and it is no longer open";
 
 impl Document {
+    /// The scan behind the model of pathways; `None` if it is not open, or the model comes from a file.
+    pub fn repeated_scan(&self) -> Option<RepeatedScan> {
+        match self.pathways.model {
+            Model::Tensors => self.resample().map(|scan| RepeatedScan::Tensors {
+                dwi: scan.dwi,
+                gradients: scan.gradients,
+                fit: scan.params,
+            }),
+            Model::Distributions => {
+                let scan = self.fod_resample();
+                scan.map(|scan| RepeatedScan::Distributions(Box::new(scan)))
+            }
+        }
+    }
+
     /// Why the pathway cannot be repeated, whatever its regions are; `None` if it can.
     pub fn why_no_repetitions(&self) -> Option<&'static str> {
-        if self.pathways.model == Model::Distributions {
-            return Some(ONLY_TENSORS_REPEAT);
-        }
-        let tensors = self.tensors.as_ref()?;
-        match self.resample() {
+        let (is_from_file, from_file) = match self.pathways.model {
+            Model::Tensors => {
+                let tensors = self.tensors.as_ref()?;
+                (self.origins.is_imported(tensors.origin), NO_SCAN)
+            }
+            Model::Distributions => {
+                let result = self.distributions.result.as_ref()?;
+                (result.key.is_read(), NO_FOD_SCAN)
+            }
+        };
+        match self.repeated_scan() {
             Some(_) => None,
-            None if self.origins.is_imported(tensors.origin) => Some(NO_SCAN),
+            None if is_from_file => Some(from_file),
             None => Some(CLOSED_SCAN),
         }
     }

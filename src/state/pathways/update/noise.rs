@@ -6,7 +6,7 @@ use crate::jobs::{Slot, ValueNames};
 use crate::solvers::pathway::RepetitionParams;
 use crate::state::command_line::NoCommand;
 use crate::state::core::display::{self, Display};
-use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId, OriginId};
 use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::Severity;
 use crate::state::edit::edit;
@@ -20,11 +20,11 @@ use crate::state::pathways::jobs::{
 use crate::state::pathways::recipe::{ShareRecipe, UncertaintyCommand};
 use crate::state::pathways::update::ends_name;
 use crate::state::pathways::{
-    NoiseDistanceKey, NoiseFile, NoiseKey, NoiseRuntime, PathwayResult, ShownCost, TargetMask,
-    share_window,
+    NoiseDistanceKey, NoiseFile, NoiseKey, NoiseRuntime, PathwayParams, PathwayResult, ShownCost,
+    TargetMask, share_window,
 };
 use crate::state::tensors::inputs::{self, MissingInput};
-use crate::state::tensors::jobs::input::Tensors;
+use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::{CommandLine, Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn grow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(key) = key.filter(|_| !state.history.is_open() && is_idle(state)) else {
         return;
     };
-    let scan = state.document.resample();
+    let scan = state.document.repeated_scan();
     let Some((pathway, scan)) = state.final_pathway().cloned().zip(scan) else {
         return;
     };
@@ -319,14 +319,13 @@ pub fn command_line(state: &State) -> Option<CommandLine> {
     })
 }
 
-/// The repetitions that give the shares of a layer of this name, for its pathway.
-pub fn repeat_share(
+/// The scan of the tensors of a layer of this name.
+fn fitted_scan(
     document: &Document,
     name: &str,
-    recipe: &ShareRecipe,
-    pathway: Arc<PathwayResult>,
-) -> Result<RepeatPathway, MissingInput> {
-    let (dwi, gradients, fit) = match inputs::tensors(document, name, recipe.fit)? {
+    origin: OriginId,
+) -> Result<RepeatedScan, MissingInput> {
+    let (dwi, gradients, fit) = match inputs::tensors(document, name, origin)? {
         Tensors::Here {
             resample: Some(scan),
             ..
@@ -340,14 +339,41 @@ pub fn repeat_share(
         Tensors::Here { resample: None, .. } => return Err(MissingInput::scan(name)),
     };
     let gradients = gradients.ok_or_else(|| MissingInput::scan(name))?;
+    Ok(RepeatedScan::Tensors {
+        dwi,
+        gradients,
+        fit,
+    })
+}
+
+/// The repetitions that give the shares of a layer of this name, for its pathway.
+pub fn repeat_share(
+    document: &Document,
+    name: &str,
+    recipe: &ShareRecipe,
+    pathway: Arc<PathwayResult>,
+) -> Result<RepeatPathway, MissingInput> {
+    let scan = match recipe.params {
+        PathwayParams::Tensors(_) => fitted_scan(document, name, recipe.fit)?,
+        PathwayParams::Distributions(_) => {
+            match inputs::distributions(document, name, recipe.fit)? {
+                Distributions::Here {
+                    resample: Some(scan),
+                    ..
+                } => RepeatedScan::Distributions(scan),
+                Distributions::Here { resample: None, .. } | Distributions::Read(_) => {
+                    return Err(MissingInput::scan(name));
+                }
+                estimate @ Distributions::Estimate(_) => {
+                    RepeatedScan::Estimated(Box::new(estimate))
+                }
+            }
+        }
+    };
     Ok(RepeatPathway {
         pathway,
         epsilon: recipe.epsilon,
-        scan: RepeatedScan::Tensors {
-            dwi,
-            gradients,
-            fit,
-        },
+        scan,
         params: recipe.repetitions,
         distance_to: None,
     })

@@ -30,7 +30,7 @@ use egui::{Rect, Role as Spoken, Sense, Ui, WidgetInfo, pos2, vec2};
 pub const NAME: &str = "Noise";
 /// The switch, and its step.
 pub const REPEAT: &str = "Repeat the pathway";
-const REPEAT_HELP: &str = "Refits the tensors with random signs of the residuals and solves the pathway again, as often as the \
+const REPEAT_HELP: &str = "Refits the tensors or distributions with random signs of the residuals and solves the pathway again, as often as the \
                            number below, while the controls rest. Without a graphics card this keeps the processors busy";
 /// Widths of the columns volume and nearest distance, from the right.
 const COLUMNS: [f32; 2] = [66.0, 62.0];
@@ -63,7 +63,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
     }
     if !noise.repeats {
-        let text = "Shows how far measurement noise alone moves the pathway. It needs the scan of the tensors";
+        let text = "Shows how far measurement noise alone moves the pathway. It needs the scan of the tensors or distributions";
         return rows::hint(ui, text);
     }
     if let Some(why) = state.document.why_no_repetitions() {
