@@ -16,6 +16,7 @@ mod menus;
 mod messages;
 mod number_text;
 mod obstacles;
+mod odf_rays;
 mod palette;
 mod parameters;
 mod paths;
@@ -189,6 +190,7 @@ pub fn tests() -> Vec<Trial> {
         settings::tests(),
         sessions::tests(),
         rays::tests(),
+        odf_rays::tests(),
         regions::tests(),
         space::tests(),
         segment::tests(),

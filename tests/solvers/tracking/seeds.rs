@@ -477,7 +477,7 @@ fn refusals() {
             &everywhere,
             vec![far],
             params(),
-            "lie outside the tensors' volume",
+            "lie outside the volume",
         ),
         (
             &everywhere,
