@@ -163,7 +163,7 @@ fn rays() {
     let repeated = repeat.strip_prefix("arcuate ").expect("arcuate");
     run(&repeated.replace("rays.tck", "again.tck"), here);
     assert_eq!(points("rays.tck"), points("again.tck"));
-    let cases: [(&str, [&str; 2]); 5] = [
+    let cases: [(&str, [&str; 2]); 8] = [
         ("--step 1", ["neither a scan nor --fod", "name a scan"]),
         (
             "head/dwi.nii.gz --fod fod/wm_fod.nii.gz",
@@ -183,6 +183,21 @@ fn rays() {
         (
             "--fod fod/wm_fod.nii.gz --speed-exponent 0",
             ["--speed-exponent", "0.01"],
+        ),
+        (
+            "--fod fod/wm_fod.nii.gz --bval head/dwi.bval",
+            ["Found --bval", "rays in distributions"],
+        ),
+        (
+            "--fod fod/wm_fod.nii.gz --tensor-frame world",
+            ["Found --tensor-frame", "rays in distributions"],
+        ),
+        (
+            "head/dwi.nii.gz --bvec head/dwi.bvec",
+            [
+                "Found --bvec without --bval, expected both",
+                "name both files",
+            ],
         ),
     ];
     for (rest, parts) in cases {

@@ -9,6 +9,7 @@ mod fits;
 mod fod_images;
 mod fods;
 mod masks;
+mod odf_rays;
 mod pathway_crossings;
 mod pathway_looks;
 mod pathway_maps;
@@ -78,6 +79,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     let own = own.into_iter().chain(fits::tests()).chain(fods::tests());
     let own = own.chain(fibres::tests()).chain(fod_images::tests());
+    let own = own.chain(odf_rays::tests());
     let own = own.chain(rays::tests()).chain(readings::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
@@ -360,7 +362,7 @@ fn picture(state: &State) -> String {
         d.track.streamlines,
         d.track.streamline_display,
         d.track.rays,
-        d.track.ray_display
+        (&d.track.odf, d.track.model, &d.track.ray_display)
     )
 }
 

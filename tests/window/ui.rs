@@ -17,6 +17,7 @@ mod messages;
 mod noise;
 mod number_text;
 mod obstacles;
+mod odf_rays;
 mod palette;
 mod parameters;
 mod paths;
@@ -191,6 +192,7 @@ pub fn tests() -> Vec<Trial> {
         settings::tests(),
         sessions::tests(),
         rays::tests(),
+        odf_rays::tests(),
         regions::tests(),
         space::tests(),
         segment::tests(),

@@ -140,7 +140,7 @@ fn most_frequent_end(output: &Output) -> String {
         StopReason::MaxSteps => "reached the step limit",
         StopReason::Seed => "stayed at the seed",
         StopReason::Loop => "looped in place",
-        StopReason::Indefinite => "met a tensor without a metric",
+        StopReason::Indefinite => "reached a place without a metric",
         StopReason::Leap => "jumped over voxels",
         StopReason::LowAmplitude => "stopped at low amplitudes",
         StopReason::CorticalGrey => "entered cortical grey matter",

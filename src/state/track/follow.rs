@@ -144,7 +144,7 @@ fn full_ms(state: &State) -> Option<f64> {
     // Speeds assumed before the first result: by these, default numbers of curves need no coarse result.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
-    const ODF_RAYS_PER_MS: f64 = 3.0;
+    const ODF_RAYS_PER_MS: f64 = 10.0;
     /// Along distributions, on a processor of four cores.
     const ODF_STREAMLINES_PER_MS: f64 = 20.0;
     let track = &state.document.track;

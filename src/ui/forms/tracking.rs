@@ -81,8 +81,9 @@ const CHIPS: usize = 10;
 pub(super) fn is_low(state: &State, memory: &mut Memory) -> bool {
     /// Height of all from the method to *Maximum angle*, and of the least results, with one row of regions.
     const NEEDED: f32 = 614.0;
-    /// Height of the note in two lines.
+    /// Height of the note in two lines, and of that about a target, with its button.
     const NOTE: f32 = 60.0;
+    const TARGET_NOTE: f32 = 98.0;
     let regions = state.document.regions.iter();
     let chips = regions
         .filter(|r| r.role != Role::Region)
@@ -94,7 +95,19 @@ pub(super) fn is_low(state: &State, memory: &mut Memory) -> bool {
     } else {
         0.0
     };
-    memory.panel_height - more_rows as f32 * (space::ROW + 4.0) - note < NEEDED
+    let target = match needs_target(state) {
+        true => TARGET_NOTE,
+        false => 0.0,
+    };
+    let height = memory.panel_height - more_rows as f32 * (space::ROW + 4.0);
+    height - note - target < NEEDED
+}
+
+/// Whether the inputs of rays name the missing target.
+fn needs_target(state: &State) -> bool {
+    let has_role = |role| state.document.regions.iter().any(|r| r.role == role);
+    let rays = state.view.task == Task::Track && state.document.track.method == Method::Rays;
+    rays && state.runtime.tour.is_none() && has_role(Role::Seed) && !has_role(Role::Target)
 }
 
 /// Regions and tensors; `target`: without one there is little to see.

@@ -8,8 +8,9 @@ use arcuate::compute::Control;
 use arcuate::data::{OdfLayout, Role, Tractogram};
 use arcuate::io::{self, AffineReading, Opened};
 use arcuate::solvers::curves::Seeding;
+use arcuate::solvers::geodesic::Cut;
 use arcuate::state::track::types::odf::Model;
-use arcuate::state::{Action, AlignmentAction, Content, Phase, TensorAction, TrackAction};
+use arcuate::state::{Action, AlignmentAction, Content, Method, Phase, TensorAction, TrackAction};
 use glam::{DAffine3, DQuat, dvec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -46,39 +47,62 @@ fn window(folder: &Path) -> Window {
     window
 }
 
-/// The kept streamlines, the number of their layer, and the command that repeats them.
-fn kept(window: &Window) -> (Tractogram, u64, String) {
+/// Live and kept rays along the distributions, in addition.
+fn with_rays(mut window: Window) -> Window {
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
+    let mut rays = window.state.document.track.odf.rays.clone();
+    rays.speed.exponent = 1.5;
+    rays.rays.params.curves.seeding = Seeding::Random { count: 30 };
+    rays.rays.params.curves.min_length_mm = 4.0;
+    rays.rays.cut = Cut::All;
+    let phase = Phase::Done;
+    window.act(Action::Track(TrackAction::SetOdfRays { rays, phase }));
+    window.act(Action::Track(TrackAction::Keep));
+    window
+}
+
+const STREAMLINES: &str = "Streamlines";
+const RAYS: &str = "Rays";
+
+/// The kept curves with a name, the number of their layer, and the command that repeats them.
+fn kept(window: &Window, name: &str) -> (Tractogram, u64, String) {
     let document = &window.state.document;
-    let layer = document.layer_named("Streamlines").expect("kept").clone();
+    let layer = document.layer_named(name).expect("kept").clone();
     let Content::Tractogram(lines) = &layer.content else {
-        panic!("streamlines");
+        panic!("curves");
     };
     let command = document.command_line(&layer).text();
     (lines.clone(), layer.id.0, command)
 }
 
-/// Distributions are estimated again, and the streamlines along them are the same bytes on any number of threads.
+/// Distributions are estimated again, and the streamlines and rays along them are the same bytes on any number of threads.
 fn replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let mut window = window(here);
-    let (lines, layer, _) = kept(&window);
-    assert!(!lines.is_empty());
+    let mut window = with_rays(window(here));
+    let both = [STREAMLINES, RAYS].map(|name| {
+        let (lines, layer, _) = kept(&window, name);
+        assert!(!lines.is_empty());
+        format!("layer_{layer}: same_bytes")
+    });
     window.save(&here.join("s.arcuate"));
     for threads in ["1", "3"] {
         let (code, value, message) = run(&["replay", "s.arcuate", "--threads", threads], here);
         assert_eq!(code, Some(0), "{message}");
         let all = outcomes(&value);
-        assert!(all.len() >= 2, "{all:?}");
-        let own = format!("layer_{layer}: same_bytes");
-        assert!(all.contains(&own), "{own}: {all:?}");
+        assert!(all.len() >= 4, "{all:?}");
+        for own in both.iter().map(String::as_str).chain(["live: same_bytes"]) {
+            assert!(all.iter().any(|one| one == own), "{own}: {all:?}");
+        }
+        assert!(value.to_string().contains("The regions' rays"), "{value}");
     }
     // Also without the stored streamlines.
     std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");
     let (code, value, message) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(0), "{message}");
-    let own = format!("layer_{layer}: same_bytes");
-    assert!(outcomes(&value).contains(&own), "{value}");
+    for own in &both {
+        assert!(outcomes(&value).contains(own), "{value}");
+    }
     // A scan that is missing is named; nothing is said to be the same.
     std::fs::rename(here.join("dwi.nii.gz"), here.join("elsewhere.nii.gz")).expect("renamed");
     let (code, value, message) = run(&["replay", "s.arcuate"], here);
@@ -87,13 +111,20 @@ fn replayed() {
     assert!(!value.to_string().contains("same_bytes"), "{value}");
 }
 
-/// The command estimates the distributions, then tracks along them.
+/// The commands estimate the distributions, then track along them or trace rays.
 fn copied() {
     let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
-    let (lines, _, command) = kept(&window(here));
+    let window = with_rays(window(folder.path()));
+    copied_one(&window, STREAMLINES, "arcuate track --fod ");
+    copied_one(&window, RAYS, "arcuate geodesic --fod ");
+}
+
+/// The copied command gives the kept curves.
+fn copied_one(window: &Window, name: &str, second: &str) {
+    let (lines, _, command) = kept(window, name);
+    assert!(lines.len() > 20, "{}", lines.len());
     assert!(command.contains("arcuate fod "), "{command}");
-    assert!(command.contains("arcuate track --fod "), "{command}");
+    assert!(command.contains(second), "{command}");
     let elsewhere = tempfile::tempdir().expect("a folder");
     run_in_shell(&command, elsewhere.path());
     let out = command.rsplit(" --out ").next().expect("an output");

@@ -9,6 +9,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("geodesic::fans are even", even),
         test("geodesic::cones keep their angle", cones),
+        test("geodesic::cones share the peaks of a seed", peaks),
         test("geodesic::icospheres have their corners", icospheres),
     ]
 }
@@ -48,6 +49,31 @@ fn cones() {
     }
     let axis = random.direction();
     assert_eq!(Directions::Principal.fan(false, axis), [axis]);
+}
+
+/// The directions of a cone lie around the peaks in turn; other fans ignore all but the largest.
+fn peaks() {
+    let half_angle_rad = 0.1;
+    let cone = Directions::Cone {
+        count: 9,
+        half_angle_rad,
+    };
+    // The sense of a peak has no meaning.
+    let axes = [DVec3::X, DVec3::NEG_Y];
+    let fan = cone.fan_of_peaks(true, &axes);
+    assert_eq!(fan.len(), 9);
+    for (i, direction) in fan.iter().enumerate() {
+        let from_axis = direction.dot(axes[i % 2]).abs().min(1.0).acos();
+        assert!(from_axis <= half_angle_rad + 1e-9, "{i}: {from_axis}");
+        let opposite = cone.fan_of_peaks(true, &[-axes[0], -axes[1]])[i];
+        assert_eq!(opposite, *direction);
+    }
+    assert_eq!(Directions::Principal.fan_of_peaks(true, &axes), [DVec3::X]);
+    let sphere = Directions::Sphere { count: 7 };
+    assert_eq!(sphere.fan_of_peaks(true, &[]), sphere.fan(true, DVec3::X));
+    for needs_peak in [cone, Directions::Principal] {
+        assert!(needs_peak.fan_of_peaks(true, &[]).is_empty());
+    }
 }
 
 fn icospheres() {

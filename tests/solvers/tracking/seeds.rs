@@ -473,12 +473,7 @@ fn refusals() {
             params(),
             "no volume to draw random seeds from",
         ),
-        (
-            &everywhere,
-            vec![far],
-            params(),
-            "lie outside the tensors' volume",
-        ),
+        (&everywhere, vec![far], params(), "lie outside the volume"),
         (
             &everywhere,
             vec![sphere(Role::Seed, between, 0.1)],

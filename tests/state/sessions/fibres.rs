@@ -8,10 +8,11 @@ use arcuate::data::Role;
 use arcuate::io::nifti;
 use arcuate::jobs::Outcome;
 use arcuate::solvers::curves::Seeding;
+use arcuate::solvers::geodesic::Cut;
 use arcuate::state::sessions::jobs::RecomputeCurves;
 use arcuate::state::track::types::odf::Model;
 use arcuate::state::{
-    Action, Content, FilesAction, LayerId, Phase, State, TensorAction, TrackAction,
+    Action, Content, FilesAction, LayerId, Method, Phase, State, TensorAction, TrackAction,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -23,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
             "sessions::streamlines along distributions are restored",
             fibres,
         ),
+        test("sessions::rays along distributions are restored", rays),
         test(
             "sessions::distributions and streamlines along them are computed again",
             reopened,
@@ -86,6 +88,53 @@ fn fibres() {
     assert_eq!(track.odf, window.state.document.track.odf);
     assert_eq!(kept(&reopened.state), before);
     assert!(reopened.state.document.tissue_key().flatten().is_some());
+}
+
+/// The settings of rays along distributions, the live ones after another estimation, and kept ones with their recipe.
+fn rays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let mut settings = window.state.document.distributions.settings.clone();
+    settings.requested = true;
+    window.act(Action::Tensors(TensorAction::SetFods(settings)));
+    window.place(Role::Seed, dvec3(0.0, 0.0, 0.0), 5.0);
+    let track = |action: TrackAction| Action::Track(action);
+    window.act(track(TrackAction::SetModel(Model::Distributions)));
+    window.act(track(TrackAction::SetMethod(Method::Rays)));
+    let mut rays = window.state.document.track.odf.rays.clone();
+    rays.speed.floor = 0.06;
+    rays.speed.reference = Some(0.7);
+    rays.rays.params.curves.seeding = Seeding::Random { count: 20 };
+    rays.rays.params.curves.min_length_mm = 4.0;
+    rays.rays.cut = Cut::Top(25);
+    let phase = Phase::Done;
+    window.act(track(TrackAction::SetOdfRays { rays, phase }));
+    window.act(track(TrackAction::Keep));
+    let state_of = |window: &Window| {
+        let document = &window.state.document;
+        let layer = document.layer_named("Rays").expect("kept").clone();
+        let Content::Tractogram(lines) = &layer.content else {
+            panic!("rays");
+        };
+        let recipe = document.curve_recipe(layer.id).expect("a recipe").clone();
+        let live = window.state.final_live().expect("final rays");
+        (
+            document.track.odf.clone(),
+            (document.track.model, document.track.method),
+            lines.points.to_vec(),
+            recipe.curves.clone(),
+            document.command_line(&layer).text(),
+            live.output.kept.points.to_vec(),
+        )
+    };
+    let before = state_of(&window);
+    assert!(before.2.len() > 100 && before.2 == before.5);
+    assert!(before.4.contains("arcuate geodesic --fod "), "{}", before.4);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let reopened = Window::opened(&path);
+    assert_eq!(state_of(&reopened), before);
+    assert!(!reopened.state.is_dirty(), "{:?}", reopened.state.unsaved());
 }
 
 /// An opened session estimates its distributions again, and its live and kept streamlines are the same; kept ones also

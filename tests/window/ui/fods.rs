@@ -468,9 +468,10 @@ fn model() {
     update(&mut window.state_mut().state, Action::Undo);
     window.run();
     assert_eq!(model_of(&window), Model::Distributions);
-    // Rays always follow tensors.
+    // Rays follow the same model.
     click(&mut window, "Method: Geodesic rays");
-    assert!(window.query_by_label(SWITCH).is_none());
+    assert!(!is_disabled(&window, SWITCH));
+    window.get_by_label_contains("Distributions use ");
 }
 
 fn no_model() {

@@ -77,7 +77,7 @@ impl fmt::Display for InputError {
                 "The region “{name}” is empty, expected a volume; enlarge or remove it"
             ),
             Self::SeedsOutside => f.write_str(
-                "The seed regions lie outside the tensors' volume, expected at least one inside; \
+                "The seed regions lie outside the volume, expected at least one inside; \
                  move one into the brain",
             ),
             Self::TooManySeeds(seeds) => write!(

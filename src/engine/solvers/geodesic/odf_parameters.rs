@@ -61,7 +61,7 @@ impl Parameters for OdfSpeed {
             reason: "keeps more rays in their bundle through crossings than 1",
             ..Param::new(
                 "speed-exponent",
-                "Exponent of the speed",
+                "Speed exponent",
                 Kind::Number(Number {
                     decimals: 2,
                     soft: (0.25, 4.0),
@@ -79,7 +79,7 @@ impl Parameters for OdfSpeed {
                    fibres",
             ..Param::new(
                 "speed-floor",
-                "Offset of the speed",
+                "Speed offset",
                 Kind::Number(Number {
                     decimals: 3,
                     soft: (0.005, 1.0),
@@ -94,11 +94,11 @@ impl Parameters for OdfSpeed {
             default_text: DefaultText::Noted("the median of the largest peaks of white matter"),
             ..Param::new(
                 "speed-reference",
-                "Reference amplitude",
+                "Reference",
                 Kind::Number(Number {
                     soft: (0.05, 2.0),
                     hard: Limits::above(0.0, 1e6),
-                    off: Some("off: the median of the largest peaks of white matter"),
+                    off: Some("off: median of peaks"),
                     on: Some(0.5),
                     ..Number::new(|p| p.reference, |p, v| p.reference = v)
                 }),
@@ -110,7 +110,7 @@ impl Parameters for OdfSpeed {
             default_text: DefaultText::Noted("off"),
             ..Param::new(
                 "cutoff",
-                "Minimum amplitude",
+                "Amplitude limit",
                 Kind::Number(Number {
                     soft: (0.0, 0.5),
                     hard: Limits::above(0.0, 100.0),

@@ -25,9 +25,9 @@ const CM: &str = "Length of a ray divided by its length in the metric of the inv
                   others: with plain tensors (α = 1) mostly below 1 in white matter, with sharpened ones \
                   several units. Compare rays with each other";
 
-/// The same along distributions.
-const CM_OF_LOBES: &str = "Mean speed of a ray: 1 along a lobe with the reference amplitude, less where the lobe is lower or \
-                           the ray leaves its middle. Compare rays with each other";
+/// Explanation of the measure along distributions.
+const CM_OF_LOBES: &str = "Mean speed of a ray: 1 along a lobe with the reference amplitude, more along higher lobes, less \
+                           along lower ones and away from the middle of a lobe. Compare rays with each other";
 
 /// Why there are none, with one suggestion.
 pub fn nothing(
