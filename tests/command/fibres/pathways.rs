@@ -117,9 +117,13 @@ fn supported(value: &Value, here: &Path) {
     // Within a bundle amplitudes may reach the reference; across the midline they do not.
     assert!((-1.0..=0.0).contains(&number(stated, "percent_per_percent_amplitude")));
     let ends = "--from sphere:-24,-18,8,8 --to sphere:30,-22,58,12 --directions 42";
-    let map = "--null 0 --sensitivity amplitude.nii.gz --sensitivity-to amplitude --out other";
+    let map = "--null 20 --null-full --sensitivity amplitude.nii.gz --sensitivity-to amplitude --out other";
     let other = format!("pathway --fod fod/wm_fod.nii.gz {WORLD} {ends} {map}");
     let other = run(&other, here);
+    // On its own voxels, which are half as long.
+    let [spacing, full] = [compared, &other["random_pairs"]].map(|c| number(c, "spacing_mm"));
+    assert!((spacing / full - 2.0).abs() < 1e-6, "{spacing} {full}");
+    assert_eq!(other["random_pairs"]["joined"].as_u64(), Some(20));
     let stated = &other["sensitivity"];
     assert_eq!(stated["to"], "amplitude");
     let by_amplitude = number(stated, "percent_per_percent_amplitude");
