@@ -154,8 +154,8 @@ fn ranks() {
             }
         }
     }
-    let mean = |of: &[Rates], value: fn(&Rates) -> f64| {
-        of.iter().map(value).sum::<f64>() / of.len() as f64
+    let mean = |rates: &[Rates], value: fn(&Rates) -> f64| {
+        rates.iter().map(value).sum::<f64>() / rates.len() as f64
     };
     // The probability that a bundle has less than a false pair.
     let auc = |value: fn(&Rates) -> f64| {

@@ -22,9 +22,9 @@ const CHUNK: usize = 512;
 /// Coefficients of distributions.
 #[derive(Clone, Debug)]
 pub(super) enum Series {
-    /// Of every voxel of a grid.
+    /// Coefficients of every voxel of a grid.
     Image(OdfField),
-    /// Of places alone, those of one place after those of another.
+    /// Coefficients of places alone, those of one place after those of another.
     Rows { order: usize, rows: Arc<[f32]> },
 }
 
