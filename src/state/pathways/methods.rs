@@ -13,7 +13,8 @@ use crate::state::pathways::jobs::Noise;
 use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
 use crate::state::pathways::{NOISE_ONLY, PathwayKey, PathwayParams, PathwayResult};
 use crate::state::regions::methods::names_with_positions;
-use crate::state::track::methods::{BOOTSTRAP, BOOTSTRAP_TRACKING};
+use crate::state::track::methods::{BOOTSTRAP, BOOTSTRAP_TRACKING, FOD_BOOTSTRAP};
+use crate::state::track::types::odf::Model;
 use crate::state::{Document, State, Task};
 use std::fmt::Write as _;
 
@@ -103,12 +104,16 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
 }
 
 /// How the fit was repeated, within a sentence.
-fn bootstrap(params: &RepetitionParams, citations: &mut Citations) -> String {
+fn bootstrap(params: &RepetitionParams, model: Model, citations: &mut Citations) -> String {
+    let (fit, second) = match model {
+        Model::Tensors => ("fit", BOOTSTRAP_TRACKING),
+        Model::Distributions => ("deconvolution", FOD_BOOTSTRAP),
+    };
     format!(
-        "{} with random signs of the residuals of the fit (wild bootstrap {} {}, random seed {})",
+        "{} with random signs of the residuals of the {fit} (wild bootstrap {} {}, random seed {})",
         counted(params.repetitions, "repetition"),
         citations.cite(BOOTSTRAP),
-        citations.cite(BOOTSTRAP_TRACKING),
+        citations.cite(second),
         params.random_seed
     )
 }
@@ -119,10 +124,15 @@ fn repetitions_text(noise: &Noise, citations: &mut Citations) -> String {
         repetitions: noise.key.repetitions,
         random_seed: noise.key.random_seed,
     };
+    let model = noise.key.pathway.params.model();
+    let input = match model {
+        Model::Tensors => "tensors",
+        Model::Distributions => "distributions",
+    };
     let mut text = format!(
-        " The pathway was solved in the tensors of {}: the cheapest path stayed within {NEAR_MM} mm of that of the \
-         measured tensors in {} of them",
-        bootstrap(&params, citations),
+        " The pathway was solved in the {input} of {}: the cheapest path stayed within {NEAR_MM} mm of that of the \
+         measured {input} in {} of them",
+        bootstrap(&params, model, citations),
         noise.near
     );
     if let Some(range) = noise.repetitions.costs() {
@@ -140,7 +150,7 @@ fn share_text(name: &str, share: &ShareRecipe, citations: &mut Citations) -> Str
     format!(
         " “{name}” gives the share of {} whose pathway between {} and {}, up to {:.1} % above its least cost, contains \
          each voxel.",
-        bootstrap(&share.repetitions, citations),
+        bootstrap(&share.repetitions, share.params.model(), citations),
         names(&share.regions, Role::Seed),
         names(&share.regions, Role::Target),
         share.epsilon * 100.0

@@ -25,7 +25,7 @@ const DEFLECTION: &str = "Lazar M, Weinstein DM, Tsuruda JS, et al. (2003). Whit
     diffusion tensor deflection. Human Brain Mapping 18:306–321.";
 pub(in crate::state) const BOOTSTRAP: &str = "Whitcher B, Tuch DS, Wisco JJ, Sorensen AG, Wang L (2008). Using the wild bootstrap to \
     quantify uncertainty in diffusion tensor imaging. Human Brain Mapping 29:346–362.";
-const FOD_BOOTSTRAP: &str = "Jeurissen B, Leemans A, Jones DK, Tournier JD, Sijbers J (2011). \
+pub(in crate::state) const FOD_BOOTSTRAP: &str = "Jeurissen B, Leemans A, Jones DK, Tournier JD, Sijbers J (2011). \
     Probabilistic fiber tracking using the residual bootstrap with constrained spherical deconvolution. Human Brain \
     Mapping 32:461–479.";
 pub(in crate::state) const BOOTSTRAP_TRACKING: &str = "Jones DK (2008). Tractography gone wild: probabilistic fibre tracking using the \

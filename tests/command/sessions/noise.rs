@@ -11,8 +11,9 @@ use arcuate::io::{self, Opened, nifti};
 use arcuate::state::pathways::{
     DistanceTarget, NoiseAction, NoiseFile, NoiseSettings, PathwayAction, PathwaySettings,
 };
+use arcuate::state::track::types::odf::Model;
 use arcuate::state::update::noise_command;
-use arcuate::state::{Action, FilesAction, Layer, Phase, Task, ViewAction};
+use arcuate::state::{Action, FilesAction, Layer, Phase, Task, TensorAction, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -22,12 +23,16 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::repetitions_are_restored", restored),
         test("sessions::repetitions_by_the_copied_command", copied),
+        test("sessions::repetitions_through_crossings", crossings),
     ]
 }
 
 /// A pathway in a scan with noise, repeated this often.
 fn repeating(folder: &Path, repetitions: usize) -> Window {
-    let mut window = Window::with_noisy_scan(folder);
+    repeating_in(Window::with_noisy_scan(folder), repetitions)
+}
+
+fn repeating_in(mut window: Window, repetitions: usize) -> Window {
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
     window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
@@ -92,6 +97,45 @@ fn restored() {
     let all = outcomes(&value);
     let outcome = all.iter().find_map(|line| line.strip_prefix(&own));
     assert_eq!(outcome, Some("same_bytes"), "{all:?}");
+}
+
+/// Distributions are estimated from the same scan with random signs of its residuals, by the window as by the command.
+fn crossings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let mut window = Window::with_noisy_scan(here);
+    let mut fods = window.state.document.distributions.settings.clone();
+    fods.requested = true;
+    window.act(Action::Tensors(TensorAction::SetFods(fods)));
+    let settings = PathwaySettings {
+        model: Model::Distributions,
+        ..window.state.document.pathways.clone()
+    };
+    let phase = Phase::Done;
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    let mut window = repeating_in(window, 12);
+    act(&mut window, NoiseAction::KeepShare);
+    let shown = window.state.current_noise().expect("all").clone();
+    let between = |s: &&f32| **s > 0.0 && **s < 1.0;
+    assert!(shown.share.values.iter().filter(between).count() > 10);
+    let command = noise_command(&window.state).expect("a command").text();
+    assert!(command.starts_with("arcuate fod "), "{command}");
+    assert!(command.contains("arcuate uncertainty "), "{command}");
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    run_in_shell(&command, elsewhere.path());
+    let share = elsewhere.path().join("noise/share.nii.gz");
+    match io::open(&share, &Control::new()).expect("a file") {
+        Opened::Volume(volume, _) => assert_eq!(volume.values, shown.share.values),
+        Opened::Tractogram(..) => panic!("an image"),
+    }
+    window.save(&here.join("noise.arcuate"));
+    let (code, value, stderr) = run(&["replay", "noise.arcuate"], here);
+    assert_eq!(code, Some(0), "{stderr}");
+    let document = &window.state.document;
+    let mut layers = document.layers.iter();
+    let kept = layers.find(|l| document.share_recipe(l.id).is_some());
+    let own = format!("layer_{}: same_bytes", kept.expect("the share").id.0);
+    assert!(outcomes(&value).contains(&own), "{value}");
 }
 
 fn copied() {

@@ -180,8 +180,9 @@ pub fn refused() {
     assert_eq!(window.state.why_no_noise(), why);
     assert!(window.state.noise_key().is_none());
     window.state.document.pathways.model = arcuate::state::track::types::odf::Model::Distributions;
-    let why = window.state.document.why_no_repetitions();
-    assert_eq!(why, Some("Only a pathway through tensors has repetitions"));
+    // There are no distributions: that the pathway lacks is said first.
+    assert_eq!(window.state.document.why_no_repetitions(), None);
+    assert!(window.state.why_no_noise().is_some());
     assert_eq!(window.jobs_of::<GrowRepetitions>().count(), jobs);
     // A replay repeats the stored results only.
     let mut window = looking();
