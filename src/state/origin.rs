@@ -7,6 +7,7 @@
 pub mod commands;
 mod fods;
 mod masks;
+pub mod pathways;
 pub mod scripts;
 mod sources;
 

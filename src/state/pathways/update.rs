@@ -17,6 +17,7 @@ use crate::state::core::notices::{Severity, StatusSubject};
 use crate::state::core::text::{duration_text, fixed, with_unit};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::origin::commands;
+use crate::state::origin::pathways::pathway_command;
 use crate::state::pathways::jobs::SavePathway;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
@@ -225,14 +226,14 @@ pub fn command_line(state: &State, kept: Option<LayerId>) -> Option<CommandLine>
             let origin = commands::field_origin(document, result.key.field)?;
             let (regions, params) = (&result.key.regions, &result.key.params);
             let epsilon = document.pathways.epsilon;
-            commands::pathway_command(document, origin, (&regions[..], params, epsilon), None)
+            pathway_command(document, origin, (&regions[..], params, epsilon), None)
         }
         Some(id) => {
             let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
             let result = kept.result.as_ref()?;
             let (regions, params) = (&result.key.regions, &result.key.params);
             let pathway = (&regions[..], params, kept.epsilon);
-            commands::pathway_command(document, kept.fit, pathway, None)
+            pathway_command(document, kept.fit, pathway, None)
         }
     }
 }

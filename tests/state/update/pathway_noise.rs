@@ -158,7 +158,7 @@ fn grown() {
     // The command with the same figures.
     let line = noise_command(&window.state).expect("a command").text();
     assert!(
-        line.starts_with("arcuate uncertainty /data/scan.nii.gz --from "),
+        line.starts_with("arcuate uncertainty /data/scan.nii.gz ") && line.contains(" --from "),
         "{line}"
     );
     assert!(line.contains(" --repetitions 24"), "{line}");
