@@ -9,7 +9,6 @@ use arcuate::state::pathways::jobs::{GrowRepetitions, NOISE_DISTANCES};
 use arcuate::state::pathways::{
     DistanceTarget, NOISE_ONLY, NoiseAction, NoiseSettings, PathwayAction, PathwaySettings,
 };
-use arcuate::state::track::types::odf::Model;
 use arcuate::state::{Action, Content, Phase, State, Task, ViewAction};
 use arcuate::ui::palette::names;
 use egui::Role as Widget;
@@ -240,17 +239,10 @@ fn kept() {
 
 fn reasons() {
     let mut state = twenty();
-    state.document.pathways.model = Model::Distributions;
-    let window = opened(state);
-    assert!(has(
-        &window,
-        "Only a pathway through tensors has repetitions"
-    ));
-    let mut state = twenty();
     let scan = state.document.layer_named("dwi").expect("a scan").id;
     state.document.layers.retain(|layer| layer.id != scan);
     let window = opened(state);
-    assert!(has(&window, "the scan that the tensors were fitted to"));
+    assert!(has(&window, "Repetitions need the scan of the fit"));
     // A moved end: the figures are dimmed, and none can be kept.
     let mut state = twenty();
     let seed = std::sync::Arc::make_mut(&mut state.document.regions[0]);
@@ -269,11 +261,15 @@ fn reasons() {
 }
 
 fn commands() {
-    let all = names(&once(), "repeat");
-    assert!(all.iter().any(|n| n == "Repeat the pathway"), "{all:?}");
+    for (state, name) in [
+        (once(), "Repeat the pathway"),
+        (twenty(), "Stop repeating the pathway"),
+    ] {
+        let all = names(&state, "repeat");
+        assert!(all.iter().any(|n| n == name), "{name}: {all:?}");
+    }
     let all = names(&twenty(), "repetitions");
     for name in [
-        "Stop repeating the pathway",
         "Keep share of repetitions",
         "Copy as command: repetitions of the pathway",
     ] {
