@@ -6,8 +6,8 @@
 //! - `region of …`: a seed or target moves by 0.5 mm. `wall_s`: until a result of the new regions is shown, with less
 //!   detail where the backend cannot compute all of it within a frame; `final_s`: until the full one, once the pointer
 //!   rests.
-//! - `surface beside a pathway`: a slider of the speed moves while the surface grows. `wall_s`: until the distance of the
-//!   surface from the shown pathway, and the share of it within the margin, belong to a surface that the new speed moved;
+//! - `surface beside a pathway`: a slider of the speed moves while the surface grows. `wall_s`: until the panel has the
+//!   distance from a surface that the new speed moved to the live pathway, and the share of the pathway within the margin;
 //!   `final_s`: until the pathway avoids such a surface.
 
 use super::bench::Choice;
@@ -295,6 +295,8 @@ fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
         let start = Instant::now();
         window.act(set(settings.clone(), Phase::Live));
         let mut figures_s = None;
+        // Surfaces that the new speed moved.
+        let mut moved: Vec<Arc<Shape>> = Vec::new();
         window.wait(|state| {
             let Some(surface) = &state.runtime.segment.live else {
                 return false;
@@ -302,23 +304,19 @@ fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
             let Some(step) = changed_at(surface, changes + 1) else {
                 return false;
             };
-            let pathway = shown(state).map(|pathway| pathway.excess.id());
             let figures = surface.figures.as_ref().filter(|f| f.step > step);
             let mut rows = figures.iter().flat_map(|f| &f.distances);
-            if figures_s.is_none()
-                && rows.any(|row| row.live.is_some() && row.live == pathway && row.margin.is_some())
-            {
+            if figures_s.is_none() && rows.any(|row| row.live.is_some() && row.margin.is_some()) {
                 figures_s = Some(start.elapsed().as_secs_f64());
             }
+            let measured = &surface.measured;
+            let is_new = |shape: &&Arc<Shape>| !moved.iter().any(|known| Arc::ptr_eq(known, shape));
+            let shape = measured.shape.as_ref().filter(|_| measured.step > step);
+            moved.extend(shape.filter(is_new).cloned());
             let avoided = shown(state).map(|pathway| &pathway.key.regions);
             let mut regions = avoided.iter().flat_map(|regions| regions.iter());
-            let measured = surface
-                .measured
-                .shape
-                .as_ref()
-                .filter(|_| surface.measured.step > step);
-            let is_avoided = measured
-                .is_some_and(|shape| regions.any(|region| Arc::ptr_eq(&region.shape, shape)));
+            let is_avoided =
+                regions.any(|region| moved.iter().any(|shape| Arc::ptr_eq(shape, &region.shape)));
             figures_s.is_some() && is_avoided
         })?;
         let figures_s = figures_s.ok_or("the distance was not measured")?;

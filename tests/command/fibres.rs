@@ -174,11 +174,11 @@ fn rays() {
         ),
         (
             "--fod fod/wm_fod.nii.gz --sharpen power:2",
-            ["--sharpen", "rays in distributions"],
+            ["--sharpen beside --fod", "rays in tensors"],
         ),
         (
             "head/dwi.nii.gz --speed-floor 0.1",
-            ["--speed-floor", "rays in tensors"],
+            ["--speed-floor beside the scan", "rays in distributions"],
         ),
         (
             "--fod fod/wm_fod.nii.gz --speed-exponent 0",
@@ -186,11 +186,11 @@ fn rays() {
         ),
         (
             "--fod fod/wm_fod.nii.gz --bval head/dwi.bval",
-            ["Found --bval", "rays in distributions"],
+            ["Found --bval beside --fod", "rays in tensors"],
         ),
         (
             "--fod fod/wm_fod.nii.gz --tensor-frame world",
-            ["Found --tensor-frame", "rays in distributions"],
+            ["Found --tensor-frame beside --fod", "rays in tensors"],
         ),
         (
             "head/dwi.nii.gz --bvec head/dwi.bvec",
@@ -271,7 +271,7 @@ fn foreign_options() {
     let cases: [(&str, &[&str]); 14] = [
         (
             "--fod f.nii --fa 0.2",
-            &["--fa", "through distributions", "scan"],
+            &["--fa beside --fod", "through tensors", "scan"],
         ),
         (
             "--fod f.nii --bootstrap 9",
@@ -279,34 +279,28 @@ fn foreign_options() {
         ),
         (
             "--peaks p.nii --bootstrap 9",
-            &["--bootstrap", "through peaks"],
+            &["--bootstrap beside --peaks"],
         ),
-        (
-            "--fod f.nii --gradients g.b",
-            &["--gradients", "through distributions"],
-        ),
+        ("--fod f.nii --gradients g.b", &["--gradients beside --fod"]),
         ("--fod f.nii --responses wm.txt", &["--bootstrap"]),
         (
             "--fod f.nii --mask m.nii",
-            &["--mask", "through distributions"],
+            &["--mask beside --fod", "through tensors"],
         ),
         (
             "--peaks p.nii --deflect 0.3,0.7",
-            &["--deflect", "through peaks"],
+            &["--deflect beside --peaks", "through tensors"],
         ),
         (
             "--peaks p.nii --iterations 3",
-            &["--iterations", "through peaks"],
+            &["--iterations beside --peaks", "through tensors"],
         ),
         (
             "dwi.nii --cutoff 0.1",
-            &["--cutoff", "through tensors", "--fod"],
+            &["--cutoff beside the scan", "--fod"],
         ),
-        (
-            "dwi.nii --tissues 5tt.nii",
-            &["--tissues", "through tensors"],
-        ),
-        ("dwi.nii --select 10", &["--select", "through tensors"]),
+        ("dwi.nii --tissues 5tt.nii", &["--tissues beside the scan"]),
+        ("dwi.nii --select 10", &["--select beside the scan"]),
         (
             "dwi.nii --fod f.nii",
             &["dwi.nii", "--fod", "expected one of them"],

@@ -74,19 +74,15 @@ fn not_final() {
     assert!(!status(&window).contains("checksum"), "{}", status(&window));
     // Its job has not ended.
     let region = window.state.document.regions[0].id;
-    let _ = update(
-        &mut window.state,
-        Action::Region(RegionAction::Delete(region)),
-    );
-    let shape = Shape::Sphere {
-        centre: DVec3::Y,
-        radius_mm: 4.0,
+    let moved = RegionAction::SetShape {
+        region,
+        shape: Shape::Sphere {
+            centre: DVec3::Y,
+            radius_mm: 4.0,
+        },
+        phase: Phase::Done,
     };
-    let role = Role::Seed;
-    let _ = update(
-        &mut window.state,
-        Action::Region(RegionAction::Add { role, shape }),
-    );
+    let _ = update(&mut window.state, Action::Region(moved));
     window.save(&path);
     let results = "without checksums of results that are not final (the streamlines of Track): ";
     assert!(status(&window).contains(results), "{}", status(&window));

@@ -104,7 +104,7 @@ fn by_cost() {
         let found = sensitivity(&pathway, 2);
         assert!(found.by_amplitude.is_none(), "costs were given");
         let shares = &found.by_cost.shares;
-        let matter = (0..shares.len()).filter(|p| shares[*p] > 3e-3).collect();
+        let matter = (0..shares.len()).filter(|p| shares[*p] > 2e-3).collect();
         let chosen = drawn(&mut random, matter);
         compare(set.key(), shares, &chosen, |place, factor| {
             solved((place, factor)).min_cost
