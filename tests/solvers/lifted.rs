@@ -2,6 +2,8 @@
 
 mod crossing;
 mod parity;
+mod radiation;
+mod scene;
 
 use crate::support::fields::{backend, odd_grid};
 use crate::support::test;
@@ -43,6 +45,7 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter()
         .chain(crossing::tests())
         .chain(parity::tests())
+        .chain(radiation::tests())
         .collect()
 }
 
