@@ -69,13 +69,13 @@ def streamlines(name):
 
 def voxels_of(fibres, affine):
     """The voxels that curves pass, sampled at 0.2 mm."""
-    inverse, found = np.linalg.inv(affine), set()
+    inverse, passed = np.linalg.inv(affine), set()
     for fibre in fibres:
         along = np.r_[0, np.cumsum(np.linalg.norm(np.diff(fibre, axis=0), axis=1))]
         points = np.arange(0, along[-1], 0.2)
         points = np.stack([np.interp(points, along, fibre[:, a]) for a in range(3)], 1)
-        found |= set(map(tuple, np.round(points @ inverse[:3, :3].T + inverse[:3, 3]).astype(int)))
-    return found
+        passed |= set(map(tuple, np.round(points @ inverse[:3, :3].T + inverse[:3, 3]).astype(int)))
+    return passed
 
 
 def agreement(folder, true_voxels):

@@ -2,8 +2,10 @@
 
 mod crossing;
 mod parity;
+mod radiation;
 mod random_pairs;
 mod repetitions;
+mod scene;
 mod sensitivity;
 mod traces;
 
@@ -47,6 +49,7 @@ pub fn tests() -> Vec<Trial> {
     let others = [
         crossing,
         parity,
+        radiation::tests(),
         random_pairs::tests(),
         repetitions::tests(),
         sensitivity::tests(),
