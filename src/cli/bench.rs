@@ -5,6 +5,7 @@ use super::runner::{Failure, Runner};
 use super::{
     bench_commit, bench_eikonal, bench_fit, bench_fod, bench_geodesic, bench_io, bench_levelset,
     bench_lifted, bench_odf_tracking, bench_render, bench_select, bench_tracking,
+    bench_uncertainty,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -38,7 +39,7 @@ impl Choice<'_> {
 /// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 12] = [
+const WORKLOADS: [(&str, Workload); 13] = [
     ("fit", bench_fit::run),
     ("fod", bench_fod::run),
     ("tracking", bench_tracking::run),
@@ -46,6 +47,7 @@ const WORKLOADS: [(&str, Workload); 12] = [
     ("geodesic", bench_geodesic::run),
     ("eikonal", bench_eikonal::run),
     ("lifted", bench_lifted::run),
+    ("uncertainty", bench_uncertainty::run),
     ("levelset", bench_levelset::run),
     ("commit", bench_commit::run),
     ("io", bench_io::run),

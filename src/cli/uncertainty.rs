@@ -5,9 +5,7 @@ mod lifted;
 mod report;
 mod tensors;
 
-use super::options::models::{
-    ModelOptions, Models, OtherModel, is_given, options_of, wrong_usage,
-};
+use super::options::models::{ModelOptions, Models, OtherModel, is_given, options_of, wrong_usage};
 use super::options::{GivenParameters, ImageEnding, make_folder, noted};
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -65,6 +63,7 @@ const MODELS: Models = Models {
     heading: "Options for distributions (--fod)",
     scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED: pathways run through its tensors, or with \
                 --fod through the distributions that were estimated from it",
+    need_scan: true,
 };
 
 /// The options of one model.
@@ -171,12 +170,7 @@ impl RepetitionOptions {
     }
 
     /// Solves the repetitions, and writes and reports the results; `inputs` is the command without the options of these.
-    fn repeat(
-        &self,
-        job: RepeatPathway,
-        inputs: &str,
-        runner: &mut Runner,
-    ) -> Result<(), Failure> {
+    fn repeat(&self, job: RepeatPathway, inputs: &str, runner: &mut Runner) -> Result<(), Failure> {
         let params = job.params;
         let (repeated, _) = runner.run(job)?;
         let mut command = inputs.to_owned() + &arguments(&params);

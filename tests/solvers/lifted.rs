@@ -19,7 +19,7 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    let own = vec![
+    let mut own = vec![
         test("lifted::directions come in pairs", directions),
         test("lifted::turns on the spot cost their angle", turns),
         test("lifted::straight lines along steps are exact", straight),
@@ -32,20 +32,16 @@ pub fn tests() -> Vec<Trial> {
         test("lifted::both senses cost the same", reversal),
         test("lifted::paths follow lobes that zigzag", zigzag),
         test("lifted::masks are never crossed", masks),
-        test(
-            "lifted::threads change nothing, the tolerance 1e-4",
-            schedules,
-        ),
+        test("lifted::threads change nothing, tolerance 1e-4", schedules),
         test("lifted::regions that overlap are named", overlap),
         test("lifted::caps leave lower costs unchanged", caps),
         test("lifted::stretched and oblique grids", oblique),
         test("lifted::refusals are sentences", refusals),
     ];
-    own.into_iter()
-        .chain(crossing::tests())
-        .chain(parity::tests())
-        .chain(repetitions::tests())
-        .collect()
+    own.extend(crossing::tests());
+    own.extend(parity::tests());
+    own.extend(repetitions::tests());
+    own
 }
 
 const SETS: [DirectionSet; 3] = [
@@ -162,8 +158,7 @@ fn grids() -> Vec<Arc<Grid>> {
     along_axes.into_iter().chain(others).collect()
 }
 
-/// By turns alone every direction is reached from every other, and the weights of turns sum to about twice the identity on
-/// the tangent plane, so that no turn is free and none is closed.
+/// Turns alone reach every direction, and their weights sum to about twice the identity on the tangent plane.
 fn reach() {
     for (grid, set) in grids().iter().flat_map(|grid| SETS.map(|set| (grid, set))) {
         let prepared = constant(Places::new(grid, vec![0]), &params(set));
@@ -423,8 +418,7 @@ fn reversal() {
     }
 }
 
-/// Lobes of slabs that zigzag: averaging leads a path straight through all of them, where no lobe runs along it, so that the
-/// path keeps to the states from which it was traced.
+/// Lobes of slabs that zigzag: averaging would lead a path across them, so that it keeps to the states of its trace.
 fn zigzag() {
     const SLAB: i64 = 3;
     for set in SETS {

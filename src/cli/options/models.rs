@@ -23,6 +23,8 @@ pub struct Models {
     pub heading: &'static str,
     /// Help of the scan, which is optional here.
     pub scan_help: &'static str,
+    /// Whether other models need the scan, too.
+    pub need_scan: bool,
 }
 
 /// The options of tensors, and those of the other models, in the order of the help.
@@ -104,6 +106,9 @@ impl Models {
         };
         let name = chosen.map_or("tensors", |other| other.name);
         let remedy = match chosen {
+            Some(other) if self.need_scan => {
+                format!("leave out --{} {} tensors", other.option, self.to)
+            }
             Some(other) => format!(
                 "name a scan instead of --{} {} its tensors",
                 other.option, self.to
@@ -112,7 +117,12 @@ impl Models {
                 let others = self.others.iter();
                 let choices = others.map(|other| format!("{} with --{}", other.name, other.option));
                 let choices: Vec<String> = choices.collect();
-                format!("choose {} instead of the scan", choices.join(" or "))
+                let instead = if self.need_scan {
+                    ""
+                } else {
+                    " instead of the scan"
+                };
+                format!("choose {}{instead}", choices.join(" or "))
             }
         };
         Err(wrong_usage(format!(

@@ -22,9 +22,9 @@ const CHUNK: usize = 512;
 /// Coefficients of distributions.
 #[derive(Clone, Debug)]
 pub(super) enum Series {
-    /// Of every voxel of a grid.
+    /// An image, with those of every voxel.
     Image(OdfField),
-    /// Of places alone, those of one place after those of another.
+    /// Rows, one for each place.
     Rows { order: usize, rows: Arc<[f32]> },
 }
 

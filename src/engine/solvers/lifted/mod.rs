@@ -141,11 +141,10 @@ impl Prepared {
         let voxels: Vec<u32> = backend.install(|| voxels.filter(is_used).collect());
         let places = Places::new(&field.grid, voxels);
         let directions = Self::directions(&places, params)?;
-        let (amplitudes, cost) =
-            backend.install(|| {
-                let series = Series::Image(field.clone());
-                costs::sampled(series, &places, &directions, None, params, control)
-            })?;
+        let (amplitudes, cost) = backend.install(|| {
+            let series = Series::Image(field.clone());
+            costs::sampled(series, &places, &directions, None, params, control)
+        })?;
         backend.install(|| Self::assembled(places, params, directions, cost, Some(amplitudes)))
     }
 

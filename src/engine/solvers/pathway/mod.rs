@@ -67,7 +67,7 @@ pub use joint::{CostEnd, JointCosts};
 pub use parameters::{DEFAULT_EPSILON, Params, RepetitionParams, TOLERANCE, Width, costly_row};
 pub use random_pairs::{Ends, MAX_PAIRS, MIN_PAIRS, NoRates, RandomPairs, Rates, STRETCH_MM};
 pub use repeated_tensors::Scan;
-pub use repetitions::{NEAR_MM, Range90, Repeat, Repetition, Repetitions, WITHIN};
+pub use repetitions::{NEAR_MM, Range90, Repeat, Repetition, Repetitions, Tasks, WITHIN};
 pub use sensitivity::Sensitivity;
 pub use trace::{Path, trace};
 
