@@ -5,6 +5,7 @@ use super::runner::{Failure, Runner};
 use super::{
     bench_commit, bench_eikonal, bench_fit, bench_fod, bench_geodesic, bench_io, bench_levelset,
     bench_lifted, bench_live, bench_odf_tracking, bench_render, bench_select, bench_tracking,
+    bench_uncertainty,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -45,7 +46,7 @@ impl Choice<'_> {
 /// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 13] = [
+const WORKLOADS: [(&str, Workload); 14] = [
     ("fit", bench_fit::run),
     ("fod", bench_fod::run),
     ("tracking", bench_tracking::run),
@@ -54,6 +55,7 @@ const WORKLOADS: [(&str, Workload); 13] = [
     ("eikonal", bench_eikonal::run),
     ("lifted", bench_lifted::run),
     ("live", bench_live::run),
+    ("uncertainty", bench_uncertainty::run),
     ("levelset", bench_levelset::run),
     ("commit", bench_commit::run),
     ("io", bench_io::run),

@@ -66,6 +66,7 @@ const MODELS: Models = Models {
     to: "to follow",
     heading: "Options for distributions (--fod)",
     scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, whose tensors rays follow; none with --fod",
+    need_scan: false,
 };
 
 impl Args for Options {

@@ -38,6 +38,7 @@ mod bench_regions;
 mod bench_render;
 mod bench_select;
 mod bench_tracking;
+mod bench_uncertainty;
 mod bench_volumes;
 mod commit;
 mod connectome;

@@ -78,6 +78,7 @@ const MODELS: Models = Models {
     heading: "Options for distributions (--fod)",
     scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, for pathways through its tensors; none with \
                 --fod",
+    need_scan: false,
 };
 
 impl Args for Options {

@@ -78,6 +78,7 @@ const MODELS: Models = Models {
     heading: "Options for distributions and peaks (--fod, --peaks)",
     scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, to track through its tensors; with --fod \
                 only for --bootstrap, and none with --peaks",
+    need_scan: false,
 };
 
 /// Whether distributions are resampled, which needs their scan.

@@ -61,6 +61,7 @@ const MODELS: Models = Models {
     heading: "Options for distributions (--fod)",
     scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED: pathways run through its tensors, or with \
                 --fod through the distributions that were estimated from it",
+    need_scan: true,
 };
 
 /// The options of one model.

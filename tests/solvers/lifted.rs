@@ -36,10 +36,7 @@ pub fn tests() -> Vec<Trial> {
         test("lifted::costs grow with C", monotone),
         test("lifted::both senses cost the same", reversal),
         test("lifted::masks are never crossed", masks),
-        test(
-            "lifted::threads change nothing, the tolerance 1e-4",
-            schedules,
-        ),
+        test("lifted::threads change nothing, tolerance 1e-4", schedules),
         test("lifted::regions that overlap are named", overlap),
         test("lifted::caps leave lower costs unchanged", caps),
         test("lifted::stretched and oblique grids", oblique),
@@ -170,8 +167,7 @@ fn grids() -> Vec<Arc<Grid>> {
     along_axes.into_iter().chain(others).collect()
 }
 
-/// By turns alone every direction is reached from every other, and the weights of turns sum to about twice the identity on
-/// the tangent plane, so that no turn is free and none is closed.
+/// Turns alone reach every direction, and their weights sum to about twice the identity on the tangent plane.
 fn reach() {
     for (grid, set) in grids().iter().flat_map(|grid| SETS.map(|set| (grid, set))) {
         let prepared = constant(Places::new(grid, vec![0]), &params(set));

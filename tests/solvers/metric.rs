@@ -5,8 +5,8 @@ use crate::support::fields::{backend, components, odd_grid};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Tensor, TensorField};
-use arcuate::solvers::eikonal::{LocalSolver, Prepared};
-use arcuate::solvers::metric::{Cost, Metric, Params, halved, matrix};
+use arcuate::solvers::eikonal::{self, CostSource, LocalSolver, Prepared, solve};
+use arcuate::solvers::metric::{Cost, Metric, Params, Stack, halved, matrix};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("metric::on voxels of twice the size", halves),
         test("metric::refusals are sentences", refusals),
         test("metric::costlier places", costlier),
+        test("metric::several metrics solved as one", stacked),
     ]
 }
 
@@ -219,4 +220,60 @@ fn costlier() {
         let cost = other.step_cost(*place as usize, along);
         assert!((within.step_cost(own, along) / cost - 1.0).abs() < 1e-6);
     }
+}
+
+/// Costs in each copy are those of its metric alone, and its voxels lie where those of the mask do.
+fn stacked() {
+    const COPIES: usize = 3;
+    let mut random = Random::fresh("metrics solved as one");
+    let (on, control) = (backend(2), Control::new());
+    let params = eikonal::Params {
+        tolerance: 0.0,
+        schedule: None,
+    };
+    for local in LocalSolver::ALL {
+        let grid = Arc::new(odd_grid(&mut random));
+        let inside: Vec<bool> = (0..grid.voxel_count())
+            .map(|v| grid.voxel(v)[2] > 2 && random.uniform(0.0, 1.0) < 0.85)
+            .collect();
+        let metrics: Vec<Metric> = (0..COPIES)
+            .map(|_| {
+                let speeds = inside.iter().map(|_| oblique(&mut random, 4.0));
+                let speeds: Vec<DMat3> = speeds.collect();
+                let speed = |v: [usize; 3]| inside[grid.index(v)].then(|| speeds[grid.index(v)]);
+                Metric::from_speed(&grid, speed).unwrap()
+            })
+            .collect();
+        let stack = Stack::new(&metrics[0], COPIES).unwrap();
+        let all = stack.metric(&metrics);
+        let zero = [3, 4, 40];
+        let fields = |metric: &Metric, zero: Vec<u32>| {
+            let prepared = Prepared::new(metric, local, &on, &control).unwrap();
+            let source = Arc::new(CostSource::places(metric, "start", zero));
+            let mut fields = solve(&prepared, &[source], &params, &on, &control).unwrap();
+            fields.remove(0).values
+        };
+        let together = fields(&all, stack.places(&zero));
+        for (copy, metric) in metrics.iter().enumerate() {
+            let alone = fields(metric, zero.to_vec());
+            for (place, alone) in alone.iter().enumerate() {
+                let found = together[stack.first(copy) + place];
+                assert!(
+                    found == *alone || (found - alone).abs() <= 1e-5 * alone,
+                    "{local:?}, copy {copy}, place {place}: {found} {alone}"
+                );
+                let at = |metric: &Metric, place: usize| {
+                    let voxel = metric.voxel(place).map(|c| c as f64);
+                    metric.grid.world(DVec3::from_array(voxel))
+                };
+                let off = stack
+                    .in_mask(copy, at(&all, stack.first(copy) + place))
+                    .distance(at(metric, place));
+                assert!(off < 1e-9, "{off}");
+            }
+        }
+    }
+    let none = Grid::axis_aligned([2; 3], DVec3::ONE, DVec3::ZERO).unwrap();
+    let one = Metric::from_speed(&Arc::new(none), |_| Some(DMat3::IDENTITY)).unwrap();
+    assert!(Stack::new(&one, 0).is_none());
 }

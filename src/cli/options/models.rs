@@ -23,6 +23,8 @@ pub struct Models {
     pub heading: &'static str,
     /// Help of the scan, which is optional here.
     pub scan_help: &'static str,
+    /// Whether other models need the scan, too.
+    pub need_scan: bool,
 }
 
 /// The options of tensors, and those of the other models, in the order of the help.
@@ -108,16 +110,23 @@ impl Models {
             Some(OtherModel { option, .. }) => (
                 format!("--{option}"),
                 "tensors".to_owned(),
-                format!("name a scan instead of --{option} {} its tensors", self.to),
+                match self.need_scan {
+                    true => format!("leave out --{option} {} tensors", self.to),
+                    false => format!("name a scan instead of --{option} {} its tensors", self.to),
+                },
             ),
             None => {
                 let names: Vec<&str> = others.clone().map(|other| other.name).collect();
                 let choices = others.map(|other| format!("{} with --{}", other.name, other.option));
                 let choices: Vec<String> = choices.collect();
+                let instead = match self.need_scan {
+                    true => "",
+                    false => " instead of the scan",
+                };
                 (
                     "the scan".to_owned(),
                     names.join(" or "),
-                    format!("choose {} instead of the scan", choices.join(" or ")),
+                    format!("choose {}{instead}", choices.join(" or ")),
                 )
             }
         };

@@ -29,6 +29,7 @@ const LINES: &[&str] = &[
     "track --peaks fod/peaks.nii.gz --seeds random:50 --out directions.tck",
     "geodesic --fod fod/wm_fod.nii.gz --seed sphere:-24,-18,8,8 --seeds random:10 --cut all --out lobes.tck",
     "pathway --fod fod/wm_fod.nii.gz --from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12 --directions 42 --out through",
+    "uncertainty head/dwi.nii.gz --fod fod/wm_fod.nii.gz --from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12 --directions 42 --repetitions 3 --out through_noise",
     "region --image maps/fa.nii.gz --threshold 0.3..1 --out white.nii.gz",
     "region --as-labels --union sphere:-24,-18,8,8 --union sphere:-30,-22,58,12 --image maps/fa.nii.gz --out labels.nii.gz",
     "segment maps/fa.nii.gz --target 0.6 --tolerance 0.2 --add sphere:-24,-18,8,8 --steps 20 --out grown",

@@ -1,4 +1,5 @@
-//! `arcuate pathway --fod`: its files agree with its numbers, its command repeats it; refusals.
+//! `arcuate pathway --fod` and `arcuate uncertainty --fod`: their files agree with their numbers, their commands repeat
+//! them; refusals.
 
 use super::{make_head, run};
 use crate::cli::{arcuate, refuses};
@@ -97,6 +98,93 @@ pub fn through_distributions() {
     assert!(text.contains("joined"), "{text}{error}");
     assert!(!format!("{text}{error}").contains("inf"), "{text}{error}");
     refused(here);
+    repetitions(here);
+}
+
+/// Repetitions of the pathway: the same with any number of threads and from the command that is reported.
+fn repetitions(here: &Path) {
+    // Ends between which no lobe is so large that noise leaves its cost unchanged.
+    const FAR: &str = "--from sphere:-24,-18,8,5 --to sphere:-30,-22,66,4";
+    let base =
+        format!("uncertainty head/dwi.nii.gz --fod fod/wm_fod.nii.gz {WORLD} {FAR} --epsilon 0.5");
+    let mask = "--distance-to head/brain_mask.nii.gz";
+    let value = run(&format!("{base} --repetitions 20 {mask} --out noise"), here);
+    assert_eq!(value["command"], "uncertainty");
+    assert_eq!(value["repetitions"].as_u64(), Some(20));
+    let least = number(&value, "least");
+    let range = &value["least_repeated"];
+    let [low, median, high] = ["low", "median", "high"].map(|part| number(range, part));
+    assert!(low < median && median < high, "{range}");
+    assert!((median / least - 1.0).abs() < 0.3, "{median} {least}");
+    let share = volume(&here.join("noise/share.nii.gz")).values;
+    for level in value["shares"].as_array().expect("levels") {
+        let at_least = number(level, "share") as f32 - 1e-6;
+        let voxels = share.iter().filter(|s| **s >= at_least).count();
+        let ml = voxels as f64 * 4f64.powi(3) * 1e-3;
+        assert!((number(level, "volume_ml") - ml).abs() < 1e-6, "{level}");
+    }
+    // Paths lie in the brain, which they do not leave.
+    assert_eq!(number(&value, "nearest_mm"), 0.0);
+    assert!(here.join("noise/paths.tck").exists() && here.join("noise/distances.csv").exists());
+    let repeat = value["repeat"].as_str().expect("a command");
+    assert!(
+        repeat.starts_with("arcuate uncertainty head/dwi.nii.gz "),
+        "{repeat}"
+    );
+    let repeated = repeat.strip_prefix("arcuate ").expect("arcuate");
+    let repeated = repeated.replace("--out noise", "--threads 1 --out same");
+    assert_eq!(run(&repeated, here)["least_repeated"], *range);
+    let cases: [(&str, [&str; 2]); 5] = [
+        (
+            "--fod fod/wm_fod.nii.gz",
+            [
+                "Found --fod and no scan",
+                "which hold no residuals; name it",
+            ],
+        ),
+        ("--epsilon 0.2", ["Found no scan", "the residuals of a fit"]),
+        (
+            "head/dwi.nii.gz --fod fod/wm_fod.nii.gz --min-fa 0.2",
+            [
+                "--min-fa",
+                "or leave out --fod for pathways through tensors",
+            ],
+        ),
+        (
+            "head/dwi.nii.gz --curvature-price 5",
+            ["--curvature-price", "or choose distributions with --fod"],
+        ),
+        (
+            "head/dwi.nii.gz --fod fod/peaks.nii.gz",
+            ["volumes", "1, 6, 15, 28, 45, 66 or 91"],
+        ),
+    ];
+    for (rest, parts) in cases {
+        let line = format!("uncertainty {rest} {ENDS} --out no");
+        let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_ne!(output.status.code(), Some(0), "{rest}");
+        for part in parts {
+            assert!(error.contains(part), "{rest}: {error}");
+        }
+    }
+    // Distributions of another scan have other residuals.
+    run(
+        "phantom --scan-only --spacing 4 --shells 2500:45 --b0 4 --seed 9 --out other",
+        here,
+    );
+    let line = format!(
+        "uncertainty other/dwi.nii.gz --fod fod/wm_fod.nii.gz {WORLD} {ENDS} --directions 42 --out no"
+    );
+    refuses(
+        &line.split(' ').collect::<Vec<_>>(),
+        &[
+            "The distributions of the pathway differ by",
+            "name the scan",
+        ],
+        here,
+    );
+    assert!(!here.join("no").exists());
 }
 
 /// The random pairs and the map: of each voxel's costs, and of all amplitudes together.

@@ -39,7 +39,6 @@ const WHITE: f64 = 1000.0;
 /// A straight bundle along x, three voxels wide, in grey matter.
 struct Scene {
     dwi: Volume,
-    field: OdfField,
     pathway: LiftedPathway,
 }
 
@@ -81,7 +80,6 @@ impl Scene {
         Self {
             pathway: on.install(|| LiftedPathway::new(a, b)).unwrap(),
             dwi,
-            field,
         }
     }
 
@@ -241,5 +239,4 @@ fn refused() {
         small.contains("a scan on another grid than the distributions"),
         "{small}"
     );
-    let _ = &scene.field;
 }

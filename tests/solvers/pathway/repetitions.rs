@@ -2,8 +2,8 @@
 //! tracking; distances from a mask, on any grid.
 
 use crate::support::fields::{backend, odd_grid, prolate, sphere};
-use crate::support::{Random, test};
-use arcuate::compute::Control;
+use crate::support::{Random, cuda_test, test};
+use arcuate::compute::{Backend, Control};
 use arcuate::data::{Gradients, Grid, Mask, Region, Role, Tensor, TensorField, Volume, VolumeKind};
 use arcuate::phantom::directions::half_sphere;
 use arcuate::solvers::eikonal::{self, Prepared, solve};
@@ -32,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("pathway::distances of repetitions from a mask", distances),
         test("pathway::distances from a mask on any grid", sheared),
+        cuda_test("parity::repetitions of a pathway", card),
     ]
 }
 
@@ -255,6 +256,32 @@ fn grown() {
     assert!(narrow.paths.is_empty() && narrow.visits.iter().all(|v| *v == 0));
     narrow.extend(6, &backend(2), &Control::new()).unwrap();
     same(&narrow, &repetitions_of_width(&scene, 0.1, 6, 8, 1));
+}
+
+/// On a card, where the repetitions of a task are solved as one, they agree with the CPU to the tolerance of its fields.
+fn card(card: Backend) {
+    let mut random = Random::fresh("repetitions on a card");
+    let scene = scene(Some(20.0), &mut random);
+    let cpu = repetitions(&scene, 40, 7, 2);
+    let mut found = none_yet(&scene, EPSILON, 7, 2);
+    for up_to in [1, 13, 40] {
+        found.extend(up_to, &card, &Control::new()).unwrap();
+    }
+    assert_eq!(found.without_path(), cpu.without_path());
+    for (number, pair) in cpu.paths.iter().zip(&found.paths).enumerate() {
+        let (Some((cpu, path)), Some((card, other))) = pair else {
+            panic!("{number}: {pair:?}")
+        };
+        assert!((card / cpu - 1.0).abs() < 1e-4, "{number}: {card} {cpu}");
+        let ratio = other.total_mm() / path.total_mm();
+        assert!((ratio - 1.0).abs() < 0.05, "{number}: {ratio}");
+        let ends = [path, other].map(|path| path.points[0]);
+        assert!(ends[0].distance(ends[1]) < 6.0, "{number}: {ends:?}");
+    }
+    let differ = cpu.visits.iter().zip(&found.visits);
+    let differ: u32 = differ.map(|(a, b)| a.abs_diff(*b)).sum();
+    let all: u32 = cpu.visits.iter().sum();
+    assert!(differ * 100 < all, "{differ} of {all}");
 }
 
 /// The tensors of a repetition are those of the whole bootstrap, in its voxels.

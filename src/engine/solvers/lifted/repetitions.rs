@@ -14,7 +14,8 @@ use crate::data::{Gradients, Response, Volume};
 use crate::solvers::Error;
 use crate::solvers::csd::{self, Residuals};
 use crate::solvers::metric::Places;
-use crate::solvers::pathway::{Repeat, Repetition, Repetitions};
+use crate::solvers::pathway::{Repeat, Repetition, Repetitions, Tasks};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Relative difference between the distributions of the pathway and those of the residuals above which these are another
@@ -97,7 +98,7 @@ pub fn repetitions(
 }
 
 impl Repeat for Distributions {
-    fn begin(&self, backend: &Backend) -> Result<usize, Error> {
+    fn begin(&self, repetitions: usize, backend: &Backend) -> Result<Tasks, Error> {
         let (places, directions) = (self.places.len(), self.part.directions.len());
         // Values and flags of both fields, costs while they are sampled, and the coefficients.
         let each = places * (24 * directions + 8 * count(self.residuals.order()));
@@ -108,28 +109,46 @@ impl Repeat for Distributions {
             Some(_) => 2,
             None => backend.threads(),
         };
-        let at_once = busy.min(free).max(1);
+        let at_once = busy.min(free).min(repetitions).max(1);
         memory::claim("The repetitions of a pathway", each * at_once as u64)?;
-        Ok(at_once)
+        Ok(Tasks {
+            at_once,
+            together: 1,
+        })
     }
 
-    fn repetition(
+    fn repetitions(
         &self,
-        number: u64,
+        numbers: Range<usize>,
         epsilon: f64,
         random_seed: u64,
         backend: &Backend,
         control: &Control,
-    ) -> Result<Repetition, Error> {
+    ) -> Result<Vec<Repetition>, Error> {
+        let residuals = &self.residuals;
         let quiet = control.silent();
-        let all = 0..self.places.len();
-        let rows = self
-            .residuals
-            .coefficients(all, random_seed, number, backend, &quiet)?;
-        let prepared = self.part.with_rows(self.residuals.order(), rows, &quiet)?;
+        let one = |number: usize| {
+            let (all, number) = (0..self.places.len(), number as u64);
+            let rows = residuals.coefficients(all, random_seed, number, backend, &quiet)?;
+            self.solved(rows, epsilon, backend, &quiet)
+        };
+        numbers.map(one).collect()
+    }
+}
+
+impl Distributions {
+    /// The pathway through distributions with these coefficients.
+    fn solved(
+        &self,
+        rows: Arc<[f32]>,
+        epsilon: f64,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Repetition, Error> {
+        let prepared = self.part.with_rows(self.residuals.order(), rows, control)?;
         let limit = epsilon as f32;
         let sources = &self.sources;
-        let [a, b] = solve_both(&prepared, sources, limit, UNREACHED, backend, &quiet)?;
+        let [a, b] = solve_both(&prepared, sources, limit, UNREACHED, backend, control)?;
         let reaches = |place: &u32| a.least(*place as usize).is_finite();
         if !sources[1].zero.iter().any(reaches) {
             return Ok(Repetition {

@@ -39,11 +39,13 @@ mod halve;
 mod parameters;
 mod places;
 mod selling;
+mod stack;
 
 pub use halve::halved;
 pub use parameters::{Cost, Params};
 pub use places::{OUTSIDE, Places};
 pub(super) use selling::decompose;
+pub use stack::Stack;
 
 use super::Error;
 use crate::compute::{Backend, Control, DataId, memory};

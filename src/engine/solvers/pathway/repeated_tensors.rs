@@ -1,18 +1,36 @@
 //! Repetitions of a pathway of tensors: the tensors are refitted to the scan with the signs of its residuals drawn at
 //! random (wild bootstrap, [`tensor_fit::Residuals`]), and the cost fields of both regions are solved again. The tensors of
 //! a repetition are those of the same repetition in tracking.
+//!
+//! On the CPU each thread solves a repetition of its own. On a graphics card the cost fields of many repetitions are solved
+//! as one field, in copies of the mask side by side ([`Stack`]), since a front leaves most of a card idle; tensors, steps
+//! and paths are computed on the CPU meanwhile. Both agree within the tolerance of the solver.
 
 use super::joint::{joining_places, limit, minimum};
-use super::repetitions::{Repeat, Repetition, Repetitions};
+use super::repetitions::{Repeat, Repetition, Repetitions, Tasks};
 use super::trace::path_through;
 use super::{Pathway, TOLERANCE};
 use crate::compute::{Backend, Control, memory};
 use crate::data::{Gradients, Volume};
 use crate::solvers::Error;
-use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve_alone};
-use crate::solvers::metric::{self, Metric};
+use crate::solvers::eikonal::{
+    self, CostField, CostSource, LocalSolver, Prepared, solve, solve_alone,
+};
+use crate::solvers::metric::{self, Metric, Stack};
 use crate::solvers::tensor_fit::{self, Residuals};
+use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
+
+const PARAMS: eikonal::Params = eikonal::Params {
+    tolerance: TOLERANCE,
+    schedule: None,
+};
+/// Voxels that a card solves together, in as many repetitions: fewer do not fill it.
+const TOGETHER: usize = 300_000;
+/// Most repetitions of a task, and most tasks at a time, on a card.
+const MOST_COPIES: usize = 32;
+const MOST_TASKS: usize = 8;
 
 /// The scan to which the tensors of a pathway were fitted.
 #[derive(Clone, Copy, Debug)]
@@ -90,72 +108,113 @@ impl Repetitions {
 }
 
 impl Repeat for Tensors {
-    fn begin(&self, backend: &Backend) -> Result<usize, Error> {
-        let threads = backend.threads();
-        // Metric, weights and layout with both fields, for each thread.
-        memory::claim_for::<u8>(
-            "The repetitions of a pathway",
-            self.places.len(),
-            600 * threads,
-        )?;
-        // A few for each thread, so that not all pathways need be stored at once.
-        Ok(4 * threads)
+    fn begin(&self, repetitions: usize, backend: &Backend) -> Result<Tasks, Error> {
+        const WORK: &str = "The repetitions of a pathway";
+        let (places, threads) = (self.places.len(), backend.threads());
+        if backend.accelerator().is_none() {
+            // Metric, weights and layout with both fields, for each thread.
+            memory::claim_for::<u8>(WORK, places, 600 * threads)?;
+            // A few for each thread, so that not all pathways need be stored at once.
+            return Ok(Tasks {
+                at_once: 4 * threads,
+                together: 1,
+            });
+        }
+        // Some tasks are prepared, and paths traced, while the card solves another.
+        let at_once = (threads / 2).clamp(1, MOST_TASKS);
+        let together = (TOGETHER / places.max(1)).clamp(1, MOST_COPIES);
+        let copies = repetitions.min(at_once * together);
+        memory::claim_for::<u8>(WORK, places, 600 * copies)?;
+        Ok(Tasks { at_once, together })
     }
 
-    fn repetition(
+    fn repetitions(
         &self,
-        number: u64,
+        numbers: Range<usize>,
         epsilon: f64,
         random_seed: u64,
-        _: &Backend,
+        backend: &Backend,
         control: &Control,
-    ) -> Result<Repetition, Error> {
-        let tensors = self.residuals.tensors(random_seed, number);
-        let metric = self.part.with_tensors(&tensors, &self.metric_params);
-        self.solved(&metric, epsilon, control)
+    ) -> Result<Vec<Repetition>, Error> {
+        let metric = |number: usize| {
+            control.check()?;
+            let tensors = self.residuals.tensors(random_seed, number as u64);
+            Ok::<_, Error>(self.part.with_tensors(&tensors, &self.metric_params))
+        };
+        if backend.accelerator().is_none() {
+            let solved = numbers.map(|number| self.alone(&metric(number)?, epsilon, control));
+            return solved.collect();
+        }
+        let metrics = numbers.into_par_iter().map(metric);
+        let metrics: Vec<Metric> = metrics.collect::<Result<_, Error>>()?;
+        self.together(&metrics, epsilon, backend, control)
     }
 }
 
 impl Tensors {
     /// The pathway in a metric of the part, on the calling thread.
-    fn solved(
-        &self,
-        metric: &Metric,
-        epsilon: f64,
-        control: &Control,
-    ) -> Result<Repetition, Error> {
+    fn alone(&self, metric: &Metric, epsilon: f64, control: &Control) -> Result<Repetition, Error> {
         let prepared = Prepared::alone(metric, self.local, control)?;
-        let source = |field: usize| {
-            let (name, zero) = &self.ends[field];
-            Arc::new(CostSource::places(metric, name, zero.clone()))
-        };
-        let params = eikonal::Params {
-            tolerance: TOLERANCE,
-            schedule: None,
-        };
-        let fields = solve_alone(&prepared, &[source(0), source(1)], &params, control)?;
-        Ok(self.joined(&fields, epsilon))
+        let sources = [0, 1].map(|end| self.source(end, metric, self.ends[end].1.clone()));
+        let fields = solve_alone(&prepared, &sources, &PARAMS, control)?;
+        Ok(self.joined(&fields, 0, epsilon))
     }
 
-    fn joined(&self, fields: &[CostField], epsilon: f64) -> Repetition {
+    /// The pathways in several metrics of the part, whose cost fields are solved as those of one: on a card, as many fronts
+    /// advance at the same time.
+    fn together(
+        &self,
+        metrics: &[Metric],
+        epsilon: f64,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Vec<Repetition>, Error> {
+        let quiet = control.silent();
+        let Some(stack) = Stack::new(&self.part, metrics.len()) else {
+            return Ok(Vec::new());
+        };
+        let all = stack.metric(metrics);
+        let prepared = Prepared::new(&all, self.local, backend, &quiet)?;
+        let sources = [0, 1].map(|end| self.source(end, &all, stack.places(&self.ends[end].1)));
+        let fields = solve(&prepared, &sources, &PARAMS, backend, &quiet)?;
+        let copy = |copy: usize| {
+            control.check()?;
+            let mut repetition = self.joined(&fields, stack.first(copy), epsilon);
+            if let Some((_, path)) = &mut repetition.path {
+                for point in &mut path.points {
+                    *point = stack.in_mask(copy, *point);
+                }
+            }
+            Ok(repetition)
+        };
+        (0..metrics.len()).into_par_iter().map(copy).collect()
+    }
+
+    fn source(&self, end: usize, metric: &Metric, zero: Vec<u32>) -> Arc<CostSource> {
+        Arc::new(CostSource::places(metric, &self.ends[end].0, zero))
+    }
+
+    /// The pathway between both fields in the copy of the part whose places are numbered from `first`.
+    fn joined(&self, fields: &[CostField], first: usize, epsilon: f64) -> Repetition {
         let [a, b] = fields else {
             unreachable!("one cost field for each source")
         };
-        let total = |place: usize| a.values[place] + b.values[place];
-        let (middle, least) = minimum((0..a.values.len()).map(total));
+        let own = 0..self.places.len();
+        let total = |own: usize| a.values[first + own] + b.values[first + own];
+        let (middle, least) = minimum(own.clone().map(total));
         let least = f64::from(least);
         let path = least
             .is_finite()
-            .then(|| path_through([a, b], middle))
+            .then(|| path_through([a, b], first + middle))
             .flatten();
         let limit = limit(least, epsilon);
-        let within = |place: usize| f64::from(total(place)) <= limit;
+        let within = |own: usize| f64::from(total(own)) <= limit;
         let joined = path.as_ref().and_then(|_| {
             let ends = [&*self.ends[0].1, &*self.ends[1].1];
             joining_places(&self.part, ends, within)
         });
         let is_joined = joined.is_some() || path.is_none();
-        let all = || (0..a.values.len()).filter(|place| within(*place)).collect();
+        let all = || own.filter(|own| within(*own)).collect();
         let pathway: Vec<usize> = match path {
             Some(_) => joined.unwrap_or_else(all),
             None => Vec::new(),
