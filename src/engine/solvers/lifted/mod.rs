@@ -29,8 +29,8 @@
 //!
 //! *Cost.* About ten updates for each state reached; a cap on the cost limits their number. Measured: two regions 58 mm
 //! apart among 94,000 voxels of 2 mm with 98 directions, up to 30 % above the least cost, take 0.3 s on one core,
-//! 0.05 s on 16, and 4 ms on an H200; 12,000 voxels of 4 mm with 42 directions take 50 ms on one core and 2.5 ms on an
-//! H200.
+//! 0.05 s on 16, and 7 ms of kernels on an H200 (60 to 80 ms with the copies to the host); 12,000 voxels of 4 mm with 42
+//! directions take 50 ms on one core, and 2.2 ms of kernels on an H200 (7 ms).
 //!
 //! # Example
 //!
