@@ -105,14 +105,14 @@ impl Window {
             wakes,
         };
         window.act(Action::OpenDemo { tour: false });
-        window.wait(|state| state.document.tensors.is_some())?;
+        window.wait("tensors", |state| state.document.tensors.is_some())?;
         window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
         for (role, (centre, radius_mm)) in [(Role::Seed, SEED), (Role::Target, TARGET)] {
             let shape = Shape::Sphere { centre, radius_mm };
             window.act(Action::Region(RegionAction::Add { role, shape }));
         }
         window.act(Action::Settle);
-        window.wait(|state| state.final_pathway().is_some())?;
+        window.wait("pathway", |state| state.final_pathway().is_some())?;
         Ok(window)
     }
 
@@ -121,7 +121,9 @@ impl Window {
         let mut settings = self.state.document.distributions.settings.clone();
         settings.requested = true;
         self.act(Action::Tensors(TensorAction::SetFods(settings)));
-        self.wait(|state| state.document.distributions.field().is_some())
+        self.wait("distributions", |state| {
+            state.document.distributions.field().is_some()
+        })
     }
 
     fn act(&mut self, action: Action) {
@@ -140,15 +142,15 @@ impl Window {
         }
     }
 
-    /// Receives the results of jobs until something is shown.
-    fn wait(&mut self, mut is_shown: impl FnMut(&State) -> bool) -> Result<(), String> {
+    /// Receives the results of jobs until something is shown; `what` names it in an error.
+    fn wait(&mut self, what: &str, mut is_shown: impl FnMut(&State) -> bool) -> Result<(), String> {
         let start = Instant::now();
         while !is_shown(&self.state) {
             if start.elapsed() > PATIENCE {
                 let messages = self.state.runtime.notices.messages.iter();
                 let messages: Vec<&str> = messages.map(|m| m.text.as_str()).collect();
                 return Err(format!(
-                    "No result within {} s. {}",
+                    "No {what} within {} s. {}",
                     PATIENCE.as_secs(),
                     messages.join(". ")
                 ));
@@ -202,12 +204,12 @@ fn region(
         };
         let start = Instant::now();
         window.act(moved(Phase::Live));
-        window.wait(is_first)?;
+        window.wait("first result", is_first)?;
         let first_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
         window.act(moved(Phase::Done));
         window.act(Action::Settle);
-        window.wait(is_final)?;
+        window.wait("final result", is_final)?;
         times.push([first_s, start.elapsed().as_secs_f64()]);
     }
     medians(times)
@@ -217,7 +219,7 @@ fn tracked(window: &mut Window, model: Model, repeats: usize) -> Result<[f64; 2]
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     window.act(Action::Track(TrackAction::SetModel(model)));
     let is_final = |state: &State| state.final_live().is_some();
-    window.wait(is_final)?;
+    window.wait("final result", is_final)?;
     let is_first = |state: &State| {
         let live = state.runtime.track.live.value();
         live.is_some_and(|live| live.key.is_current(&state.document))
@@ -242,7 +244,7 @@ fn solved(window: &mut Window, model: Model, repeats: usize) -> Result<[f64; 2],
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
     window.act(Action::Settle);
     let is_final = |state: &State| state.final_pathway().is_some();
-    window.wait(is_final)?;
+    window.wait("final result", is_final)?;
     let is_first = |state: &State| shown(state).map(PathwayKey::from_result) == state.pathway_key();
     region(window, Role::Target, repeats, is_first, is_final)
 }
@@ -275,7 +277,7 @@ fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
         centre,
         radius_mm,
     })));
-    window.wait(|state| state.resting_surface().is_some())?;
+    window.wait("surface at rest", |state| state.resting_surface().is_some())?;
     let mut settings = window.state.document.segment.settings.clone();
     // Growth without an end, since the whole head has the values of the target, and so slow that the surface stays beside
     // the pathway.
@@ -288,7 +290,7 @@ fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
     window.act(Action::Segment(SegmentAction::Play));
     let mut times = Vec::new();
     for repeat in 0..repeats {
-        window.wait(|state| state.runtime.segment.running)?;
+        window.wait("moving surface", |state| state.runtime.segment.running)?;
         let before = window.state.runtime.segment.live.clone();
         let changes = before.map_or(0, |surface| surface.script.events.len());
         settings.params.smoothness = 0.95 - 0.001 * (repeat + 1) as f32;
@@ -297,7 +299,7 @@ fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
         let mut figures_s = None;
         // Surfaces that the new speed moved.
         let mut moved: Vec<Arc<Shape>> = Vec::new();
-        window.wait(|state| {
+        window.wait("figures of the changed surface", |state| {
             let Some(surface) = &state.runtime.segment.live else {
                 return false;
             };
