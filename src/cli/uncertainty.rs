@@ -190,11 +190,21 @@ impl RepetitionOptions {
             command: command.clone(),
             values: ValueNames::default(),
         })?;
-        if let Some(from_mask) = &repeated.distances {
-            runner.run(SaveDistances {
-                path: distances,
-                distances: Arc::new(from_mask.clone()),
-            })?;
+        match &repeated.distances {
+            Some(from_mask) => {
+                runner.run(SaveDistances {
+                    path: distances,
+                    distances: Arc::new(from_mask.clone()),
+                })?;
+            }
+            None if distances.exists() => {
+                warning!(
+                    "Found the distances of an earlier run, which do not belong to these repetitions; name the mask with \
+                     --distance-to, or delete the file: {}",
+                    distances.display()
+                );
+            }
+            None => {}
         }
         let mut value = report::report(&repeated);
         value["random_seed"] = json!(params.random_seed);
