@@ -72,10 +72,9 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
     Some(match state.pathway_standing()? {
         // The result of the other model is shown until the first one of this.
         Path::Coarse if shown != Some(model) => ("Updating…".to_owned(), Standing::Updating),
-        Path::Final => (
-            repetitions(state).unwrap_or_else(|| format!("Final · {ms}")),
-            Standing::Final,
-        ),
+        Path::Final => {
+            repetitions(state).unwrap_or_else(|| (format!("Final · {ms}"), Standing::Final))
+        }
         Path::Coarse => {
             let text = match model {
                 Model::Tensors => "Coarse · voxels of twice the size".to_owned(),
@@ -88,17 +87,22 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
     })
 }
 
-/// `Sharpening · 64 of 200 repetitions`, or how many there are in the end.
-fn repetitions(state: &State) -> Option<String> {
-    if let Some((done, all)) = state.noise_growth() {
+/// `Sharpening · 64 of 200 repetitions`, or how many there are once no more are computed.
+fn repetitions(state: &State) -> Option<(String, Standing)> {
+    let requested = state.noise_key()?.repetitions;
+    let some_of = |done: usize| {
         let done = count(done as u64);
-        return Some(format!(
-            "Sharpening · {done} of {}",
-            counted(all, "repetition")
-        ));
+        format!("{done} of {}", counted(requested, "repetition"))
+    };
+    if let Some((done, _)) = state.noise_growth() {
+        return Some((format!("Sharpening · {}", some_of(done)), Standing::Final));
     }
-    let all = state.current_noise()?.key.repetitions;
-    Some(format!("Final · {}", counted(all, "repetition")))
+    let done = state.current_noise()?.key.repetitions;
+    if done < requested {
+        return Some((format!("Stopped · {}", some_of(done)), Standing::OutOfDate));
+    }
+    let all = counted(done, "repetition");
+    Some((format!("Final · {all}"), Standing::Final))
 }
 
 /// The standing of the segmented surface.

@@ -276,6 +276,10 @@ fn stopped() {
     );
     assert_eq!(window.state.noise_growth(), None);
     assert_eq!(
+        badge::text(&window.state).map(|(text, _)| text).as_deref(),
+        Some("Stopped · 10 of 30 repetitions")
+    );
+    assert_eq!(
         window.state.why_no_noise(),
         None,
         "those that are there can be kept"

@@ -117,8 +117,8 @@ pub fn take_pending_map(
     Some(pending.remove(at))
 }
 
-/// Adds the map as a layer on top, or replaces the values of the one with the same recipe. The cost would hide it, and is
-/// switched off in the same step.
+/// Adds the map as a layer on top, or replaces the values of the one with the same recipe. The cost and
+/// the share of repetitions would hide it, and are switched off in the same step.
 pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: MappedSensitivity) {
     let Some(PendingMap { fit, name, .. }) = take_pending_map(state, pathway, mapped.to) else {
         return;
@@ -131,6 +131,7 @@ pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: Ma
     };
     let id = edit(state, "Map sensitivity", false, |document| {
         document.pathways.shown = ShownCost::Off;
+        document.pathways.noise.shows_share = false;
         let origin = document.origins.add(recipe);
         let layers = &mut document.layers;
         if let Some(at) = layers.iter().position(|l| l.origin == origin) {
