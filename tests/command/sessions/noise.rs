@@ -116,8 +116,8 @@ fn crossings() {
     let mut window = repeating_in(window, 12);
     act(&mut window, NoiseAction::KeepShare);
     let shown = window.state.current_noise().expect("all").clone();
-    let between = |s: &&f32| **s > 0.0 && **s < 1.0;
-    assert!(shown.share.values.iter().filter(between).count() > 10);
+    // Its lobes exceed the reference amplitude, so that noise hardly changes the costs.
+    assert_eq!(shown.repetitions.existing_paths().count(), 12);
     let command = noise_command(&window.state).expect("a command").text();
     assert!(command.starts_with("arcuate fod "), "{command}");
     assert!(command.contains("arcuate uncertainty "), "{command}");
