@@ -90,16 +90,16 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 /// `Sharpening · 64 of 200 repetitions`, or how many there are once no more are computed.
 fn repetitions(state: &State) -> Option<(String, Standing)> {
     let requested = state.noise_key()?.repetitions;
-    let some_of = |done: usize| {
+    let progress = |done: usize| {
         let done = count(done as u64);
         format!("{done} of {}", counted(requested, "repetition"))
     };
     if let Some((done, _)) = state.noise_growth() {
-        return Some((format!("Sharpening · {}", some_of(done)), Standing::Final));
+        return Some((format!("Sharpening · {}", progress(done)), Standing::Final));
     }
     let done = state.current_noise()?.key.repetitions;
     if done < requested {
-        return Some((format!("Stopped · {}", some_of(done)), Standing::OutOfDate));
+        return Some((format!("Stopped · {}", progress(done)), Standing::OutOfDate));
     }
     let all = counted(done, "repetition");
     Some((format!("Final · {all}"), Standing::Final))
