@@ -1,11 +1,12 @@
 //! Pathways, maps of their sensitivity, and shares of their repetitions.
 
 use super::*;
+use crate::data::Volume;
 use crate::solvers::lifted::SensitivityTo;
 use crate::state::KeptPathway;
 use crate::state::pathways::PathwayResult;
 use crate::state::pathways::jobs::MapSensitivity;
-use crate::state::pathways::recipe::SensitivityRecipe;
+use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
 use crate::state::update::{find_pathway, find_pathway_of_map, repeat_share};
 
 /// Largest part of a map, in percent, that may lie in other voxels within tolerance: two backends may choose other
@@ -64,85 +65,92 @@ pub fn kept(window: &mut Headless, read: &ReadSession) -> Outcomes {
     .collect()
 }
 
-/// Maps of the voxels on which pathways depend: the session stores them in full.
+/// Maps of the voxels on which pathways depend.
 pub fn sensitivities(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
-    let mut all = Outcomes::new();
-    for layer in &document.layers {
-        let recipe = document.sensitivity_recipe(layer.id);
-        let (Some(recipe), Content::Image(then)) = (recipe, &layer.content) else {
-            continue;
-        };
-        let result_name = saved::result_name(layer.id.0);
-        let mut replay = || {
-            let solved = window.solve(find_pathway_of_map(&document, &layer.name, recipe)?)?;
-            let pathway = Arc::new(*solved);
-            let (to, find) = (recipe.to, None);
-            let now = window.run(MapSensitivity { pathway, to, find })?.volume;
-            let recomputed = RecomputedResult::Values(&now.values);
-            let outcome = compared(&then.values, &now.values);
-            Ok(Replayed {
-                outcome: Some(outcome),
-                expected_count: Some(then.values.len() as u64),
-                ..Replayed::new(&layer.name, &result_name, read, &recomputed).with_noun("values")
-            })
-        };
-        let replayed = replay();
-        all.push((result_name, replayed));
-    }
-    all
+    let now = |window: &mut Headless, layer: &Layer| {
+        let recipe = document.sensitivity_recipe(layer.id)?;
+        Some(map(window, &document, &layer.name, recipe))
+    };
+    images(window, read, now)
 }
 
-/// Shares of the repetitions of pathways that were kept as layers: the session stores them in full.
+fn map(
+    window: &mut Headless,
+    document: &Document,
+    name: &str,
+    recipe: &SensitivityRecipe,
+) -> Result<Volume, Failure> {
+    let solved = window.solve(find_pathway_of_map(document, name, recipe)?)?;
+    let pathway = Arc::new(*solved);
+    let (to, find) = (recipe.to, None);
+    Ok(window.run(MapSensitivity { pathway, to, find })?.volume)
+}
+
+/// Shares of the repetitions of pathways that were kept as layers.
 pub fn shares(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
+    let now = |window: &mut Headless, layer: &Layer| {
+        let recipe = document.share_recipe(layer.id)?;
+        Some(share(window, &document, &layer.name, recipe))
+    };
+    images(window, read, now)
+}
+
+fn share(
+    window: &mut Headless,
+    document: &Document,
+    name: &str,
+    recipe: &ShareRecipe,
+) -> Result<Volume, Failure> {
+    let costs = SensitivityRecipe {
+        fit: recipe.fit,
+        regions: recipe.regions.clone(),
+        params: recipe.params,
+        to: SensitivityTo::Cost,
+    };
+    let solved = window.solve(find_pathway_of_map(document, name, &costs)?)?;
+    let pathway = Arc::new(*solved);
+    let repeated = window.run(repeat_share(document, name, recipe, pathway)?)?;
+    Ok(repeated.repetitions.share())
+}
+
+/// Recomputes the images of some layers and compares them with the stored values: a session stores these images in full.
+/// `now` returns the recomputed image, `None` for other layers.
+fn images(
+    window: &mut Headless,
+    read: &ReadSession,
+    mut now: impl FnMut(&mut Headless, &Layer) -> Option<Result<Volume, Failure>>,
+) -> Outcomes {
+    let layers = window.state.document.layers.clone();
     let mut all = Outcomes::new();
-    for layer in &document.layers {
-        let recipe = document.share_recipe(layer.id);
-        let (Some(recipe), Content::Image(then)) = (recipe, &layer.content) else {
+    for layer in &layers {
+        let Content::Image(then) = &layer.content else {
+            continue;
+        };
+        let Some(now) = now(window, layer) else {
             continue;
         };
         let result_name = saved::result_name(layer.id.0);
-        let mut replay = || {
-            let costs = SensitivityRecipe {
-                fit: recipe.fit,
-                regions: recipe.regions.clone(),
-                params: recipe.params,
-                to: SensitivityTo::Cost,
-            };
-            let solved = window.solve(find_pathway_of_map(&document, &layer.name, &costs)?)?;
-            let pathway = Arc::new(*solved);
-            let repeated = window.run(repeat_share(&document, &layer.name, recipe, pathway)?)?;
-            let now = repeated.repetitions.share();
+        let replayed = now.map(|now| {
             let recomputed = RecomputedResult::Values(&now.values);
-            let outcome = moved(&then.values, &now.values);
-            Ok(Replayed {
-                outcome: Some(outcome),
+            Replayed {
+                outcome: Some(agree(&then.values, &now.values)),
                 expected_count: Some(then.values.len() as u64),
                 ..Replayed::new(&layer.name, &result_name, read, &recomputed).with_noun("values")
-            })
-        };
-        let replayed = replay();
+            }
+        });
         all.push((result_name, replayed));
     }
     all
-}
-
-/// Whether two maps of sensitivity agree.
-fn compared(then: &[f32], now: &[f32]) -> Match {
-    agree(then, now, 100.0)
-}
-
-/// Whether two maps of shares agree.
-fn moved(then: &[f32], now: &[f32]) -> Match {
-    agree(then, now, then.iter().map(|share| f64::from(*share)).sum())
 }
 
 /// Whether at most [`MAX_MOVED`] percent of the sum of a map have moved to other voxels.
-fn agree(then: &[f32], now: &[f32], sum: f64) -> Match {
+fn agree(then: &[f32], now: &[f32]) -> Match {
     if then == now {
         return Match::SameBytes;
     }
+    let sum: f64 = then.iter().map(|value| f64::from(*value)).sum();
     let pairs = then.iter().zip(now);
     let moved: f64 = pairs.map(|(a, b)| f64::from((a - b).abs())).sum();
     match then.len() == now.len() && 0.5 * moved <= 0.01 * MAX_MOVED * sum {

@@ -2,6 +2,7 @@
 
 mod compare;
 mod distances;
+mod error;
 mod find;
 mod lifted;
 mod noise;

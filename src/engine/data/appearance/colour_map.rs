@@ -109,7 +109,7 @@ impl ColourMap {
             Self::GreenRed => "Green to red",
             Self::Stops => "Stop reasons",
             Self::Speed => "Speed",
-            Self::Share => "Blue to white",
+            Self::Share => "Blue to yellow",
         }
     }
 
@@ -167,9 +167,9 @@ impl ColourMap {
                 [0x0F, 0x33, 0x50],
                 [0x1A, 0x6A, 0x86],
                 [0x35, 0xA2, 0x9F],
-                [0x8F, 0xD3, 0xA0],
-                [0xE9, 0xF3, 0xB0],
-                [0xFF, 0xFF, 0xFF],
+                [0x6F, 0xCB, 0x7B],
+                [0xBF, 0xDD, 0x3B],
+                [0xFD, 0xE7, 0x25],
             ],
         }
     }

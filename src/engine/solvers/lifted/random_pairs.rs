@@ -11,7 +11,6 @@ use crate::compute::{Backend, Control};
 use crate::solvers::Error;
 use crate::solvers::pathway::{Draw, NoRates, PairRates, Path, Rates, SOURCES_AT_ONCE};
 use glam::DVec3;
-use rayon::prelude::*;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -58,7 +57,7 @@ impl RandomPairs {
         };
         let is_white = |place: usize| prepared.largest_share(place) >= WHITE_SHARE;
         let places = &prepared.places;
-        let pairs = PairRates::joined(places, is_white, &draw, control, |fans, centres| {
+        let fields = |sources: Vec<Vec<u32>>| {
             let source = |zero| {
                 Arc::new(Source {
                     name: "random".to_owned(),
@@ -66,25 +65,16 @@ impl RandomPairs {
                     direction: None,
                 })
             };
-            let sources: Vec<Arc<Source>> = backend.install(|| {
-                let zeros = fans.iter().map(|fan| fan.source.places(centres));
-                zeros.map(source).collect()
-            });
-            let fields = solve_each(prepared, &sources, backend, &control.silent())?;
-            Ok(backend.install(|| {
-                let ways = fans.par_iter().zip(&fields).flat_map_iter(|(fan, field)| {
-                    fan.targets.iter().map(move |target| {
-                        let way = cheapest(field, &target.places(centres))?;
-                        let in_end = |at| fan.source.contains(at) || target.contains(at);
-                        Rates::new(&way, &field.prepared.places, in_end)
-                    })
-                });
-                ways.collect()
-            }))
-        })?;
+            let sources: Vec<Arc<Source>> = sources.into_iter().map(source).collect();
+            solve_each(prepared, &sources, backend, &control.silent())
+        };
+        let rates = |field: &LiftedField, target: &[u32], in_end: &dyn Fn(DVec3) -> bool| {
+            Rates::new(&cheapest(field, target)?, places, in_end)
+        };
+        let on = (backend, control);
         Ok(Self {
             prepared: prepared.clone(),
-            pairs,
+            pairs: PairRates::joined(places, is_white, &draw, on, fields, rates)?,
         })
     }
 

@@ -152,15 +152,16 @@ pub(in crate::solvers) struct Draw {
 pub const MAX_PAIRS: usize = 100_000;
 
 impl PairRates {
-    /// Draws pairs of balls around white-matter places and joins each source with its targets by a function of the
-    /// sources and of the centres of all places: it returns one entry per target, in their order, `None` without a path.
-    /// Equal arguments give equal pairs.
-    pub(in crate::solvers) fn joined(
+    /// Draws pairs of balls around white-matter places and joins each source with its targets. `fields` solves the costs
+    /// from several sources, given by their places; `rates` are those of the path from a source to a target, `None` without
+    /// a path. Equal arguments give equal pairs.
+    pub(in crate::solvers) fn joined<F: Sync>(
         places: &Places,
         is_white: impl Fn(usize) -> bool,
         draw: &Draw,
-        control: &Control,
-        mut join: impl FnMut(&[SourceTargets], &[DVec3]) -> Result<Vec<Option<Rates>>, Error>,
+        (backend, control): (&Backend, &Control),
+        fields: impl Fn(Vec<Vec<u32>>) -> Result<Vec<F>, Error>,
+        rates: impl Fn(&F, &[u32], &dyn Fn(DVec3) -> bool) -> Option<Rates> + Sync,
     ) -> Result<Self, Error> {
         let Draw {
             volumes_mm3,
@@ -180,8 +181,8 @@ impl PairRates {
         let white: Vec<DVec3> = white.map(|place| centres[place]).collect();
         let enough = pairs.div_ceil(targets);
         control.begin("Comparing with random pairs", enough as u64);
-        let (mut rates, mut tried, mut first) = (Vec::with_capacity(pairs), 0, 0);
-        while rates.len() < pairs && first < MAX_SOURCES * enough && !white.is_empty() {
+        let (mut joined, mut tried, mut first) = (Vec::with_capacity(pairs), 0, 0);
+        while joined.len() < pairs && first < MAX_SOURCES * enough && !white.is_empty() {
             let fans: Vec<SourceTargets> = (first..first + sources_at_once)
                 .filter_map(|i| fan(&white, volumes_mm3, targets, i as u64))
                 .collect();
@@ -190,15 +191,26 @@ impl PairRates {
             if fans.is_empty() {
                 continue;
             }
-            let of_pairs = join(&fans, &centres)?;
+            let sources = fans.iter().map(|fan| fan.source.places(&centres));
+            let solved = fields(backend.install(|| sources.collect()))?;
+            let both = |(fan, field): (&SourceTargets, &F)| -> Vec<Option<Rates>> {
+                let rates = fan.targets.iter().map(|target| {
+                    let in_end = |at| fan.source.contains(at) || target.contains(at);
+                    rates(field, &target.places(&centres), &in_end)
+                });
+                rates.collect()
+            };
+            let fans = fans.par_iter().zip(&solved);
+            let pair_rates: Vec<Option<Rates>> =
+                backend.install(|| fans.flat_map_iter(both).collect());
             control.check()?;
-            tried += of_pairs.len();
-            rates.extend(of_pairs.into_iter().flatten());
+            tried += pair_rates.len();
+            joined.extend(pair_rates.into_iter().flatten());
             control.advance(sources_at_once as u64);
         }
-        rates.truncate(pairs);
+        joined.truncate(pairs);
         Ok(Self {
-            rates: rates.into(),
+            rates: joined.into(),
             tried,
             spacing_mm: places.grid.spacing().max_element(),
         })
@@ -250,28 +262,19 @@ impl RandomPairs {
             sources_at_once: SOURCES_AT_ONCE,
         };
         let is_white = |p: usize| fa(field.tensors[metric.voxels[p] as usize].d) >= WHITE_FA;
-        let pairs = PairRates::joined(metric, is_white, &draw, control, |fans, centres| {
-            let sources: Vec<Arc<CostSource>> = backend.install(|| {
-                let places = fans.iter().map(|f| f.source.places(centres));
-                places
-                    .map(|zero| Arc::new(CostSource::places(metric, "random", zero)))
-                    .collect()
-            });
-            let fields = fields(prepared, &sources, backend, &control.silent())?;
-            Ok(backend.install(|| {
-                let ways = fans.par_iter().zip(&fields).flat_map_iter(|(fan, field)| {
-                    fan.targets.iter().map(move |target| {
-                        let way = cheapest(field, &target.places(centres))?;
-                        let in_end = |at| fan.source.contains(at) || target.contains(at);
-                        Rates::from_path(&way, &field.prepared.metric, in_end)
-                    })
-                });
-                ways.collect()
-            }))
-        })?;
+        let solved = |sources: Vec<Vec<u32>>| {
+            let source = |zero| Arc::new(CostSource::places(metric, "random", zero));
+            let sources: Vec<Arc<CostSource>> =
+                backend.install(|| sources.into_iter().map(source).collect());
+            fields(prepared, &sources, backend, &control.silent())
+        };
+        let rates = |field: &CostField, target: &[u32], in_end: &dyn Fn(DVec3) -> bool| {
+            Rates::from_path(&cheapest(field, target)?, metric, in_end)
+        };
+        let on = (backend, control);
         Ok(Self {
             prepared: prepared.clone(),
-            pairs,
+            pairs: PairRates::joined(metric, is_white, &draw, on, solved, rates)?,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Repetitions of a pathway with random signs of the residuals.
 
+use super::error::PathwayError;
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Role, Tractogram, Volume};
 use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
@@ -21,8 +22,7 @@ pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
 
 /// Shares of the repetitions for which [`RepeatedPathway`] has a level.
 const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
-const OTHER_PATHWAY: &str = "Found a kept pathway through distributions, or one of another model than the scan is fitted with, \
-                             expected the current pathway of that model; find it again";
+
 /// A pathway to be repeated.
 #[derive(Clone, Debug)]
 pub struct RepeatPathway {
@@ -78,7 +78,7 @@ impl RepeatedScan {
             (Self::Estimated(distributions), PathwayCosts::Distributions(_), _) => {
                 let estimated = Distributions::clone(distributions).estimated(backend, control)?;
                 let (_, Some(input)) = estimated else {
-                    return Err(JobError::Sentence(OTHER_PATHWAY.into()));
+                    return Err(PathwayError::OtherModel.into());
                 };
                 let scan = Self::Distributions(input);
                 return scan.none_yet(pathway, epsilon, random_seed, backend, control);
@@ -92,7 +92,7 @@ impl RepeatedScan {
                 };
                 lifted::repetitions(costs, scan, epsilon, random_seed, backend, control)
             }
-            _ => return Err(JobError::Sentence(OTHER_PATHWAY.into())),
+            _ => return Err(PathwayError::OtherModel.into()),
         };
         Ok(repetitions?)
     }

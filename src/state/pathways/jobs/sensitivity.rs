@@ -1,5 +1,6 @@
 //! A map of the voxels on which a pathway depends.
 
+use super::error::PathwayError;
 use crate::compute::{Backend, Control};
 use crate::data::Volume;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
@@ -14,11 +15,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub const SENSITIVITY: Slot = Slot::queue("sensitivity");
-
-const NO_AMPLITUDES: &str = "The costs of this pathway do not come from amplitudes, expected distributions; map its sensitivity \
-                             to costs";
-const NOT_IN_MEMORY: &str = "The fields of this pathway are not in memory, expected them for its map; map the live pathway, \
-                             or solve this one again";
 
 /// How the least cost of a pathway depends on each voxel.
 #[derive(Clone, Debug)]
@@ -76,7 +72,7 @@ impl MappedSensitivity {
         let sensitivity = pathway.sensitivity(backend, control)?;
         let by_amplitude = sensitivity.by_amplitude.as_ref().map(Sensitivity::total);
         let Some(shown) = sensitivity.to(to) else {
-            return Err(JobError::Sentence(NO_AMPLITUDES.into()));
+            return Err(PathwayError::NoAmplitudes.into());
         };
         Ok(Self::new(to, shown, &pathway.places, by_amplitude))
     }
@@ -87,7 +83,7 @@ impl MapSensitivity {
         match &self.pathway.pathway {
             PathwayCosts::Tensors(pathway) => {
                 if self.to == SensitivityTo::Amplitude {
-                    return Err(JobError::Sentence(NO_AMPLITUDES.into()));
+                    return Err(PathwayError::NoAmplitudes.into());
                 }
                 let sensitivity = pathway.sensitivity(backend, control)?;
                 let places = pathway.metric();
@@ -103,7 +99,7 @@ impl MapSensitivity {
                     .transpose()?;
                 let pathway = found.as_ref().and_then(|f| f.pathway.distributions());
                 let Some(pathway) = pathway else {
-                    return Err(JobError::Sentence(NOT_IN_MEMORY.into()));
+                    return Err(PathwayError::NoFields.into());
                 };
                 MappedSensitivity::through_distributions(self.to, pathway, backend, control)
             }

@@ -11,7 +11,6 @@ use crate::state::track::jobs::trace::{Named, RayOutput};
 use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::rays;
 use crate::state::{Effect, State};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Traces rays along lobes.
@@ -51,18 +50,7 @@ impl TraceLobes {
             regions: &self.regions,
             grid: &self.field.grid,
         };
-        let ranked = named.ranked(Arc::unwrap_or_clone(traced.rays), self.cut);
-        Ok(RayOutput {
-            output: ranked.output,
-            all: ranked.all,
-            measures: ranked.measures,
-            min_measure: ranked.min_measure,
-            seeds: traced.seeds,
-            directions: traced.directions,
-            kernel_s: traced.kernel_s,
-            trace_ms: started.elapsed().as_secs_f64() * 1e3,
-            metric,
-        })
+        Ok(RayOutput::new(traced, &named, self.cut, metric, started))
     }
 }
 

@@ -67,17 +67,32 @@ impl TraceRays {
         };
         let started = Instant::now();
         let memory = memory_for_curves();
-        let traced = geodesic::trace_within(&metric, regions, params, memory, backend, control)?;
+        let mut traced =
+            geodesic::trace_within(&metric, regions, params, memory, backend, control)?;
         let mut output = Arc::unwrap_or_clone(traced.rays);
         output.explain_no_starts(field, regions, &params.curves, backend, control)?;
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
         output.kept = output.kept.with_per_point("fa", along);
+        traced.rays = Arc::new(output);
         let named = Named {
             regions,
             grid: &field.grid,
         };
-        let ranked = named.ranked(output, self.cut);
-        Ok(RayOutput {
+        Ok(RayOutput::new(traced, &named, self.cut, metric, started))
+    }
+}
+
+impl<M> RayOutput<M> {
+    /// Rays that were traced in a metric since `started`, after the cut.
+    pub fn new(
+        traced: geodesic::Output,
+        named: &Named<'_>,
+        cut: geodesic::Cut,
+        metric: M,
+        started: Instant,
+    ) -> Self {
+        let ranked = named.ranked(Arc::unwrap_or_clone(traced.rays), cut);
+        Self {
             output: ranked.output,
             all: ranked.all,
             measures: ranked.measures,
@@ -87,7 +102,7 @@ impl TraceRays {
             kernel_s: traced.kernel_s,
             trace_ms: started.elapsed().as_secs_f64() * 1e3,
             metric,
-        })
+        }
     }
 }
 
