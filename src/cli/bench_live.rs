@@ -1,21 +1,27 @@
 //! `arcuate bench live`: the time from a moved control to the figures that follow it.
 //!
 //! The state of the window runs without drawing on the built-in head: its pathway between a sphere in the posterior limb
-//! of the internal capsule and one below the motor cortex.
+//! of the internal capsule and one below the motor cortex, and a surface that grows beside it and that paths avoid.
 //!
 //! - `region of …`: a seed or target moves by 0.5 mm. `wall_s`: until a result of the new regions is shown, with less
 //!   detail where the backend cannot compute all of it within a frame; `final_s`: until the full one, once the pointer
 //!   rests.
+//! - `surface beside a pathway`: a slider of the speed moves while the surface grows. `wall_s`: until the panel has the
+//!   distance from a surface that the new speed moved to the live pathway, and the share of the pathway within the margin;
+//!   `final_s`: until the pathway avoids such a surface.
 
 use super::bench::Choice;
 use crate::compute::Backend;
 use crate::data::statistics::quantile;
 use crate::data::{Role, Shape};
 use crate::jobs::{JobHandle, Jobs};
-use crate::state::pathways::{PathwayAction, PathwayKey, PathwayResult};
+use crate::solvers::level_set::Sphere;
+use crate::state::pathways::{PathwayAction, PathwayKey, PathwayResult, SurfaceUse};
+use crate::state::segment::SegmentAction;
 use crate::state::track::types::odf::Model;
 use crate::state::{
-    Action, Effect, Phase, RegionAction, State, Task, TensorAction, TrackAction, ViewAction, update,
+    Action, Effect, Phase, RegionAction, State, SurfaceUpdate, Task, TensorAction, TrackAction,
+    ViewAction, update,
 };
 use glam::{DVec3, dvec3};
 use serde_json::{Value, json};
@@ -25,17 +31,20 @@ use std::time::{Duration, Instant};
 
 const SEED: (DVec3, f64) = (dvec3(-24.0, -18.0, 8.0), 6.0);
 const TARGET: (DVec3, f64) = (dvec3(-30.0, -22.0, 58.0), 9.0);
+/// The start of the surface, in the body of the left lateral ventricle.
+const START: (DVec3, f64) = (dvec3(-7.5, 8.0, 16.0), 3.0);
 /// A result that takes longer counts as an error.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Measures this many repeats; returns `wall_s` and `final_s`.
 type Measure = fn(&mut Window, usize) -> Result<[f64; 2], String>;
 
-const CASES: [(&str, Measure); 4] = [
+const CASES: [(&str, Measure); 5] = [
     ("region of streamlines", streamlines),
     ("region of streamlines along distributions", odf_streamlines),
     ("region of a pathway", pathway),
     ("region of a pathway through crossings", lifted_pathway),
+    ("surface beside a pathway", surface),
 ];
 
 /// One JSON object per case.
@@ -247,4 +256,75 @@ fn pathway(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
 fn lifted_pathway(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
     window.deconvolve()?;
     solved(window, Model::Distributions, repeats)
+}
+
+/// The step from which the last change of the speed acted.
+fn changed_at(surface: &SurfaceUpdate, changes: usize) -> Option<u64> {
+    let events = &surface.script.events;
+    (events.len() >= changes).then(|| events.last().map_or(0, |event| event.step))
+}
+
+fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
+    let mut settings = window.state.document.pathways.clone();
+    settings.model = Model::Tensors;
+    settings.surface_use = SurfaceUse::Excluded;
+    let phase = Phase::Done;
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    let (centre, radius_mm) = START;
+    window.act(Action::Segment(SegmentAction::Sphere(Sphere {
+        add: true,
+        centre,
+        radius_mm,
+    })));
+    window.wait("surface at rest", |state| state.resting_surface().is_some())?;
+    let mut settings = window.state.document.segment.settings.clone();
+    let image = window.state.document.segmented_image();
+    let fluid = image.and_then(|(_, image)| image.nearest(0, centre));
+    settings.params.target = fluid.ok_or("no image to segment")?;
+    settings.params.tolerance = 0.3 * settings.params.target;
+    settings.target_chosen = true;
+    let set = |settings, phase| Action::Segment(SegmentAction::Set { settings, phase });
+    window.act(set(settings.clone(), Phase::Done));
+    window.act(Action::Segment(SegmentAction::Play));
+    let mut times = Vec::new();
+    for repeat in 0..repeats {
+        window.wait("surface at rest", |state| !state.runtime.segment.running)?;
+        window.wait("full pathway", |state| state.final_pathway().is_some())?;
+        let before = window.state.runtime.segment.live.clone();
+        let changes = before.map_or(0, |surface| surface.script.events.len());
+        settings.params.smoothness = if repeat % 2 == 0 { 0.3 } else { 0.2 };
+        let start = Instant::now();
+        window.act(set(settings.clone(), Phase::Live));
+        let mut figures_s = None;
+        // Surfaces that the new speed moved.
+        let mut moved: Vec<Arc<Shape>> = Vec::new();
+        window.wait("figures of the changed surface", |state| {
+            let Some(surface) = &state.runtime.segment.live else {
+                return false;
+            };
+            let Some(step) = changed_at(surface, changes + 1) else {
+                return false;
+            };
+            let figures = surface.figures.as_ref().filter(|f| f.step > step);
+            let mut rows = figures.iter().flat_map(|f| &f.distances);
+            if figures_s.is_none() && rows.any(|row| row.live.is_some() && row.margin.is_some()) {
+                figures_s = Some(start.elapsed().as_secs_f64());
+            }
+            let measured = &surface.measured;
+            let is_new = |shape: &&Arc<Shape>| !moved.iter().any(|known| Arc::ptr_eq(known, shape));
+            let shape = measured.shape.as_ref().filter(|_| measured.step > step);
+            moved.extend(shape.filter(is_new).cloned());
+            let avoided = shown(state).map(|pathway| &pathway.key.regions);
+            let mut regions = avoided.iter().flat_map(|regions| regions.iter());
+            let is_avoided =
+                regions.any(|region| moved.iter().any(|shape| Arc::ptr_eq(shape, &region.shape)));
+            figures_s.is_some() && is_avoided
+        })?;
+        let figures_s = figures_s.ok_or("the distance was not measured")?;
+        times.push([figures_s, start.elapsed().as_secs_f64()]);
+        window.act(set(settings.clone(), Phase::Done));
+    }
+    window.act(Action::Segment(SegmentAction::Pause));
+    medians(times)
 }

@@ -44,13 +44,13 @@ This covers measurement noise only, not errors of the model, distortion, misalig
 
 /// Reported if neither a scan nor distributions are named.
 const NO_MODEL: &str = "Found no scan, expected one: repetitions need the residuals of a fit; name a scan for pathways in \
-                        its tensors, and --fod besides for pathways through distributions";
+                        its tensors, and also --fod for pathways through distributions";
 
 /// Reported if distributions are named without their scan.
 const NO_SCAN: &str = "Found --fod and no scan, expected the scan of the distributions, which hold no residuals; name it, \
                        as in arcuate uncertainty dwi.nii.gz --fod fod/wm_fod.nii.gz";
 
-/// The models, and what is said of them.
+/// The models and their texts in help and errors.
 const MODELS: Models = Models {
     others: &[OtherModel {
         option: "fod",
@@ -167,7 +167,7 @@ impl RepetitionOptions {
         Ok((params, mask))
     }
 
-    /// Solves the repetitions, and writes and reports the results; `inputs` is the command without the options of these.
+    /// Solves the repetitions, and writes and reports the results; `inputs` is the command without their options.
     fn repeat(&self, job: RepeatPathway, inputs: &str, runner: &mut Runner) -> Result<(), Failure> {
         let params = job.params;
         let (repeated, _) = runner.run(job)?;

@@ -14,8 +14,7 @@ use crate::state::core::chain::chain;
 use crate::state::core::pane::Pane;
 use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
-use crate::state::regions::recipe::RegionSpec;
-use crate::state::regions::recipe::region_arguments;
+use crate::state::regions::recipe::{MaskWithoutFile, RegionSpec, region_arguments};
 use crate::state::streamlines::recipe::{StreamlineInput, tables::TableCommand};
 use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::ScanSource;
@@ -31,8 +30,24 @@ use std::path::{Path, PathBuf};
 pub enum NoCommand {
     /// This region is a mask without a file.
     MaskWithoutFile(String),
+    /// Distances are measured from this object, which is in no file.
+    DistanceWithoutFile(String),
+    /// `arcuate uncertainty` has no options for the parameters of the deconvolution.
+    OtherDeconvolution,
     /// It is not known how the result was computed.
     OriginUnknown,
+}
+
+impl From<MaskWithoutFile> for NoCommand {
+    fn from(MaskWithoutFile(region): MaskWithoutFile) -> Self {
+        Self::MaskWithoutFile(region)
+    }
+}
+
+impl From<NoCommand> for CommandLine {
+    fn from(why: NoCommand) -> Self {
+        Self::NoCommand(why)
+    }
 }
 
 impl fmt::Display for NoCommand {
@@ -43,6 +58,15 @@ impl fmt::Display for NoCommand {
                 "There is no command for this result, since the region “{region}” is a mask without a \
                  file: export that region as a mask first, or save the session, whose command recomputes all of \
                  it"
+            ),
+            Self::DistanceWithoutFile(name) => write!(
+                f,
+                "There is no command for these distances, since “{name}” is in no file: keep and export it as a mask, and \
+                 choose that mask under Distance to"
+            ),
+            Self::OtherDeconvolution => f.write_str(
+                "There is no command for these repetitions, since arcuate uncertainty deconvolves with default parameters \
+                 but for the order and the random seed: save the session, which replay recomputes",
             ),
             Self::OriginUnknown => f.write_str(
                 "There is no command for this result, since its origin is unknown: save the session, or compute \

@@ -114,6 +114,12 @@ impl JobList {
         self.running.iter().any(|j| slots.contains(&j.slot))
     }
 
+    /// Whether only jobs in the background and those of these slots are running.
+    pub fn is_idle(&self, but: &[Slot]) -> bool {
+        let is_short = |slot: Slot| slot.is_in_background() || but.contains(&slot);
+        self.running.iter().all(|job| is_short(job.slot))
+    }
+
     /// The running job of this slot; the first one if the slot queues.
     pub fn of_slot(&self, slot: Slot) -> Option<&JobHandle> {
         self.running.iter().find(|j| j.slot == slot)

@@ -102,7 +102,7 @@ fn status<'a>(ui: &Ui, state: &'a State) -> Option<Status<'a>> {
         // The first page shows it.
         Some(_) if state.document.is_empty() => None,
         Some(job) => Some(Status::Work(running(ui, state, job))),
-        None if repeating(state) => sharpening(state).map(Status::Work),
+        None if state.is_repeating() => repetitions(state).map(Status::Work),
         None if runtime.notices.status.is_empty() && state.document.is_empty() => {
             Some(Status::Text("No scan open"))
         }
@@ -222,17 +222,11 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<RunningWork<'a>> {
     })
 }
 
-/// Whether repetitions of a pathway are being computed.
-fn repeating(state: &State) -> bool {
-    let jobs = &state.runtime.jobs;
-    state.noise_growth().is_some() && jobs.is_running(&[REPETITIONS, NOISE_DISTANCES])
-}
-
 /// Repetitions of a pathway, each batch of which is a job.
-fn sharpening<'a>(state: &State) -> Option<RunningWork<'a>> {
+fn repetitions<'a>(state: &State) -> Option<RunningWork<'a>> {
     let (done, all) = state.noise_growth()?;
     let [some, of_all] = [done, all].map(|n| format::count(n as u64));
-    let mut text = format!("Sharpening · {some} of {of_all} repetitions");
+    let mut text = format!("Repeating · {some} of {of_all} repetitions");
     if let Some(noise) = state.current_noise() {
         let ms = noise.each_ms * (all - done) as f64;
         text = format!("{text} · {} left", format::duration_text(ms));

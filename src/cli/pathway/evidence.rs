@@ -119,7 +119,7 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
 }
 
 fn sensitivity_text(mapped: &MappedSensitivity) -> String {
-    if mapped.half == 0 {
+    if mapped.to == SensitivityTo::Amplitude && mapped.half == 0 {
         return "Amplitudes reach the reference all along the path: larger ones change nothing\n"
             .to_owned();
     }
@@ -135,7 +135,7 @@ fn sensitivity_text(mapped: &MappedSensitivity) -> String {
     );
     if let Some(by_amplitude) = mapped.by_amplitude {
         text += &format!(
-            "Amplitudes 1 % larger in all voxels, at the same reference amplitude, lower it by {} %\n",
+            "Amplitudes 1 % larger in all voxels, at the same reference amplitude, lower the least cost by {} %\n",
             fixed(by_amplitude, 2)
         );
     }

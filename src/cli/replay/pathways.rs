@@ -2,12 +2,11 @@
 
 use super::*;
 use crate::data::Volume;
-use crate::solvers::lifted::SensitivityTo;
 use crate::state::KeptPathway;
-use crate::state::pathways::PathwayResult;
 use crate::state::pathways::jobs::MapSensitivity;
 use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
-use crate::state::update::{find_pathway, find_pathway_of_map, repeat_share};
+use crate::state::pathways::{LEAST_EXCESS, PathwayResult};
+use crate::state::update::{find_pathway, find_pathway_of_layer, repeat_share};
 
 /// Largest part of a map, in percent, that may lie in other voxels within tolerance: two backends may choose other
 /// neighbours where several cost about the same.
@@ -81,7 +80,8 @@ fn map(
     name: &str,
     recipe: &SensitivityRecipe,
 ) -> Result<Volume, Failure> {
-    let solved = window.solve(find_pathway_of_map(document, name, recipe)?)?;
+    let find = find_pathway_of_layer(document, name, recipe.pathway(), LEAST_EXCESS)?;
+    let solved = window.solve(find)?;
     let pathway = Arc::new(*solved);
     let (to, find) = (recipe.to, None);
     Ok(window.run(MapSensitivity { pathway, to, find })?.volume)
@@ -103,13 +103,13 @@ fn share(
     name: &str,
     recipe: &ShareRecipe,
 ) -> Result<Volume, Failure> {
-    let costs = SensitivityRecipe {
-        fit: recipe.fit,
-        regions: recipe.regions.clone(),
-        params: recipe.params,
-        to: SensitivityTo::Cost,
-    };
-    let solved = window.solve(find_pathway_of_map(document, name, &costs)?)?;
+    let epsilon = recipe.epsilon.max(LEAST_EXCESS);
+    let solved = window.solve(find_pathway_of_layer(
+        document,
+        name,
+        recipe.pathway(),
+        epsilon,
+    )?)?;
     let pathway = Arc::new(*solved);
     let repeated = window.run(repeat_share(document, name, recipe, pathway)?)?;
     Ok(repeated.repetitions.share())

@@ -4,13 +4,23 @@ use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
 use crate::solvers::pathway::{NEAR_MM, Range90};
 use crate::state::core::text::{distance_text, duration_text};
-use crate::state::pathways::NOISE_ONLY;
 use crate::state::pathways::jobs::RepeatedPathway;
+use crate::state::pathways::{MIN_FOR_RANGES, NOISE_ONLY};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-fn range(range: Option<Range90>) -> Value {
-    json!(range.map(|r| json!({ "low": r.low, "median": r.median, "high": r.high })))
+/// Median and percentiles; with few repetitions, percentiles are those of single ones, and `null`.
+fn range(repeated: &RepeatedPathway, range: Option<Range90>) -> Value {
+    let has_percentiles = has_percentiles(repeated);
+    json!(range.map(|r| json!({
+        "low": has_percentiles.then_some(r.low),
+        "median": r.median,
+        "high": has_percentiles.then_some(r.high),
+    })))
+}
+
+fn has_percentiles(repeated: &RepeatedPathway) -> bool {
+    repeated.repetitions.paths.len() >= MIN_FOR_RANGES
 }
 
 pub fn report(repeated: &RepeatedPathway) -> Value {
@@ -31,13 +41,13 @@ pub fn report(repeated: &RepeatedPathway) -> Value {
         "not_joined": repetitions.not_joined,
         "epsilon": repetitions.epsilon,
         "least": repetitions.measured,
-        "least_repeated": range(repetitions.costs()),
+        "least_repeated": range(repeated, repetitions.costs()),
         "paths_near": repeated.near,
         "paths_near_interval": near_interval(repeated),
         "near_within_mm": NEAR_MM,
         "shares": shares.collect::<Vec<_>>(),
         "nearest_mm": distances.map(|d| d.shown),
-        "nearest_repeated_mm": range(distances.and_then(|d| d.nearest)),
+        "nearest_repeated_mm": range(repeated, distances.and_then(|d| d.nearest)),
         "along_path": distances.map(|d| json!({
             "mm": d.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
             "low": d.along.iter().map(|(_, r)| r.low).collect::<Vec<_>>(),
@@ -59,11 +69,10 @@ pub fn text(repeated: &RepeatedPathway) -> String {
     let all = repetitions.paths.len();
     let mut text = format!("Least cost {:.3}", repetitions.measured);
     if let Some(range) = repetitions.costs() {
-        let _ = write!(
-            text,
-            "; median over the repetitions {:.3} (5 to 95 %: {:.3} to {:.3})",
-            range.median, range.low, range.high
-        );
+        let _ = write!(text, "; median over the repetitions {:.3}", range.median);
+        if has_percentiles(repeated) {
+            let _ = write!(text, " (5 to 95 %: {:.3} to {:.3})", range.low, range.high);
+        }
     }
     let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
     let _ = writeln!(
@@ -106,10 +115,10 @@ pub fn text(repeated: &RepeatedPathway) -> String {
                     true => "0 mm".to_owned(),
                     false => distance_text(mm),
                 });
-            let _ = write!(
-                text,
-                "; median over the repetitions {median} (5 to 95 %: {low} to {high})"
-            );
+            let _ = write!(text, "; median over the repetitions {median}");
+            if has_percentiles(repeated) {
+                let _ = write!(text, " (5 to 95 %: {low} to {high})");
+            }
         }
         text.push('\n');
     }

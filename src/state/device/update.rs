@@ -2,7 +2,7 @@
 
 use crate::jobs::{BackendKind, BackendOpened};
 use crate::state::device::jobs::{DEVICE, FindCards, LoadKernels, UseBackend};
-use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
+use crate::state::pathways::jobs::{COMPARE, KEPT_PATHWAY, NOISE_DISTANCES, PATHWAY, REPETITIONS};
 use crate::state::{Effect, OpenBackend, State, pathways, segment};
 
 /// Searches for graphics cards, unless they are known.
@@ -65,8 +65,13 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
         runtime.device.backend.no_card = None;
         runtime.notices.messages.retain(|message| !message.on_card);
         let mut requests = std::mem::take(&mut runtime.device.fallback.requests);
-        // Pathways are requested again for their present key.
-        requests.retain(|r| !matches!(r.slot(), PATHWAY | KEPT_PATHWAY));
+        // Pathways, and what follows them, are requested again for their present keys.
+        requests.retain(|r| {
+            !matches!(
+                r.slot(),
+                PATHWAY | KEPT_PATHWAY | COMPARE | REPETITIONS | NOISE_DISTANCES
+            )
+        });
         effects.extend(requests.into_iter().map(Effect::Submit));
     }
     if runtime.device.fallback.live {

@@ -15,7 +15,6 @@ use crate::state::origin::scripts::segmented_command;
 use crate::state::origin::{
     BrainMaskRecipe, Describe, FitMapRecipe, FitRecipe, Origin, PhantomPart,
 };
-use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::segment::SegmentRecipe;
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
@@ -248,9 +247,7 @@ impl FitRecipe {
 /// The command line of kept streamlines.
 pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
     let regions = match document.specs(&recipe.regions) {
-        Err(MaskWithoutFile(region)) => {
-            return CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
-        }
+        Err(region) => return NoCommand::from(region).into(),
         Ok(regions) => regions,
     };
     let fit = || fit_arguments(document, recipe.fit);
@@ -303,7 +300,7 @@ pub fn curve_command(document: &Document, recipe: &CurveRecipe) -> CommandLine {
 fn fod_arguments(document: &Document, origin: OriginId) -> Option<Result<FodArguments, NoCommand>> {
     let fods = document.origins.fods(origin)?;
     let arguments = fods.arguments(document, vec![FodMap::Peaks]);
-    Some(arguments.map_err(|MaskWithoutFile(region)| NoCommand::MaskWithoutFile(region)))
+    Some(arguments.map_err(NoCommand::from))
 }
 
 /// The file of an image of tissues, or the name of its layer if no file holds it.
@@ -460,9 +457,7 @@ fn commit_command(document: &Document, fit: &WeightRecipe, min_weight: f32) -> C
         Some(GivenPeaks::Distributions(id)) => {
             let recipe = origins.fods(id);
             match recipe.map(|recipe| recipe.arguments(document, vec![FodMap::Peaks])) {
-                Some(Err(MaskWithoutFile(region))) => {
-                    return CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
-                }
+                Some(Err(region)) => return NoCommand::from(region).into(),
                 Some(Ok(arguments)) => fods = Some(arguments),
                 None => {
                     unfiled = unfiled.or(Some("Fibre orientation distributions".to_owned()));

@@ -32,9 +32,7 @@ impl FodRecipe {
     /// The command that writes these maps.
     fn command_of(&self, document: &Document, maps: Vec<FodMap>) -> CommandLine {
         match self.arguments(document, maps) {
-            Err(MaskWithoutFile(region)) => {
-                CommandLine::NoCommand(NoCommand::MaskWithoutFile(region))
-            }
+            Err(region) => NoCommand::from(region).into(),
             Ok(fods) => CommandLine::Fods(Box::new(fods)),
         }
     }

@@ -35,8 +35,7 @@ pub fn pathway_command(
     (regions, params, epsilon): (&[Region], &PathwayParams, f64),
     map: Option<SensitivityTo>,
 ) -> Option<CommandLine> {
-    let without_file =
-        |MaskWithoutFile(region)| CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
+    let without_file = |region| NoCommand::from(region).into();
     let fods = document.origins.fods(origin);
     let fit = fit_arguments(document, origin);
     let specs = document.specs(regions);
@@ -89,8 +88,7 @@ impl Describe for ShareRecipe {
     }
 
     fn command_line(&self, document: &Document) -> CommandLine {
-        let without_file =
-            |MaskWithoutFile(region)| CommandLine::NoCommand(NoCommand::MaskWithoutFile(region));
+        let without_file = |region: MaskWithoutFile| NoCommand::from(region).into();
         let model = match self.params {
             PathwayParams::Tensors(params) => match fit_arguments(document, self.fit) {
                 Some(fit) => RepeatedModel::Tensors(fit, params),
@@ -104,7 +102,7 @@ impl Describe for ShareRecipe {
                     Ok(fods) if can_repeat(&fods) => {
                         RepeatedModel::Distributions(Box::new(fods), params)
                     }
-                    Ok(_) => return unknown(),
+                    Ok(_) => return NoCommand::OtherDeconvolution.into(),
                     Err(region) => return without_file(region),
                 }
             }

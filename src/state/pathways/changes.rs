@@ -14,8 +14,11 @@ use std::sync::Arc;
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = controls(&before.pathways).differences(&controls(&after.pathways));
     all.extend(crossings(&before.pathways).differences(&crossings(&after.pathways)));
-    let noise = |document: &Document| repetitions(document, &document.pathways.noise);
+    let noise = |document: &Document| repetitions(&document.pathways.noise);
     all.extend(noise(before).differences(&noise(after)));
+    if before.pathways.noise.distance_to != after.pathways.noise.distance_to {
+        all.extend(distance_target(before).differences(&distance_target(after)));
+    }
     for pathway in &after.kept_pathways {
         let mut earlier = before.kept_pathways.iter();
         let Some(was) = earlier.find(|k| k.id == pathway.id) else {
@@ -68,19 +71,25 @@ fn crossings(settings: &PathwaySettings) -> Fields {
 }
 
 /// Settings of the repetitions of the live pathway.
-fn repetitions(document: &Document, settings: &NoiseSettings) -> Fields {
+fn repetitions(settings: &NoiseSettings) -> Fields {
     let mut fields = Fields::default();
     fields.check("Repeat the pathway", settings.repeats);
     fields.rows(&settings.params, &[]);
-    let target = match settings.distance_to {
-        DistanceTarget::Surface => SURFACE,
-        DistanceTarget::Layer(id) => document.layer(id).map_or("", |layer| &layer.name),
-    };
-    fields.name("Distance to", target);
     let mm = settings.margin_mm;
     fields.rows(&NoiseMargin { mm }, &[]);
     fields.check("Share of repetitions", settings.shows_share);
     fields.check("Paths of the repetitions", settings.shows_paths);
+    fields
+}
+
+/// The object whose distance is measured, by the name that it has in this document.
+fn distance_target(document: &Document) -> Fields {
+    let mut fields = Fields::default();
+    let name = match document.pathways.noise.distance_to {
+        DistanceTarget::Surface => SURFACE,
+        DistanceTarget::Layer(id) => document.layer(id).map_or("", |layer| &layer.name),
+    };
+    fields.name("Distance to", name);
     fields
 }
 

@@ -10,8 +10,10 @@ use crate::state::core::citations::Citations;
 use crate::state::core::settings::listed_settings;
 use crate::state::core::text::counted;
 use crate::state::pathways::jobs::Noise;
-use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
-use crate::state::pathways::{NOISE_ONLY, PathwayKey, PathwayParams, PathwayResult};
+use crate::state::pathways::recipe::{PathwayInputs, ShareRecipe};
+use crate::state::pathways::{
+    MIN_FOR_RANGES, NOISE_ONLY, PathwayKey, PathwayParams, PathwayResult,
+};
 use crate::state::regions::methods::names_with_positions;
 use crate::state::track::methods::{BOOTSTRAP, BOOTSTRAP_TRACKING, FOD_BOOTSTRAP};
 use crate::state::track::types::odf::Model;
@@ -63,27 +65,30 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
         }
         text += &pathway_text(&state.document, pathway, *epsilon, citations);
     }
-    let is_described = |map: &SensitivityRecipe| {
-        let mut pathways = described.iter().map(|(pathway, ..)| *pathway);
-        pathways.any(|pathway| map.has_inputs_of(pathway))
-    };
     let distributions = state.document.distributions.result.as_ref();
     let shown_origin = distributions.map(|result| result.origin);
+    // The costs of a layer's pathway, unless they are described above.
+    let costs = |inputs: PathwayInputs, citations: &mut Citations| {
+        let mut pathways = described.iter().map(|(pathway, ..)| *pathway);
+        if pathways.any(|pathway| inputs.are_those_of(pathway)) {
+            return String::new();
+        }
+        let is_shown = Some(inputs.fit) == shown_origin;
+        let (costs, settings) =
+            costs_and_settings(inputs.regions, &inputs.params, is_shown, citations);
+        format!("{costs}.{settings}")
+    };
     let live = live.filter(|_| is_shown).and(state.current_noise());
     if let Some(noise) = live.filter(|_| state.noise_growth().is_none()) {
         text += &repetitions_text(noise, citations);
     }
     for layer in &state.document.layers {
         if let Some(share) = state.document.share_recipe(layer.id) {
+            text += &costs(share.pathway(), citations);
             text += &share_text(&layer.name, share, citations);
         }
         if let Some(map) = state.document.sensitivity_recipe(layer.id) {
-            if !is_described(map) {
-                let is_shown = Some(map.fit) == shown_origin;
-                let (costs, settings) =
-                    costs_and_settings(&map.regions, &map.params, is_shown, citations);
-                text += &format!("{costs}.{settings}");
-            }
+            text += &costs(map.pathway(), citations);
             let input = match map.to {
                 SensitivityTo::Cost => "the cost of each voxel",
                 SensitivityTo::Amplitude => {
@@ -135,12 +140,15 @@ fn repetitions_text(noise: &Noise, citations: &mut Citations) -> String {
         bootstrap(&params, model, citations),
         noise.near
     );
-    if let Some(range) = noise.repetitions.costs() {
+    if let Some(range) = noise.costs {
         let _ = write!(
             text,
-            ", and the median of the least cost was {:.3} (5 to 95 %: {:.3} to {:.3})",
-            range.median, range.low, range.high
+            ", and the median of the least cost was {:.3}",
+            range.median
         );
+        if noise.key.repetitions >= MIN_FOR_RANGES {
+            let _ = write!(text, " (5 to 95 %: {:.3} to {:.3})", range.low, range.high);
+        }
     }
     text + ". " + NOISE_ONLY + "."
 }

@@ -14,6 +14,27 @@ use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::fod::{FODS_FOLDER, FodArguments, WHITE_MATTER_FILE};
 use std::path::{Path, PathBuf};
 
+/// The inputs of a pathway.
+#[derive(Clone, Copy, Debug)]
+pub struct PathwayInputs<'a> {
+    /// The fit of the tensors, or the distributions.
+    pub fit: OriginId,
+    pub regions: &'a [Region],
+    pub params: PathwayParams,
+}
+
+impl PathwayInputs<'_> {
+    /// Whether a pathway has the same regions and parameters.
+    pub fn are_those_of(&self, pathway: &PathwayResult) -> bool {
+        let own = PathwayKey {
+            regions: self.regions.to_vec(),
+            params: self.params,
+            ..pathway.key.clone()
+        };
+        own == pathway.key
+    }
+}
+
 /// The recipe of a map of the voxels on which a pathway depends.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SensitivityRecipe {
@@ -26,14 +47,12 @@ pub struct SensitivityRecipe {
 }
 
 impl SensitivityRecipe {
-    /// Whether a pathway has the same regions and parameters.
-    pub fn has_inputs_of(&self, pathway: &PathwayResult) -> bool {
-        let own = PathwayKey {
-            regions: self.regions.clone(),
+    pub fn pathway(&self) -> PathwayInputs<'_> {
+        PathwayInputs {
+            fit: self.fit,
+            regions: &self.regions,
             params: self.params,
-            ..pathway.key.clone()
-        };
-        own == pathway.key
+        }
     }
 
     /// The layer of a map with these values, percent.
@@ -82,6 +101,14 @@ pub struct ShareRecipe {
 }
 
 impl ShareRecipe {
+    pub fn pathway(&self) -> PathwayInputs<'_> {
+        PathwayInputs {
+            fit: self.fit,
+            regions: &self.regions,
+            params: self.params,
+        }
+    }
+
     /// The layer of these shares, 0 to 1.
     pub fn layer(
         id: LayerId,

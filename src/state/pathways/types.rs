@@ -181,6 +181,20 @@ pub struct PathwaySettings {
 }
 
 impl PathwaySettings {
+    /// The cost chosen for the slices; `None` while the share of the repetitions takes its place.
+    pub fn shown_cost(&self) -> Option<ShownCost> {
+        let is_replaced = self.noise.repeats && self.noise.shows_share;
+        (!is_replaced).then_some(self.shown)
+    }
+
+    /// Shows this cost on slices, in place of the share of the repetitions.
+    pub fn with_cost(&self, shown: ShownCost) -> Self {
+        let mut settings = self.clone();
+        settings.shown = shown;
+        settings.noise.shows_share &= !self.noise.repeats;
+        settings
+    }
+
     pub fn defaults() -> Self {
         Self {
             model: Model::default(),

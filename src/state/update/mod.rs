@@ -19,7 +19,7 @@ use crate::state::files::opening::export_failed;
 pub use crate::state::filter::update::{command_line as filter_command, request as weight_request};
 pub use crate::state::pathways::update::{
     FindKept, command_line as pathway_command, find as find_pathway,
-    find_of_map as find_pathway_of_map,
+    find_of_layer as find_pathway_of_layer,
     noise::{command_line as noise_command, repeat_share},
 };
 use crate::state::runtime::TourStep;

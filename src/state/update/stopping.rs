@@ -3,7 +3,7 @@
 use crate::jobs::Slot;
 use crate::state::device::jobs::DEVICE;
 use crate::state::files::jobs::SAVE;
-use crate::state::pathways::jobs::{NOISE_DISTANCES, PATHWAY, REPETITIONS};
+use crate::state::pathways::jobs::{COMPARE, NOISE_DISTANCES, PATHWAY, REPETITIONS};
 use crate::state::pictures::jobs::PICTURE;
 use crate::state::regions::types::PlacedRegion;
 use crate::state::segment::jobs::SEGMENT;
@@ -32,8 +32,11 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         let placed = placed.filter(|placed| placed.revision == state.runtime.revision);
         // The placed region ended its tool, for which the first Esc was meant: the results that follow the region go on,
         // and so do jobs that were running before.
-        let is_spared =
-            |placed: PlacedRegion| matches!(slot, LIVE | PATHWAY) || ticket <= placed.newest_job;
+        let follows_region = matches!(
+            slot,
+            LIVE | PATHWAY | COMPARE | REPETITIONS | NOISE_DISTANCES
+        );
+        let is_spared = |placed: PlacedRegion| follows_region || ticket <= placed.newest_job;
         if !placed.is_some_and(is_spared) {
             stop(state, slot, effects);
         }
@@ -46,6 +49,11 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Stops a job at the user's request, and reports the consequence.
 pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
+    let slot = match slot {
+        // While repetitions grow, their distances are measured after each batch: the measurement ends by itself.
+        NOISE_DISTANCES if state.noise_growth().is_some() => REPETITIONS,
+        slot => slot,
+    };
     effects.push(Effect::Cancel(slot));
     match slot {
         LIVE => track::update::stopped(state),

@@ -5,6 +5,7 @@ use crate::data::Role;
 use crate::parameters::Parameters;
 use crate::solvers::curves::{Params, SeedingKind, SeedingParts};
 use crate::state::State;
+use crate::state::track::types::odf::Model;
 use crate::ui::icons;
 use crate::ui::theme::{self, size};
 use crate::ui::widgets::button::IconButton;
@@ -144,7 +145,11 @@ pub fn mask(ui: &mut Ui, state: &State) {
         .map(|r| r.name.as_str())
         .collect();
     let within = if masks.is_empty() {
-        "fitted voxels".to_owned()
+        match state.document.track.kind().model() {
+            Model::Tensors => "fitted voxels",
+            Model::Distributions => "voxels with fibres",
+        }
+        .to_owned()
     } else {
         masks.join(", ")
     };

@@ -192,17 +192,12 @@ fn looks(state: &State) -> Vec<Entry> {
         .into_iter()
         .zip(["u1 + u2", "u1", "u2", "cost off"])
     {
-        if shown != settings.shown {
+        if Some(shown) != settings.shown_cost() {
             let name = match shown {
                 ShownCost::Off => "Hide the cost on slices".to_owned(),
                 shown => format!("Show cost {}", shown.name()),
             };
-            let settings = settings.clone();
-            all.push(entry(
-                name,
-                also,
-                set(PathwaySettings { shown, ..settings }),
-            ));
+            all.push(entry(name, also, set(settings.with_cost(shown))));
         }
     }
     for (name_of_shape, (cloud, surface)) in SHAPES {

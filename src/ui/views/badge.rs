@@ -87,7 +87,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
     })
 }
 
-/// `Sharpening · 64 of 200 repetitions`, or how many there are once no more are computed.
+/// `Repeating · 64 of 200 repetitions`, or how many there are once no more are computed.
 fn repetitions(state: &State) -> Option<(String, Standing)> {
     let requested = state.noise_key()?.repetitions;
     let progress = |done: usize| {
@@ -95,11 +95,21 @@ fn repetitions(state: &State) -> Option<(String, Standing)> {
         format!("{done} of {}", counted(requested, "repetition"))
     };
     if let Some((done, _)) = state.noise_growth() {
-        return Some((format!("Sharpening · {}", progress(done)), Standing::Final));
+        let activity = if state.is_repeating() {
+            "Repeating"
+        } else {
+            "Waiting"
+        };
+        return Some((format!("{activity} · {}", progress(done)), Standing::Final));
     }
     let done = state.current_noise()?.key.repetitions;
     if done < requested {
-        return Some((format!("Stopped · {}", progress(done)), Standing::OutOfDate));
+        let end = if state.is_noise_stopped() {
+            "Stopped"
+        } else {
+            "Failed"
+        };
+        return Some((format!("{end} · {}", progress(done)), Standing::OutOfDate));
     }
     let all = counted(done, "repetition");
     Some((format!("Final · {all}"), Standing::Final))

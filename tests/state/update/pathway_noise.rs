@@ -223,7 +223,7 @@ fn reset() {
     let badge = |window: &Window| badge::text(&window.state).map(|(text, _)| text);
     assert_eq!(
         badge(&window).as_deref(),
-        Some("Sharpening · 0 of 14 repetitions")
+        Some("Waiting · 0 of 14 repetitions")
     );
     window.deliver(|_| {});
     assert_eq!(count(&window), 10);
@@ -238,7 +238,7 @@ fn reset() {
     );
     assert_eq!(
         badge(&window).as_deref(),
-        Some("Sharpening · 10 of 14 repetitions")
+        Some("Waiting · 10 of 14 repetitions")
     );
     window.holding = false;
     window.deliver(|_| {});
@@ -466,7 +466,7 @@ fn from_surface() {
     assert!(window.state.noise_distances().is_none());
     assert_eq!(
         window.state.why_no_noise_distances().as_deref(),
-        Some("Distances wait: the surface is leaking")
+        Some("No distances while the surface is leaking")
     );
     assert_eq!(count(&window), 20, "the repetitions stay");
 }

@@ -117,7 +117,7 @@ fn figures() {
     let window = opened(twenty());
     for text in [
         "20 repetitions",
-        "Shares known to ± ",
+        "Shares are known to within ± ",
         "In at least 5\u{202f}% of repetitions: ",
         "In at least 50\u{202f}% of repetitions: ",
         "In at least 90\u{202f}% of repetitions: ",
@@ -187,7 +187,7 @@ fn growing() {
     window.run();
     assert!(has(&window, "Stopped after 20 repetitions"));
     assert!(!is_disabled(&window, "Keep share"));
-    click(&mut window, "Go on");
+    click(&mut window, "Continue");
     assert!(has(&window, "20 of 40 repetitions"));
 }
 

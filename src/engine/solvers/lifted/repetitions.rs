@@ -104,17 +104,20 @@ impl Repeat for Distributions {
         let each = places * (24 * directions + 8 * count(self.residuals.order()));
         let each = (each as u64).max(1);
         let free = memory::available_bytes().map_or(usize::MAX, |free| (free / 2 / each) as usize);
-        let busy = match backend.accelerator() {
-            // One is prepared while another is solved.
-            Some(_) => 2,
-            None => backend.threads(),
-        };
-        let at_once = busy.min(free).min(repetitions).max(1);
+        let at_once = self.at_once(backend).min(free).min(repetitions).max(1);
         memory::claim("The repetitions of a pathway", each * at_once as u64)?;
         Ok(Tasks {
             at_once,
             together: 1,
         })
+    }
+
+    fn at_once(&self, backend: &Backend) -> usize {
+        match backend.accelerator() {
+            // One is prepared while another is solved.
+            Some(_) => 2,
+            None => backend.threads(),
+        }
     }
 
     fn repetitions(

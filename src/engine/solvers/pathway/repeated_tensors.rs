@@ -120,12 +120,21 @@ impl Repeat for Tensors {
                 together: 1,
             });
         }
-        // Some tasks are prepared, and paths traced, while the card solves another.
-        let at_once = (threads / 2).clamp(1, MOST_TASKS);
-        let together = (TOGETHER / places.max(1)).clamp(1, MOST_COPIES);
-        let copies = repetitions.min(at_once * together);
+        let tasks = self.on_card(threads);
+        let copies = repetitions.min(tasks.at_once * tasks.together);
         memory::claim_for::<u8>(WORK, places, 600 * copies)?;
-        Ok(Tasks { at_once, together })
+        Ok(tasks)
+    }
+
+    fn at_once(&self, backend: &Backend) -> usize {
+        let threads = backend.threads();
+        match backend.accelerator() {
+            None => threads,
+            Some(_) => {
+                let Tasks { at_once, together } = self.on_card(threads);
+                at_once * together
+            }
+        }
     }
 
     fn repetitions(
@@ -152,6 +161,15 @@ impl Repeat for Tensors {
 }
 
 impl Tensors {
+    /// How repetitions are divided on a card, with this many threads of the host.
+    fn on_card(&self, threads: usize) -> Tasks {
+        Tasks {
+            // Some tasks are prepared, and paths traced, while the card solves another.
+            at_once: (threads / 2).clamp(1, MOST_TASKS),
+            together: (TOGETHER / self.places.len().max(1)).clamp(1, MOST_COPIES),
+        }
+    }
+
     /// The pathway in a metric of the part, on the calling thread.
     fn alone(&self, metric: &Metric, epsilon: f64, control: &Control) -> Result<Repetition, Error> {
         let prepared = Prepared::alone(metric, self.local, control)?;

@@ -87,6 +87,9 @@ pub trait Repeat: Send + Sync + Debug {
     /// Claims the memory of this many repetitions, and returns how they are divided.
     fn begin(&self, repetitions: usize, backend: &Backend) -> Result<Tasks, Error>;
 
+    /// The number of repetitions that keep the backend busy: fewer take about as long.
+    fn at_once(&self, backend: &Backend) -> usize;
+
     /// The repetitions of these numbers with a width and a random seed, in order: one task. Called on the backend's
     /// threads, for several tasks at a time.
     fn repetitions(
@@ -195,6 +198,11 @@ impl Repetitions {
             }
         }
         Ok(())
+    }
+
+    /// The number of repetitions that keep the backend busy: fewer take about as long.
+    pub fn at_once(&self, backend: &Backend) -> usize {
+        self.model.at_once(backend).max(1)
     }
 
     fn add(&mut self, repetition: Repetition) {

@@ -7,7 +7,7 @@ use crate::data::{Mask, Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, wait,
 };
-use crate::solvers::pathway::{Distances, MaskDistance, Repetitions};
+use crate::solvers::pathway::{Distances, MaskDistance, Range90, Repetitions};
 use crate::state::job_end::ended;
 use crate::state::pathways::{NoiseDistanceKey, NoiseKey, PathwayResult, update};
 use crate::state::{Effect, State};
@@ -17,11 +17,16 @@ use std::time::{Duration, Instant};
 /// Distances of the repetitions from a mask.
 pub const NOISE_DISTANCES: Slot = Slot::latest_wins("noise-distances");
 
+/// Time that a batch takes, so that other work waits for no longer than that.
+const BATCH_MS: f64 = 500.0;
+/// Largest number of rounds in a batch, in each of which the backend is busy.
+const MAX_ROUNDS: usize = 25;
+
 /// More repetitions of a pathway.
 #[derive(Clone, Debug)]
 pub struct GrowRepetitions {
     pub pathway: Arc<PathwayResult>,
-    /// With the number of repetitions that there are then.
+    /// The key after this batch.
     pub key: NoiseKey,
     /// The scan behind its tensors or distributions.
     pub scan: RepeatedScan,
@@ -43,9 +48,22 @@ pub struct Noise {
     /// Repetitions whose path stays near the shown one.
     pub near: usize,
     pub levels: Vec<Level>,
-    /// Time that each repetition of the last batch took.
+    /// Range of E*; `None` if no repetition has a path.
+    pub costs: Option<Range90>,
+    pub without_path: usize,
+    /// Time that each repetition of the last batch took, all threads together.
     pub each_ms: f64,
+    /// Number of repetitions in the next batch.
+    pub next_batch: usize,
     pub pathway: Arc<PathwayResult>,
+}
+
+/// The number of repetitions in the next batch after `more` that took this long: as many as fit into [`BATCH_MS`], but
+/// always so many that the backend is busy, since fewer take as long.
+pub fn next_batch(at_once: usize, more: usize, wall_ms: f64) -> usize {
+    let rounds = more.div_ceil(at_once).max(1);
+    let round_ms = wall_ms / rounds as f64;
+    at_once * ((BATCH_MS / round_ms.max(f64::MIN_POSITIVE)) as usize).clamp(1, MAX_ROUNDS)
 }
 
 impl Job for GrowRepetitions {
@@ -68,7 +86,6 @@ impl Job for GrowRepetitions {
         wait(self.rest, control)?;
         let backend = worker.backend();
         let pathway = &*self.pathway;
-        let started = Instant::now();
         let (epsilon, random_seed) = (self.key.epsilon, self.key.random_seed);
         let mut repetitions = match &self.known {
             Some(known) if self.key.extends(&known.key) => known.repetitions.clone(),
@@ -78,10 +95,11 @@ impl Job for GrowRepetitions {
                 scan.none_yet(pathway, epsilon, random_seed, &backend, control)?
             }
         };
-        let before = repetitions.paths.len();
+        let (started, before) = (Instant::now(), repetitions.paths.len());
         repetitions.extend(self.key.repetitions, &backend, control)?;
         let more = repetitions.paths.len() - before;
-        let each_ms = started.elapsed().as_secs_f64() * 1e3 / more.max(1) as f64;
+        let wall_ms = started.elapsed().as_secs_f64() * 1e3;
+        let at_once = repetitions.at_once(&backend);
         let near = near(&repetitions, pathway, &backend, control)?;
         let levels = Level::all(&repetitions, None, &backend, control)?;
         let share = repetitions.share();
@@ -95,7 +113,10 @@ impl Job for GrowRepetitions {
             paths,
             near,
             levels,
-            each_ms,
+            costs: repetitions.costs(),
+            without_path: repetitions.without_path(),
+            each_ms: wall_ms / more.max(1) as f64,
+            next_batch: next_batch(at_once, more, wall_ms),
             repetitions,
             pathway: self.pathway,
         }))

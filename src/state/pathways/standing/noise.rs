@@ -4,7 +4,9 @@ use crate::data::{Mask, Shape};
 use crate::parameters;
 use crate::state::core::layer::Content;
 use crate::state::core::text::counted;
-use crate::state::pathways::jobs::{Noise, NoiseDistances, RepeatedScan};
+use crate::state::pathways::jobs::{
+    NOISE_DISTANCES, Noise, NoiseDistances, REPETITIONS, RepeatedScan,
+};
 use crate::state::pathways::{
     DistanceTarget, MIN_FOR_RANGES, NoiseKey, PathwayKey, SurfaceInput, TargetMask,
 };
@@ -12,6 +14,9 @@ use crate::state::track::types::odf::Model;
 use crate::state::{Document, State, Task};
 use std::sync::Arc;
 
+/// Number of repetitions in the first batch. With fewer, the new share is less informative than the earlier one that it
+/// replaces.
+pub const FIRST_BATCH: usize = 10;
 /// Name of the surface of Segment among the objects whose distance can be measured.
 pub const SURFACE: &str = "Surface of Segment";
 const NO_SCAN: &str = "Repetitions need the residuals of a fit: these tensors come from a file, open their scan instead";
@@ -36,6 +41,25 @@ impl Document {
         }
     }
 
+    /// Whether [`Self::repeated_scan`] has one, without collecting its inputs.
+    fn has_repeated_scan(&self) -> bool {
+        let scan = match self.pathways.model {
+            Model::Tensors => self.tensors.as_ref().map(|tensors| tensors.key.scan),
+            Model::Distributions => {
+                let result = self.distributions.result.as_ref();
+                let estimated = result.filter(|result| !result.key.is_read());
+                estimated.map(|result| result.key.image)
+            }
+        };
+        let Some(scan) = scan else {
+            return false;
+        };
+        self.layers.iter().any(|layer| match &layer.content {
+            Content::Scan { dwi, gradients } => gradients.is_some() && dwi.id() == scan,
+            _ => false,
+        })
+    }
+
     /// Why the pathway cannot be repeated, whatever its regions are; `None` if it can.
     pub fn why_no_repetitions(&self) -> Option<&'static str> {
         let (is_from_file, from_file) = match self.pathways.model {
@@ -48,10 +72,10 @@ impl Document {
                 (result.key.is_read(), NO_FOD_SCAN)
             }
         };
-        match self.repeated_scan() {
-            Some(_) => None,
-            None if is_from_file => Some(from_file),
-            None => Some(CLOSED_SCAN),
+        match self.has_repeated_scan() {
+            true => None,
+            false if is_from_file => Some(from_file),
+            false => Some(CLOSED_SCAN),
         }
     }
 }
@@ -103,10 +127,33 @@ impl State {
         is_growing.then_some((done, requested.repetitions))
     }
 
+    /// Whether a batch of repetitions, or its distances, are being computed while more are to come.
+    pub fn is_repeating(&self) -> bool {
+        let jobs = &self.runtime.jobs;
+        self.noise_growth().is_some() && jobs.is_running(&[REPETITIONS, NOISE_DISTANCES])
+    }
+
+    /// The key after the next batch, or of all requested repetitions once they are computed.
+    pub(in crate::state) fn next_noise_key(&self) -> Option<NoiseKey> {
+        let all = self.noise_key()?;
+        let next = match self.current_noise() {
+            None => FIRST_BATCH,
+            Some(noise) => noise.key.repetitions + noise.next_batch,
+        };
+        let repetitions = next.min(all.repetitions);
+        Some(NoiseKey { repetitions, ..all })
+    }
+
     /// Why no more repetitions are computed although they are requested: they failed, or the user stopped them.
     pub fn why_noise_rests(&self) -> Option<&str> {
         let live = &self.runtime.pathways.noise.live;
-        live.has_failed().then(|| live.failure()).flatten()
+        let next = self.next_noise_key()?;
+        live.has_failed_for(&next).then(|| live.failure()).flatten()
+    }
+
+    /// Whether the user stopped the repetitions before all were computed.
+    pub fn is_noise_stopped(&self) -> bool {
+        self.runtime.pathways.noise.was_stopped && self.why_noise_rests().is_some()
     }
 
     /// Why the repetitions cannot be kept or exported; `None` if they can.
@@ -120,7 +167,7 @@ impl State {
         }
         match self.current_noise() {
             _ if self.noise_growth().is_some() => {
-                Some("Waiting for all repetitions; Esc stops them and keeps those that are there")
+                Some("Waiting for all repetitions; press Esc to stop and keep the finished ones")
             }
             None => Some(
                 self.why_noise_rests()
@@ -170,20 +217,24 @@ impl State {
         }
     }
 
-    /// Distances of the shown repetitions, or of the first of them; `None` until they are measured.
+    /// Distances of the shown repetitions, or of the first of them while those of all are measured; `None` until they are
+    /// measured.
     pub fn noise_distances(&self) -> Option<&Arc<NoiseDistances>> {
-        let (_, mask) = self.measured_noise()?;
-        let (key, distances) = self.runtime.pathways.noise.distances.shown()?;
-        (key.mask == mask.id()).then_some(distances)
+        let (noise, mask) = self.measured_noise()?;
+        let live = &self.runtime.pathways.noise.distances;
+        let (key, distances) = live.shown()?;
+        let is_complete = key.share == noise.share.id();
+        let is_shown = is_complete || live.running().is_some() || self.noise_growth().is_some();
+        (key.mask == mask.id() && is_shown).then_some(distances)
     }
 
     /// Why there are no distances; `None` if there are, or they are being measured.
     pub fn why_no_noise_distances(&self) -> Option<String> {
         let text = match self.noise_target() {
-            TargetMask::Nothing => "Segment a tumour or choose a mask to read distances",
-            TargetMask::Awaited { leaks: true } => "Distances wait: the surface is leaking",
+            TargetMask::Nothing => "Segment a tumour or choose a mask to measure distances",
+            TargetMask::Awaited { leaks: true } => "No distances while the surface is leaking",
             TargetMask::Awaited { leaks: false } => {
-                "Distances wait for the surface of Segment: show Segment"
+                "The surface of Segment is not up to date: open Segment"
             }
             TargetMask::Present(_) => match self.current_noise() {
                 None => return None,
@@ -198,18 +249,21 @@ impl State {
                         }
                     }
                 }
-                Some(_) => {
-                    return self
-                        .runtime
-                        .pathways
-                        .noise
-                        .distances
-                        .failure()
-                        .map(str::to_owned);
-                }
+                // Measurements that failed are a note with a button.
+                Some(_) => return None,
             },
         };
         Some(text.to_owned())
+    }
+
+    /// Why the distances of the shown repetitions were not measured; `None` unless that failed or the user stopped it.
+    pub fn noise_distances_failure(&self) -> Option<&str> {
+        let measured = self.noise_distances().is_some();
+        let live = &self.runtime.pathways.noise.distances;
+        let failure = live
+            .failure()
+            .filter(|_| !measured && live.running().is_none());
+        self.measured_noise().and(failure)
     }
 
     /// How many of the repetitions contain a voxel at the crosshair, and how many there are.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// With fewer repetitions, percentiles are those of single repetitions, and no distances are shown.
 pub const MIN_FOR_RANGES: usize = 20;
-/// The limits of figures from repetitions; it stands wherever these do.
+/// Shown with every figure from repetitions.
 pub const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
 
 /// The object whose distance from the paths is measured.
@@ -115,11 +115,16 @@ pub struct NoiseKey {
     pub pathway: PathwayKey,
     pub epsilon: f64,
     pub random_seed: u64,
-    /// How many there are.
+    /// Number of repetitions.
     pub repetitions: usize,
 }
 
-impl LiveKey for NoiseKey {}
+impl LiveKey for NoiseKey {
+    /// A late batch of other settings replaces nothing.
+    fn stands_in_for(&self, requested: &Self) -> bool {
+        requested.extends(self)
+    }
+}
 
 impl NoiseKey {
     /// Whether these repetitions begin with those of another key.

@@ -1,6 +1,5 @@
 //! Compares the live pathway with random pairs while no other job runs.
 
-use crate::jobs::Slot;
 use crate::state::files::jobs::SAVE;
 use crate::state::pathways::jobs::{
     COMPARE, ComparePathway, ComparedCosts, ComparedDistributions, PathwayComparison, RANDOM_PAIRS,
@@ -77,15 +76,14 @@ fn compared_costs(state: &State, params: &PathwayParams) -> Option<ComparedCosts
 fn key(state: &State) -> Option<PathwayKey> {
     let strict = state.runtime.sessions.strict;
     let is_shown = state.view.task == Task::Pathways && is_looked_at(state);
-    let rests = is_shown && !strict && !state.history.is_open();
+    let rests = is_shown && !strict && !state.is_dragging();
     let live = state.final_pathway().filter(|_| rests);
     live.map(|live| PathwayKey::for_comparison(live))
 }
 
 /// Whether no other job uses the processors for longer than a moment.
 fn is_idle(state: &State) -> bool {
-    let is_short = |slot: Slot| slot.is_in_background() || matches!(slot, TRACE | SAVE | COMPARE);
-    state.runtime.jobs.running.iter().all(|j| is_short(j.slot))
+    state.runtime.jobs.is_idle(&[TRACE, SAVE, COMPARE])
 }
 
 /// Receives the comparison.

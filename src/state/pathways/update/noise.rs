@@ -2,7 +2,7 @@
 
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
-use crate::jobs::{Slot, ValueNames};
+use crate::jobs::ValueNames;
 use crate::solvers::pathway::RepetitionParams;
 use crate::state::command_line::NoCommand;
 use crate::state::core::display::{self, Display};
@@ -30,20 +30,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The controls rest for this long before the first repetitions: they would be in vain if another change followed.
+/// Delay before the first repetitions, which another change would make useless.
 const REST: Duration = Duration::from_millis(500);
-/// Number of repetitions in the first batch: the share of fewer says less than the earlier one that it replaces.
-pub const FIRST_BATCH: usize = 10;
-/// Time that later batches take, so that other work waits for no longer than that.
-const BATCH_MS: f64 = 500.0;
-/// Largest number of repetitions in a batch.
-const MAX_BATCH: usize = 50;
 
 /// Requests what is missing, and cancels what is no longer needed.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if !state.document.pathways.noise.repeats {
         forget(state, effects);
         return;
+    }
+    let is_awaited = state.pathway_awaits_surface() || state.is_pathway_field_computed();
+    if state.pathway_key().is_none() && !is_awaited {
+        // One of its ends was removed.
+        state.runtime.pathways.noise.live.clear_shown();
     }
     // The next batch waits for the distances of the last one.
     measure(state, effects);
@@ -66,22 +65,8 @@ fn forget(state: &mut State, effects: &mut Vec<Effect>) {
     };
 }
 
-/// The key after the next batch, or of all requested repetitions once they are there.
-fn next_key(state: &State) -> Option<NoiseKey> {
-    let all = state.noise_key()?;
-    let next = match state.current_noise() {
-        None => FIRST_BATCH,
-        Some(noise) => {
-            let batch = (BATCH_MS / noise.each_ms.max(f64::MIN_POSITIVE)) as usize;
-            noise.key.repetitions + batch.clamp(1, MAX_BATCH)
-        }
-    };
-    let repetitions = next.min(all.repetitions);
-    Some(NoiseKey { repetitions, ..all })
-}
-
 fn grow(state: &mut State, effects: &mut Vec<Effect>) {
-    let key = next_key(state);
+    let key = state.next_noise_key();
     let live = &state.runtime.pathways.noise.live;
     if let Some(running) = live.running() {
         if key.as_ref() != Some(running) {
@@ -89,7 +74,7 @@ fn grow(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
-    let Some(key) = key.filter(|_| !state.history.is_open() && is_idle(state)) else {
+    let Some(key) = key.filter(|_| !state.is_dragging() && is_idle(state)) else {
         return;
     };
     let scan = state.document.repeated_scan();
@@ -108,6 +93,7 @@ fn grow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(key) = live.ask(Some(key)) else {
         return;
     };
+    state.runtime.pathways.noise.was_stopped = false;
     effects.push(Effect::submit(GrowRepetitions {
         pathway,
         key,
@@ -122,9 +108,7 @@ fn is_idle(state: &State) -> bool {
     let pathways = &state.runtime.pathways;
     let is_comparing = pathways.compared.running().is_some();
     let is_measuring = pathways.noise.distances.running().is_some();
-    let is_short = |slot: Slot| slot.is_in_background() || matches!(slot, TRACE | SAVE);
-    let mut jobs = state.runtime.jobs.running.iter();
-    !is_comparing && !is_measuring && jobs.all(|job| is_short(job.slot))
+    !is_comparing && !is_measuring && state.runtime.jobs.is_idle(&[TRACE, SAVE])
 }
 
 fn measure(state: &mut State, effects: &mut Vec<Effect>) {
@@ -134,7 +118,7 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
         share: noise.share.id(),
         mask: mask.id(),
     });
-    // A measurement is finished, or new repetitions might arrive before each of them.
+    // A running measurement is not cancelled; otherwise each batch could cancel the last one.
     let distances = &mut state.runtime.pathways.noise.distances;
     match (
         distances.follow(key.as_ref(), false, Pace::InTurn),
@@ -150,9 +134,12 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Receives more repetitions.
 pub fn grown(state: &mut State, noise: Noise) {
-    // Those of another pathway or of other settings are not shown: the key of the next batch differs.
-    let requested = next_key(state);
+    let requested = state.next_noise_key();
     let live = &mut state.runtime.pathways.noise.live;
+    // A batch may end in the moment in which the user stops it.
+    if live.running() != Some(&noise.key) {
+        return;
+    }
     let key = noise.key.clone();
     live.done(key, Detail::Full, Arc::new(noise), requested.as_ref());
 }
@@ -170,9 +157,9 @@ pub fn not_grown(state: &mut State, key: &NoiseKey, why: Option<&str>) {
     }
 }
 
-/// The user stopped the repetitions: those that are there stay.
+/// The user stopped the repetitions: the finished ones stay.
 pub fn stopped(state: &mut State) {
-    let requested = next_key(state);
+    let requested = state.next_noise_key();
     let done = state.current_noise().map_or(0, |n| n.key.repetitions);
     let text = match done {
         0 => "Stopped before the first repetitions".to_owned(),
@@ -180,14 +167,12 @@ pub fn stopped(state: &mut State) {
     };
     let live = &mut state.runtime.pathways.noise.live;
     live.give_up(requested.as_ref(), Some(&text));
+    state.runtime.pathways.noise.was_stopped = true;
     state.runtime.notices.status = text.into();
 }
 
-/// The user stopped the measurement of distances, and with it the repetitions, if more were to come.
+/// The user stopped the measurement of distances.
 pub fn measurement_stopped(state: &mut State) {
-    if state.noise_growth().is_some() {
-        return stopped(state);
-    }
     let distances = &mut state.runtime.pathways.noise.distances;
     distances.give_up(None, Some("Stopped before the distances were measured"));
 }
@@ -299,13 +284,14 @@ pub fn command_line(state: &State) -> Option<CommandLine> {
     let document = &state.document;
     let noise = state.current_noise()?;
     let recipe = recipe(document, noise)?;
-    let without_file =
-        |name: &str| CommandLine::NoCommand(NoCommand::MaskWithoutFile(name.to_owned()));
     let distance_to = match state.noise_target() {
         TargetMask::Nothing | TargetMask::Awaited { .. } => None,
         TargetMask::Present(mask) => match document.mask_file(mask) {
             Some(file) => Some(file.to_owned()),
-            None => return Some(without_file(state.noise_target_name())),
+            None => {
+                let name = state.noise_target_name().to_owned();
+                return Some(CommandLine::NoCommand(NoCommand::DistanceWithoutFile(name)));
+            }
         },
     };
     Some(match recipe.command_line(document) {

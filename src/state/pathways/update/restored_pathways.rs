@@ -1,18 +1,17 @@
 //! Recomputes, one at a time, pathways that a session restored without their costs.
 
 use crate::data::{DataId, OdfField};
-use crate::solvers::lifted::SensitivityTo;
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::Severity;
 use crate::state::pathways::jobs::{FindLifted, FindPathway};
-use crate::state::pathways::recipe::SensitivityRecipe;
-use crate::state::pathways::{KeptPathway, LEAST_EXCESS, PathwayParams};
+use crate::state::pathways::recipe::PathwayInputs;
+use crate::state::pathways::{KeptPathway, PathwayParams};
 use crate::state::tensors::inputs::MissingInput;
 use crate::state::tensors::{inputs, mask_text};
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 
-/// The job that finds a kept pathway, or that of a map.
+/// The job that finds a kept pathway, or that of a layer.
 #[derive(Clone, Debug)]
 pub enum FindKept {
     Tensors(Box<FindPathway>),
@@ -21,45 +20,44 @@ pub enum FindKept {
 
 /// Collects the inputs of a kept pathway; an error names the one that is missing.
 pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindKept, MissingInput> {
-    let recipe = SensitivityRecipe {
+    let inputs = PathwayInputs {
         fit: kept.fit,
-        regions: kept.regions.clone(),
+        regions: &kept.regions,
         params: kept.params,
-        to: SensitivityTo::Cost,
     };
     let id = Some(kept.id.0);
-    Ok(match find_of_map(document, &kept.name, &recipe)? {
-        FindKept::Tensors(job) => FindKept::Tensors(Box::new(FindPathway { kept: id, ..*job })),
-        FindKept::Distributions(job) => FindKept::Distributions(FindLifted {
-            epsilon: kept.solved_epsilon(),
-            kept: id,
-            ..job
-        }),
-    })
+    let epsilon = kept.solved_epsilon();
+    Ok(
+        match find_of_layer(document, &kept.name, inputs, epsilon)? {
+            FindKept::Tensors(job) => FindKept::Tensors(Box::new(FindPathway { kept: id, ..*job })),
+            FindKept::Distributions(job) => FindKept::Distributions(FindLifted { kept: id, ..job }),
+        },
+    )
 }
 
-/// The job that finds the pathway of a map of this name.
-pub fn find_of_map(
+/// The job that finds the pathway of a layer of this name, with costs up to `epsilon` above the least.
+pub fn find_of_layer(
     document: &Document,
     name: &str,
-    recipe: &SensitivityRecipe,
+    pathway: PathwayInputs,
+    epsilon: f64,
 ) -> Result<FindKept, MissingInput> {
-    let regions = recipe.regions.clone();
-    Ok(match recipe.params {
+    let regions = pathway.regions.to_vec();
+    Ok(match pathway.params {
         PathwayParams::Tensors(params) => FindKept::Tensors(Box::new(FindPathway {
-            tensors: inputs::tensors(document, name, recipe.fit)?,
+            tensors: inputs::tensors(document, name, pathway.fit)?,
             regions,
             params,
             coarse: false,
             prepared: None,
             kept: None,
-            mask_name: mask_text::name_of_fit(document, recipe.fit),
+            mask_name: mask_text::name_of_fit(document, pathway.fit),
         })),
         PathwayParams::Distributions(params) => FindKept::Distributions(FindLifted {
-            distributions: Box::new(inputs::distributions(document, name, recipe.fit)?),
+            distributions: Box::new(inputs::distributions(document, name, pathway.fit)?),
             regions,
             params,
-            epsilon: LEAST_EXCESS,
+            epsilon,
             coarse: false,
             prepared: None,
             kept: None,

@@ -7,7 +7,7 @@ use crate::state::sessions::types::content::{
     DISTRIBUTIONS, LIVE, PATHWAY, SURFACE, TENSORS, result_name,
 };
 use crate::state::sessions::types::draft::ResultToSum;
-use crate::state::{State, Task};
+use crate::state::{Method, State, Task};
 use std::path::Path;
 
 pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
@@ -100,11 +100,11 @@ pub(in crate::state) fn results_not_final(state: &State) -> Vec<&'static str> {
         }
     };
     let tracked = state.standing().is_some();
-    name(
-        tracked,
-        state.final_live().is_some(),
-        "the streamlines of Track",
-    );
+    let curves = match document.track.method {
+        Method::Streamlines => "the streamlines of Track",
+        Method::Rays => "the rays of Track",
+    };
+    name(tracked, state.final_live().is_some(), curves);
     name(
         state.surface_script().is_some(),
         state.resting_surface().is_some(),

@@ -32,15 +32,12 @@ pub fn cost(ui: &mut Ui, settings: &PathwaySettings, set: &mut OnChange) {
         pos2(columns.wide.right(), centre + 0.5 * space::FIELD + 1.0),
     );
     let text = ShownCost::ALL.map(ShownCost::name);
-    let now = ShownCost::ALL.iter().position(|s| *s == settings.shown);
-    let clicked = segmented(ui, place, "Show cost", &text, now.unwrap_or(0));
+    let now = settings.shown_cost();
+    let now = ShownCost::ALL.iter().position(|s| Some(*s) == now);
+    let clicked = segmented(ui, place, "Show cost", &text, now.unwrap_or(usize::MAX));
     help_over(ui, place, "Show cost", help);
     if let Some(i) = clicked {
-        let changed = PathwaySettings {
-            shown: ShownCost::ALL[i],
-            ..settings.clone()
-        };
-        set(changed, Phase::Done);
+        set(settings.with_cost(ShownCost::ALL[i]), Phase::Done);
     }
 }
 

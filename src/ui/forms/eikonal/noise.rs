@@ -12,8 +12,8 @@ use crate::state::core::text::counted;
 use crate::state::pathways::jobs::{Level, Noise, NoiseDistances};
 use crate::state::pathways::standing::SURFACE;
 use crate::state::pathways::{
-    DistanceTarget, NOISE_ONLY, NoiseAction, NoiseFile, NoiseMargin, NoiseSettings, PathwayAction,
-    PathwaySettings,
+    DistanceTarget, MIN_FOR_RANGES, NOISE_ONLY, NoiseAction, NoiseFile, NoiseMargin, NoiseSettings,
+    PathwayAction, PathwaySettings,
 };
 use crate::state::{Action, Content, Phase, Severity, State};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
@@ -32,12 +32,17 @@ pub const NAME: &str = "Noise";
 pub const REPEAT: &str = "Repeat the pathway";
 const REPEAT_HELP: &str = "Refits the tensors or distributions with random signs of the residuals and solves the pathway again, as often as the \
                            number below, while the controls rest. Without a graphics card this keeps the processors busy";
+/// The button after repetitions or distances that failed or were stopped.
+const CONTINUE: &str = "Continue";
 /// Widths of the columns volume and nearest distance, from the right.
 const COLUMNS: [f32; 2] = [66.0, 62.0];
+const NO_REPETITIONS: &str = "There are no repetitions yet";
 const SWATCH: f32 = 16.0;
 const ROW: f32 = 22.0;
 
-type OnChange<'a> = dyn FnMut(NoiseSettings, Phase) + 'a;
+/// A change of the settings.
+type Change<'a> = Box<dyn FnOnce(&mut NoiseSettings) + 'a>;
+type OnChange<'a> = dyn FnMut(Change, Phase) + 'a;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let (open, clicked) = section::fold(ui, NAME, memory.is_open(NAME, false));
@@ -50,13 +55,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let settings = &state.document.pathways;
     let noise = &settings.noise;
     {
-        let mut set = |noise: NoiseSettings, phase: Phase| {
-            let settings = PathwaySettings {
-                noise,
-                ..settings.clone()
-            };
-            actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
-        };
+        let mut set = |change: Change, phase: Phase| actions.push(changed(settings, change, phase));
         controls(ui, noise, &mut set);
         if noise.repeats {
             shown(ui, noise, &mut set);
@@ -81,17 +80,22 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     buttons(ui, state, memory, actions);
 }
 
+/// The action that changes the settings of the repetitions.
+fn changed(settings: &PathwaySettings, change: Change, phase: Phase) -> Action {
+    let mut settings = settings.clone();
+    change(&mut settings.noise);
+    Action::Pathway(PathwayAction::Set { settings, phase })
+}
+
 /// The switch and the parameters.
 fn controls(ui: &mut Ui, noise: &NoiseSettings, set: &mut OnChange) {
     check(ui, REPEAT, REPEAT_HELP, noise.repeats, |repeats| {
-        let noise = noise.clone();
-        set(NoiseSettings { repeats, ..noise }, Phase::Done);
+        set(Box::new(move |noise| noise.repeats = repeats), Phase::Done);
     });
     let defaults = RepetitionParams::defaults();
     let all = Rows::AllBut(&[]);
     parameters::rows(ui, &noise.params, &defaults, all, &mut |params, phase| {
-        let noise = noise.clone();
-        set(NoiseSettings { params, ..noise }, phase);
+        set(Box::new(move |noise| noise.params = params), phase);
     });
 }
 
@@ -102,21 +106,17 @@ fn shown(ui: &mut Ui, noise: &NoiseSettings, set: &mut OnChange) {
     const PATHS_HELP: &str = "The cheapest path of each repetition, as a thin line";
     let name = "Show the share in place of the cost";
     check(ui, name, SHARE_HELP, noise.shows_share, |shows_share| {
-        let noise = noise.clone();
-        let noise = NoiseSettings {
-            shows_share,
-            ..noise
-        };
-        set(noise, Phase::Done);
+        set(
+            Box::new(move |noise| noise.shows_share = shows_share),
+            Phase::Done,
+        );
     });
     let name = "Show the paths";
     check(ui, name, PATHS_HELP, noise.shows_paths, |shows_paths| {
-        let noise = noise.clone();
-        let noise = NoiseSettings {
-            shows_paths,
-            ..noise
-        };
-        set(noise, Phase::Done);
+        set(
+            Box::new(move |noise| noise.shows_paths = shows_paths),
+            Phase::Done,
+        );
     });
 }
 
@@ -166,23 +166,32 @@ fn progress(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             ..WidgetInfo::labeled(Spoken::ProgressIndicator, true, "Repetitions")
         });
     }
-    let known = |n: usize| format!("± {}", percent(half_width(n)));
+    let known = |n: usize| {
+        let points = format::fixed(100.0 * half_width(n), 0);
+        format::with_unit(&format!("± {points}"), "percentage points")
+    };
     let text = match (done, growth) {
         (0, _) => String::new(),
         (_, Some((_, all))) => format!(
-            "Shares known to {} now, {} at {}",
+            "Shares are known to within {} now, {} at {}",
             known(done),
             known(all),
             format::count(all as u64)
         ),
-        (_, None) => format!("Shares known to {}", known(done)),
+        (_, None) => format!("Shares are known to within {}", known(done)),
     };
     rows::line(ui, &text);
     if let Some(why) = state.why_noise_rests() {
-        let note = Note::new(p, Severity::Information, why).action("Go on");
-        if note.show(ui) == Some(NoteResponse::Accepted) {
-            actions.push(act(NoiseAction::RepeatAgain));
-        }
+        continue_note(ui, why, actions);
+    }
+}
+
+/// Why something is not computed, and a button that requests it again.
+fn continue_note(ui: &mut Ui, why: &str, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let note = Note::new(p, Severity::Information, why).action(CONTINUE);
+    if note.show(ui) == Some(NoteResponse::Accepted) {
+        actions.push(act(NoiseAction::RepeatAgain));
     }
 }
 
@@ -218,8 +227,8 @@ fn figures(ui: &mut Ui, state: &State, noise: &Noise, measured: Option<&NoiseDis
     }
     let measured_cost = format::significant(noise.repetitions.measured);
     rows::reading(ui, "E* of the pathway", &measured_cost);
-    if let Some(range) = noise.repetitions.costs() {
-        rows::reading(ui, "E*, repeated", &range_text(range));
+    if let Some(range) = noise.costs {
+        rows::reading(ui, "E*, repeated", &range_text(range, all));
     }
     let [low, high] = wilson_interval(noise.near, all).map(|s| format::fixed(100.0 * s, 0));
     let interval = format::with_unit(&format!("{low}–{high}"), "%");
@@ -230,11 +239,11 @@ fn figures(ui: &mut Ui, state: &State, noise: &Noise, measured: Option<&NoiseDis
     );
     rows::reading(ui, &name, &format!("{near} of {count} ({interval})"));
     let of_all = counted(all, "repetition");
-    match noise.repetitions.without_path() {
+    match noise.without_path {
         0 => {}
         some => rows::hint(
             ui,
-            &format!("{some} of {of_all} found no path: they count as no"),
+            &format!("{some} of {of_all} have no path: all voxels count as outside"),
         ),
     }
     match noise.repetitions.not_joined {
@@ -248,8 +257,11 @@ fn figures(ui: &mut Ui, state: &State, noise: &Noise, measured: Option<&NoiseDis
     }
 }
 
-/// `3.8 (2.1 to 6.5)`: median, and 5 to 95 %.
-fn range_text(range: Range90) -> String {
+/// `3.8 (2.1 to 6.5)`: median, and 5 to 95 % if there are enough repetitions for percentiles.
+fn range_text(range: Range90, repetitions: usize) -> String {
+    if repetitions < MIN_FOR_RANGES {
+        return format::significant(range.median);
+    }
     let [median, low, high] = [range.median, range.low, range.high].map(format::significant);
     format!("{median} ({low} to {high})")
 }
@@ -325,14 +337,12 @@ fn level_row(ui: &mut Ui, share: Option<f64>, [name, volume, nearest]: [&str; 3]
 fn distances(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let settings = &state.document.pathways;
     let noise = &settings.noise;
-    let mut changed: Option<(NoiseSettings, Phase)> = None;
     if let Some(distance_to) = target_row(ui, state) {
-        let noise = noise.clone();
-        let noise = NoiseSettings {
-            distance_to,
-            ..noise
-        };
-        changed = Some((noise, Phase::Done));
+        let change: Change = Box::new(move |noise| noise.distance_to = distance_to);
+        actions.push(changed(settings, change, Phase::Done));
+    }
+    if let Some(why) = state.noise_distances_failure() {
+        return continue_note(ui, why, actions);
     }
     match (state.noise_distances(), state.why_no_noise_distances()) {
         (_, Some(why)) => rows::hint(ui, &why),
@@ -342,23 +352,13 @@ fn distances(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
             let defaults = NoiseMargin::defaults();
             let now = NoiseMargin { mm };
             let set: &mut parameters::OnChange<NoiseMargin> = &mut |margin, phase| {
-                let noise = NoiseSettings {
-                    margin_mm: margin.mm,
-                    ..noise.clone()
-                };
-                changed = Some((noise, phase));
+                let change: Change = Box::new(move |noise| noise.margin_mm = margin.mm);
+                actions.push(changed(settings, change, phase));
             };
             parameters::number(ui, &now, &defaults, key, Shown::default(), set);
             plot::show(ui, state, measured, memory, actions);
         }
         (None, None) => rows::hint(ui, "Measuring distances…"),
-    }
-    if let Some((noise, phase)) = changed {
-        let settings = PathwaySettings {
-            noise,
-            ..settings.clone()
-        };
-        actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
     }
 }
 
@@ -368,7 +368,7 @@ fn target_row(ui: &mut Ui, state: &State) -> Option<DistanceTarget> {
                         Segment, or a mask";
     let now = state.document.pathways.noise.distance_to;
     let shown = match state.noise_target_name() {
-        "" => "gone: choose another",
+        "" => "deleted: choose another",
         name => name,
     };
     select_row(ui, "Distance to", HELP, shown, |ui| {
@@ -422,7 +422,7 @@ fn buttons(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         vec2(space::BUTTON, space::BUTTON),
     );
     let copy = IconButton::new(icons::TERMINAL, "Copy the repetitions as command")
-        .disabled(line.is_none().then_some("There are no repetitions yet"))
+        .disabled(line.is_none().then(|| why.unwrap_or(NO_REPETITIONS)))
         .show_at(ui, terminal);
     if copy.clicked() {
         actions.extend(line.map(Action::CopyCommand));

@@ -1,6 +1,7 @@
 //! Text shown when nothing was kept.
 
 use crate::data::{Region, Role};
+use crate::state::track::types::odf::Model;
 use crate::state::{Action, CurveResult, Severity, State, ViewAction};
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::{Memory, format, theme};
@@ -34,7 +35,9 @@ impl Empty<'_> {
         memory: &mut Memory,
         actions: &mut Vec<Action>,
     ) -> bool {
+        // Remarks about regions know the mask of the tensors only.
         let tensors = state.document.tensors.as_ref();
+        let tensors = tensors.filter(|_| live.key.curves.kind().model() == Model::Tensors);
         let outside = |r: &Arc<Region>| tensors.is_some_and(|t| !r.shape.touches(&t.mask));
         let mut seeds = state.document.regions.iter();
         if !self.starts && seeds.all(|r| r.role != Role::Seed || outside(r)) {
