@@ -21,7 +21,7 @@ pub const NOISE_DISTANCES: Slot = Slot::latest_wins("noise-distances");
 #[derive(Clone, Debug)]
 pub struct GrowRepetitions {
     pub pathway: Arc<PathwayResult>,
-    /// With the number of repetitions that there are then.
+    /// The key after this batch.
     pub key: NoiseKey,
     /// The scan behind its tensors or distributions.
     pub scan: RepeatedScan,

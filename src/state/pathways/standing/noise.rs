@@ -120,7 +120,7 @@ impl State {
         }
         match self.current_noise() {
             _ if self.noise_growth().is_some() => {
-                Some("Waiting for all repetitions; Esc stops them and keeps those that are there")
+                Some("Waiting for all repetitions; Esc stops them and keeps the finished ones")
             }
             None => Some(
                 self.why_noise_rests()

@@ -150,7 +150,7 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Receives more repetitions.
 pub fn grown(state: &mut State, noise: Noise) {
-    // Those of another pathway or of other settings are not shown: the key of the next batch differs.
+    // Repetitions with another key belong to an earlier pathway or earlier settings and are not shown.
     let requested = next_key(state);
     let live = &mut state.runtime.pathways.noise.live;
     let key = noise.key.clone();
@@ -170,7 +170,7 @@ pub fn not_grown(state: &mut State, key: &NoiseKey, why: Option<&str>) {
     }
 }
 
-/// The user stopped the repetitions: those that are there stay.
+/// The user stopped the repetitions: the finished ones stay.
 pub fn stopped(state: &mut State) {
     let requested = next_key(state);
     let done = state.current_noise().map_or(0, |n| n.key.repetitions);

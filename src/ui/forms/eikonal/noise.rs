@@ -234,7 +234,7 @@ fn figures(ui: &mut Ui, state: &State, noise: &Noise, measured: Option<&NoiseDis
         0 => {}
         some => rows::hint(
             ui,
-            &format!("{some} of {of_all} found no path: they count as no"),
+            &format!("No path in {some} of {of_all}: all voxels count as outside the pathway"),
         ),
     }
     match noise.repetitions.not_joined {
