@@ -1,5 +1,5 @@
-//! A path that keeps to an arc from one end to the other pays for no turn into the straight bundle that crosses the arc
-//! twice; paths whose turns are free take the straight bundle, which is shorter.
+//! The way from one end of an arc to the other that keeps to it pays for no turn into the straight bundle that crosses it
+//! twice; ways whose turns are free take the shorter bundle.
 
 use super::scene::{Arrived, Bundles, gradients, responses};
 use crate::support::test;
@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
             "lifted::without a price of turns paths leave their bundle",
             leaves,
         ),
-        test("lifted::curves through arc and chord", few),
+        test("lifted::ways through arc and chord", few),
         Trial::test(
             "lifted::table of arc and chord (takes minutes; run it with --ignored)",
             || crate::support::with_seed("lifted::table of arc and chord", table),
@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Nearly no price of a turn, the limit of a metric that takes the cheapest lobe of each voxel, mm.
+/// Nearly no cost of turning, the limit of a minimum over fixels (crossings.md 6a), mm.
 const FREE_TURNS_MM: f64 = 0.3;
 
 fn keeps() {
@@ -75,10 +75,10 @@ fn leaves() {
     assert!(shares.chord > 0.9 && shares.arc < 0.1, "{shares:?}");
 }
 
-/// The methods that are compared; the last two trace many curves.
+/// The ways that are compared; the last two consist of many curves.
 const WAYS: [&str; 7] = [
     "one tensor",
-    "free turns",
+    "lobes, turns nearly free (fixel-wise)",
     "through distributions",
     "98 directions",
     "24 mm a radian",
@@ -87,7 +87,7 @@ const WAYS: [&str; 7] = [
 ];
 const SEEDED_STREAMLINES: usize = 2000;
 
-/// Whether each method keeps to the arc, and the curves of the last two methods.
+/// For each way whether it keeps to the arc, and the curves of the last two.
 #[derive(Clone, Copy, Default, Debug)]
 struct Outcome {
     right: [bool; WAYS.len()],
@@ -150,7 +150,7 @@ fn few() {
 /// Runs of the table for each angle and SNR.
 const RUNS: u64 = 12;
 
-/// All methods at all angles with twelve scans each, as a table for the guide. With ARCUATE_ARCS, the scans are written into
+/// All ways at all angles with twelve scans each, as a table for the guide. With ARCUATE_ARCS, the scans are written into
 /// that folder for tests/peers/pathways.py.
 fn table() {
     let folder = std::env::var_os("ARCUATE_ARCS").map(PathBuf::from);
@@ -180,7 +180,7 @@ fn table() {
             let cells: Vec<String> = paths.chain(others).collect();
             let order = order(snr);
             println!("| {crossing}°, {snr}, {order} | {} |", cells.join(" | "));
-            // No result is required at 45° or at SNR 10.
+            // At 45 degrees and in more noise the table states what is so.
             if crossing > 50.0 && snr > 15.0 {
                 assert!(right[2] >= 11, "{right:?}");
             }

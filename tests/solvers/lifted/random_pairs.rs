@@ -80,7 +80,7 @@ fn scene() -> &'static Scene {
     })
 }
 
-/// Costs for a comparison: voxels of twice the size, 42 directions, confined to the regions.
+/// As in a comparison: on voxels of twice the size and in 42 directions, within regions.
 fn prepared(scene: &Scene, regions: &[Region]) -> Prepared {
     let (on, control) = (backend(2), Control::new());
     let params = Params {
