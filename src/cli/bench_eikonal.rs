@@ -4,9 +4,9 @@
 //! anisotropy 1 : 1e-4, and a brain-like field of some 196,000 voxels in a mask, for one source and for two. The last
 //! one is also timed for dragging one end, and both. `field_s` ends with the fields, `wall_s` with the pathway, both
 //! starting from the new position of an end; `trace_s` is the time of the minimal path after that, `sensitivity_s` that of
-//! the map of sensitivity. `papers_s` is the published figure (GeForce 8800 GTX). The error of the first example is that against the closed form, sum over sum;
-//! `residual` compares the values of some voxels with the result of the local solver on their neighbours, in double
-//! precision.
+//! the map of sensitivity. `papers_s` is the published figure (GeForce 8800 GTX). The error of the first example is the
+//! sum of the deviations from the closed form over the sum of its values; `residual` compares the values of some voxels
+//! with the result of the local solver on their neighbours, in double precision.
 
 use super::bench::Choice;
 use crate::compute::{Backend, Control};

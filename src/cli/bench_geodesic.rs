@@ -2,7 +2,8 @@
 //!
 //! The papers' cases: rays along the uniform field of van Aart (2010), a curved field of the same size that no ray
 //! leaves, many rays, and the demo head with rays in all directions from a patch of 22 × 4 voxels of its corpus
-//! callosum; also rays along lobes of distributions, which the papers lack. `papers` is the published figure (GTX 260). The papers' own algorithm is measured next to ours.
+//! callosum; also rays along lobes of distributions, which the papers lack. `papers` is the published figure (GTX 260).
+//! The papers' own algorithm is measured next to ours.
 
 use super::bench::Choice;
 use super::bench_lifted::ball;

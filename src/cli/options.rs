@@ -45,7 +45,7 @@ pub struct ScanOptions {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec", "tensor_order"])]
     pub gradients: Option<PathBuf>,
     /// b-values, FSL format
-    // It requires --bvec, but clap would demand that beside another model, too, which has neither.
+    // `check_pairs` checks the pair: clap's `requires` would also demand --bvec with models that have neither option.
     #[arg(long, value_name = "FILE", conflicts_with = "tensor_order")]
     pub bval: Option<PathBuf>,
     /// Gradient directions, FSL format

@@ -44,8 +44,8 @@ of streamlines within 5 %, and the same start, end and length within 0.5 mm for 
 difference below 0.1 % for 95 % of 64 sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or values of
 density maps; a map of sensitivity in which at most 1 % of the cost has moved to other voxels; and shares of repetitions
 of which at most 1 % have moved. The same program gives the same bytes on the same backend with the same vector
-instructions, except for costs through tensors, which depend on the order of updates.
-On graphics cards, all costs and the weights of streamlines depend on it, too.
+instructions, except for results that depend on the order of updates: cost fields through tensors; on graphics cards,
+all cost fields and the weights of streamlines; and the maps of sensitivity and shares that follow from such fields.
 
 A result without a checksum, such as a surface that was still moving when the session was saved, is not compared.
 

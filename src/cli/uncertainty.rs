@@ -35,7 +35,8 @@ Each repetition refits the tensors, or with --fod the distributions, with random
 and recomputes the pathway. Repetition r depends only on the random seed and on r. Files in the folder: share.nii.gz, the
 share of the repetitions whose pathway contains the voxel; paths.tck, the cheapest path of each repetition; with
 --distance-to also distances.csv, the distance of the paths from the mask along the pathway. Only voxels that join both
-regions count, or all of them where the pathway is too narrow to join the regions. Distances in the text are rounded down.
+regions count, or all of them where the pathway is too narrow to join the regions. The text gives the number of
+repetitions whose path outside the regions stays within 4 mm of the original one, and rounds distances down.
 
 With --fod, SCAN is deconvolved again: with the response functions that arcuate fod wrote beside the distributions, or
 those of --responses. Paths run only in the voxels that the pathway itself reaches from both regions.
@@ -50,7 +51,7 @@ const NO_MODEL: &str = "Found no scan, expected one: repetitions need the residu
 const NO_SCAN: &str = "Found --fod and no scan, expected the scan of the distributions, which hold no residuals; name it, \
                        as in arcuate uncertainty dwi.nii.gz --fod fod/wm_fod.nii.gz";
 
-/// The models and their texts in help and errors.
+/// The models, and their texts in help and errors.
 const MODELS: Models = Models {
     others: &[OtherModel {
         option: "fod",
@@ -167,7 +168,7 @@ impl RepetitionOptions {
         Ok((params, mask))
     }
 
-    /// Solves the repetitions, and writes and reports the results; `inputs` is the command without their options.
+    /// Solves the repetitions, writes and reports the results; `inputs` is the command without [`RepetitionOptions`].
     fn repeat(&self, job: RepeatPathway, inputs: &str, runner: &mut Runner) -> Result<(), Failure> {
         let params = job.params;
         let (repeated, _) = runner.run(job)?;

@@ -15,7 +15,7 @@ pub enum EndKind {
 }
 
 impl EndKind {
-    /// By the number of the reason; `None` for a seed from which only one half was requested, which is not an end.
+    /// The kinds indexed by stop reason; `None` for a seed from which only one half was requested, which is not an end.
     pub fn by_reason() -> [Option<Self>; StopReason::COUNT] {
         StopReason::ALL
             .map(|reason| (reason != StopReason::Seed).then_some(Self::from_reason(reason)))

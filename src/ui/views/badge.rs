@@ -87,7 +87,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
     })
 }
 
-/// `Repeating · 64 of 200 repetitions`, or how many there are once no more are computed.
+/// `Repeating · 64 of 200 repetitions`, or the final number once no more are computed.
 fn repetitions(state: &State) -> Option<(String, Standing)> {
     let requested = state.noise_key()?.repetitions;
     let progress = |done: usize| {

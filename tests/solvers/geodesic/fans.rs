@@ -51,7 +51,7 @@ fn cones() {
     assert_eq!(Directions::Principal.fan(false, axis), [axis]);
 }
 
-/// The directions of a cone lie around the peaks in turn; other fans ignore all but the largest.
+/// Successive directions of a cone lie around successive peaks; other fans ignore all but the largest.
 fn peaks() {
     let half_angle_rad = 0.1;
     let cone = Directions::Cone {

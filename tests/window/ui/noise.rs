@@ -1,4 +1,4 @@
-//! The section Noise of the task Pathways: the switch, figures, the plot, what has a reason not to be there.
+//! The section Noise of the task Pathways: the switch, figures and the plot; controls that are unavailable say why.
 
 use super::{Window, click, sample, submitted, window};
 use crate::support::{self, test};

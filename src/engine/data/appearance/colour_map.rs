@@ -26,7 +26,7 @@ pub enum ColourMap {
     Stops,
     /// Black negative, blue positive, as in Lefohn 2004.
     Speed,
-    /// Dark blue to white with evenly rising brightness: shares of repetitions.
+    /// Dark blue to yellow with rising lightness: shares of repetitions.
     Share,
 }
 

@@ -45,8 +45,8 @@ impl Directions {
         }
     }
 
-    /// Like [`Self::fan`], around the peaks of a distribution (unit vectors, the largest first): the directions of a cone are
-    /// distributed over them in turn. A cone and the principal direction need a peak; without one they have no direction.
+    /// Like [`Self::fan`], around the peaks of a distribution (unit vectors, the largest first): successive directions of a
+    /// cone lie around successive peaks. A cone and the principal direction need a peak; without one they have no direction.
     pub fn fan_of_peaks(self, both_ways: bool, peaks: &[DVec3]) -> Vec<DVec3> {
         let axes: Vec<DVec3> = peaks.iter().map(|peak| upward(*peak)).collect();
         match (self, axes.first()) {

@@ -24,7 +24,7 @@ const CHUNK: usize = 512;
 pub(super) enum Series {
     /// Coefficients of every voxel of a grid.
     Image(OdfField),
-    /// Coefficients of places alone, those of one place after those of another.
+    /// Coefficients of the places only, place by place.
     Rows { order: usize, rows: Arc<[f32]> },
 }
 
@@ -44,7 +44,7 @@ impl Series {
         }
     }
 
-    /// The coefficients at a place, which is that of a voxel of the grid.
+    /// The coefficients at a place and its voxel on the grid.
     fn at(&self, place: usize, voxel: usize) -> Vec<f64> {
         match self {
             Self::Image(field) => field.coefficients_at(voxel),
@@ -93,7 +93,7 @@ impl Amplitudes {
         1.0 / (self.background_speed + (amplitude / self.reference).clamp(0.0, 1.0))
     }
 
-    /// C at a place, which is that of a voxel of the grid, along a unit vector.
+    /// C at a place and its voxel on the grid, along a unit vector.
     pub fn cost_at(&self, place: usize, voxel: usize, direction: DVec3) -> f64 {
         let functions = functions(self.series.order(), direction);
         let coefficients = self.series.at(place, voxel);

@@ -89,9 +89,9 @@ impl RandomPairs {
     ) -> Result<Result<Rates, NoRates>, Error> {
         let sources = std::slice::from_ref(from);
         let fields = solve_each(&self.prepared, sources, backend, control)?;
-        let way = backend.install(|| cheapest(fields.first()?, &to.zero));
-        let rates = way.ok_or(NoRates::NoPath).and_then(|way| {
-            Rates::new(&way, &self.prepared.places, in_end).ok_or(NoRates::TooShort)
+        let path = backend.install(|| cheapest(fields.first()?, &to.zero));
+        let rates = path.ok_or(NoRates::NoPath).and_then(|path| {
+            Rates::new(&path, &self.prepared.places, in_end).ok_or(NoRates::TooShort)
         });
         Ok(rates)
     }

@@ -18,8 +18,8 @@ use crate::solvers::pathway::{Repeat, Repetition, Repetitions, Tasks};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Relative difference between the distributions of the pathway and those of the residuals above which these are another
-/// fit's. Precisions and devices differ by 0.001.
+/// Largest relative difference between the distributions of the pathway and those fitted to the scan: above it, the
+/// former were not estimated from this scan. Precisions and devices differ by 0.001.
 const MAX_DIFFERENCE: f64 = 0.05;
 
 /// The scan from which the distributions of a pathway were estimated.
@@ -83,7 +83,7 @@ pub fn repetitions(
     let mask = &part.places.mask;
     let residuals = csd::residuals(dwi, gradients, mask, responses, &fit, backend, control)?;
     let difference = residuals.difference(field);
-    // False for NaN, too.
+    // A NaN is refused as well.
     if !(difference <= MAX_DIFFERENCE) {
         return Err(InputError::OtherScan { difference }.into());
     }
@@ -194,8 +194,8 @@ impl Prepared {
         })
     }
 
-    /// The costs of other distributions in the same voxels, the coefficients of one place after those of another, with the
-    /// same reference amplitude. Must be called on the backend's threads.
+    /// The costs of other distributions in the same voxels with the same reference amplitude; `rows` holds their
+    /// coefficients, place by place. Must be called on the backend's threads.
     fn with_rows(&self, order: usize, rows: Arc<[f32]>, control: &Control) -> Result<Self, Error> {
         let series = Series::Rows { order, rows };
         let reference = self.amplitudes.as_ref().map(|known| known.reference);

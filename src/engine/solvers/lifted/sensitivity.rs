@@ -73,7 +73,7 @@ impl LiftedPathway {
     ) -> Result<LiftedSensitivity, Error> {
         let prepared = self.prepared();
         let states = prepared.places.len() * prepared.directions.len();
-        // What passes through each state, for either field.
+        // The derivative that passes through each state, for both fields.
         memory::claim_for::<f64>("The sensitivity of a pathway", states, 2)?;
         control.begin("Sensitivity", 0);
         let direction = usize::from(self.best[self.middle]);
@@ -300,7 +300,7 @@ fn adjoint(
         directions: &directions,
     };
     let n = prepared.places.len();
-    // By state, direction after direction. Only the memory of visited states is used.
+    // The derivative by state, indexed by direction, then place. Only the memory of visited states is used.
     let mut passing = vec![0.0f64; n * prepared.directions.len()];
     // Values are not negative, so their bits have the same order.
     let entry = |(d, p): (usize, usize)| (field.value(d, p).to_bits(), (d * n + p) as u32);

@@ -33,7 +33,7 @@ impl Stack {
         if mask.is_empty() || copies == 0 {
             return None;
         }
-        // On the raster of bricks, which the copies share with the mask.
+        // The origin is a multiple of a brick, so the copies and the mask share the bricks.
         let origin = low.map(|first| first / ALIGNED * ALIGNED);
         let mut shape = [0, 1, 2].map(|axis| high[axis] + 1 - origin[axis]);
         let step = (shape[2] + 1).next_multiple_of(ALIGNED);
@@ -88,7 +88,7 @@ impl Stack {
         copy * (self.places.len() / self.copies)
     }
 
-    /// A point of a copy, where it lies in the mask.
+    /// Maps a point of a copy to the mask.
     pub fn in_mask(&self, copy: usize, point: DVec3) -> DVec3 {
         point - self.shift * copy as f64
     }

@@ -158,7 +158,7 @@ impl Parameters for Params {
     }
 }
 
-/// The voxels of a pathway once the costs are known: a table of its own, because a change needs no new solution.
+/// The voxels of a pathway: a table of its own, because a change needs no new solution where the costs are known.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Width {
     /// ε: voxels whose cost is at most (1 + ε) times the minimum.
@@ -170,10 +170,10 @@ impl Parameters for Width {
         key: "epsilon",
         value_name: "X",
         label: "Pathway width ε",
-        help: "Width of the pathway: its voxels cost at most this fraction more than the cheapest path; a \
-               change needs no new solution",
+        help: "Width of the pathway: its voxels cost at most this fraction more than the cheapest path",
         reason: "on voxels of 2 mm most pathways join their ends from 10 to 20 % on",
-        hint: "",
+        hint: "Width of the pathway: its voxels cost at most this fraction more than the cheapest path; a \
+               change needs no new solution, except beyond 30 % through crossings",
         default_text: DefaultText::Stated,
         kind: Kind::Number(Number {
             unit: Unit::Percent,

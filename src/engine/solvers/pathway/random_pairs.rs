@@ -289,10 +289,10 @@ impl RandomPairs {
         let sources = std::slice::from_ref(from);
         let fields = fields(&self.prepared, sources, backend, control)?;
         let metric = &self.prepared.metric;
-        let way = backend.install(|| cheapest(fields.first()?, &to.zero));
-        let rates = way
+        let path = backend.install(|| cheapest(fields.first()?, &to.zero));
+        let rates = path
             .ok_or(NoRates::NoPath)
-            .and_then(|way| Rates::from_path(&way, metric, ends.holds).ok_or(NoRates::TooShort));
+            .and_then(|path| Rates::from_path(&path, metric, ends.holds).ok_or(NoRates::TooShort));
         Ok(rates)
     }
 

@@ -8,8 +8,8 @@
 //!
 //! *Models.* [`Repetitions::of_tensors`] repeats a pathway of tensors. A model of another solver implements [`Repeat`].
 //!
-//! *Domain.* Paths may run in the same voxels as the pathway itself: they are not selected again from the FA or the
-//! amplitudes of the repetition.
+//! *Domain.* Paths may run in the same voxels as the pathway itself, and through distributions in those that it reaches
+//! from both regions: the voxels are not selected again from the FA or the amplitudes of the repetition.
 //!
 //! The percentiles of E* describe the repetitions and are not a confidence interval of the E* without noise. Compared in the
 //! same voxels and unit of cost, which both depend on the noise through the FA, the 5th to 95th percentiles of 60

@@ -44,7 +44,8 @@ pub enum ComparedCosts {
 pub struct ComparedDistributions {
     pub distributions: Distributions,
     pub params: lifted::Params,
-    /// On their own voxels and in the directions of the parameters, not on voxels of twice the size and in 42 directions.
+    /// Whether to compare on the voxels and in the directions of the pathway itself, not on voxels of twice the size in
+    /// 42 directions.
     pub full: bool,
     /// Results of the last pathway.
     pub prepared: Option<Arc<PreparedLifted>>,

@@ -82,7 +82,7 @@ impl Document {
 
 impl State {
     /// The key of all requested repetitions; `None` unless they are switched on and shown, and the pathway is final and
-    /// its scan is there.
+    /// its scan is open.
     pub fn noise_key(&self) -> Option<NoiseKey> {
         let settings = &self.document.pathways;
         // A replay repeats the stored results only.
@@ -167,7 +167,7 @@ impl State {
         }
         match self.current_noise() {
             _ if self.noise_growth().is_some() => {
-                Some("Waiting for all repetitions; press Esc to stop and keep the finished ones")
+                Some("Waiting for all repetitions; Esc stops them and keeps the finished ones")
             }
             None => Some(
                 self.why_noise_rests()

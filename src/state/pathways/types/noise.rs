@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// With fewer repetitions, percentiles are those of single repetitions, and no distances are shown.
 pub const MIN_FOR_RANGES: usize = 20;
-/// Shown with every figure from repetitions.
+/// States what figures from repetitions leave out; shown wherever they are.
 pub const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
 
 /// The object whose distance from the paths is measured.
@@ -214,7 +214,7 @@ pub enum TargetMask<'a> {
     Present(&'a Mask),
     /// The document has no such object.
     Nothing,
-    /// The surface is not there, or it is leaking.
+    /// There is no surface, or it is leaking.
     Awaited {
         leaks: bool,
     },

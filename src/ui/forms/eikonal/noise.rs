@@ -243,7 +243,7 @@ fn figures(ui: &mut Ui, state: &State, noise: &Noise, measured: Option<&NoiseDis
         0 => {}
         some => rows::hint(
             ui,
-            &format!("{some} of {of_all} have no path: all voxels count as outside"),
+            &format!("No path in {some} of {of_all}: all voxels count as outside the pathway"),
         ),
     }
     match noise.repetitions.not_joined {

@@ -181,7 +181,7 @@ fn draw(painter: &Painter, p: &Palette, axes: &Axes, along: &Distances, narrow: 
     }
 }
 
-/// The margin: a dashed line. It is a distance that the user chose, no limit of safety.
+/// The margin: a dashed line. The user chose this distance; it is not a safety limit.
 fn margin(painter: &Painter, p: &Palette, axes: &Axes, mm: f64) {
     let y = axes.at(0.0, mm).y;
     let ends = [pos2(axes.chart.left(), y), pos2(axes.chart.right(), y)];
