@@ -192,7 +192,7 @@ fn region(
     let (place, radius_mm) = if role == Role::Seed { SEED } else { TARGET };
     let mut times = Vec::new();
     for repeat in 0..repeats {
-        // At most 2 mm from its place, and never twice the same.
+        // Within 2 mm of its start; successive positions differ.
         let centre = place + 0.5 * ((7 * repeat + 3) % 9) as f64 * DVec3::Y - 2.0 * DVec3::Y;
         let moved = |phase| {
             let shape = Shape::Sphere { centre, radius_mm };

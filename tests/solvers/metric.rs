@@ -1,5 +1,7 @@
 //! The matrix of each cost, and Selling's decomposition of its inverse.
 
+mod copies;
+
 use crate::eikonal::{cube, oblique};
 use crate::support::fields::{backend, components, odd_grid};
 use crate::support::{Random, test};
@@ -20,14 +22,16 @@ fn with_cost(cost: Cost) -> Params {
 }
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let mut all = vec![
         test("metric::costs and speeds", costs),
         test("metric::Selling's decomposition", decomposition),
         test("metric::on voxels of twice the size", halves),
         test("metric::refusals are sentences", refusals),
         test("metric::costlier places", costlier),
         test("metric::several metrics solved as one", stacked),
-    ]
+    ];
+    all.extend(copies::tests());
+    all
 }
 
 /// Each cost against its matrix formula, on a grid with any axes.
@@ -99,7 +103,7 @@ fn decomposition() {
         let far = terms.iter().flat_map(|t| t.e).map(i8::abs).max();
         println!("{anisotropy}: {} terms, farthest {far:?}", terms.len());
         let mut sum = DMat3::ZERO;
-        for term in terms {
+        for term in terms.iter() {
             let e = DVec3::from_array(term.e.map(f64::from));
             sum += DMat3::from_cols(e * e.x, e * e.y, e * e.z) * f64::from(term.rho);
             assert!(term.rho > 0.0 && term.open == [true; 2]);
@@ -107,7 +111,7 @@ fn decomposition() {
         let off = sum - speed;
         assert!(off.to_cols_array().iter().all(|v| v.abs() < 1e-5));
         // At a corner no end leaves the mask.
-        for term in prepared.offsets(at([0; 3])) {
+        for term in prepared.offsets(at([0; 3])).iter() {
             for (open, sign) in term.open.into_iter().zip([1, -1]) {
                 let end = term.e.map(|c| sign * i64::from(c));
                 assert_eq!(open, metric.place_of(end).is_some());

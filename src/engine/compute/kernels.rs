@@ -66,6 +66,18 @@ pub const EIKONAL: KernelFile = KernelFile {
     ],
 };
 
+/// Metrics of tensors, and Selling's steps in them.
+pub const METRIC: KernelFile = KernelFile {
+    stem: "metric",
+    ptx: include_str!("../../../kernels/ptx/metric.sm70.ptx"),
+    entries: &[
+        "metric_costs",
+        "metric_terms",
+        "metric_count_readers",
+        "metric_list_readers",
+    ],
+};
+
 /// Costs in displayed images.
 pub const PATHWAY: KernelFile = KernelFile {
     stem: "pathway",
@@ -187,6 +199,7 @@ pub const ALL: &[KernelFile] = &[
     TRACKING,
     GEODESIC,
     EIKONAL,
+    METRIC,
     PATHWAY,
     LIFTED,
     LEVEL_SET,

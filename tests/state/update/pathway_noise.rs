@@ -223,7 +223,7 @@ fn reset() {
     let badge = |window: &Window| badge::text(&window.state).map(|(text, _)| text);
     assert_eq!(
         badge(&window).as_deref(),
-        Some("Waiting · 0 of 14 repetitions")
+        Some("Repeating · 0 of 14 repetitions")
     );
     window.deliver(|_| {});
     assert_eq!(count(&window), 10);
@@ -238,7 +238,7 @@ fn reset() {
     );
     assert_eq!(
         badge(&window).as_deref(),
-        Some("Waiting · 10 of 14 repetitions")
+        Some("Repeating · 10 of 14 repetitions")
     );
     window.holding = false;
     window.deliver(|_| {});
@@ -357,7 +357,7 @@ fn masked() {
     let why = window.state.why_no_noise_distances();
     assert_eq!(
         why.as_deref(),
-        Some("Segment a tumour or choose a mask to read distances")
+        Some("Segment a tumour or choose a mask to measure distances")
     );
     let ball = with_ball(&mut window, "tumour", dvec3(12.0, 0.0, 0.0), 5.0);
     let jobs = window.jobs_of::<GrowRepetitions>().count();

@@ -292,6 +292,15 @@ impl Device {
         Ok(buffer)
     }
 
+    /// Copies a buffer on the card.
+    pub fn copied<T: Element>(&self, from: &CudaSlice<T>) -> Result<CudaSlice<T>, Error> {
+        let mut buffer = self.alloc(from.len())?;
+        if !from.is_empty() {
+            self.check("copying", self.stream.memcpy_dtod(from, &mut buffer))?;
+        }
+        Ok(buffer)
+    }
+
     /// New buffer whose bytes are all 0.
     pub fn alloc_zeros<T: Element>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
         let mut buffer = self.alloc::<T>(len)?;
@@ -316,7 +325,7 @@ impl Device {
             if len == 0 {
                 return self.stream.null();
             }
-            // SAFETY: private, and both callers write all of it before they return it.
+            // SAFETY: private, and all callers write all of it before they return it.
             unsafe { self.stream.alloc(len) }
         };
         let retried = match attempt() {

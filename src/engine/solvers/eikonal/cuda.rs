@@ -15,8 +15,10 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 mod bricks;
+mod metrics;
 
 pub use bricks::Bricks;
+pub use metrics::MetricLayout;
 
 use super::{CostField, CostSource, LocalSolver, Params, Prepared};
 use crate::compute::cuda::{self, Device};
@@ -64,7 +66,8 @@ kernel_struct!(Job as "Job in kernels/eikonal.cu", 40 {
 unsafe impl DeviceRepr for Job {}
 
 /// The data of a metric that stay on the card.
-struct MetricOnCard {
+#[derive(Clone, Debug)]
+pub struct DeviceMetric {
     headers: Arc<CudaSlice<u32>>,
     records: Arc<CudaSlice<f32>>,
     floors: Arc<CudaSlice<f32>>,
@@ -73,14 +76,21 @@ struct MetricOnCard {
     cell_of: Arc<CudaSlice<u32>>,
 }
 
-impl MetricOnCard {
+impl DeviceMetric {
     fn new(device: &Device, prepared: &Prepared, bricks: &Bricks) -> Result<Self, Error> {
         let id = prepared.id();
         let flat = |v: &[[u32; HEADER]]| -> Vec<u32> { v.as_flattened().to_vec() };
         let records = device.cached(id, "records", || bricks.records(prepared))?;
         Ok(Self {
             headers: device.cached(id, "headers", || flat(&bricks.headers))?,
-            floors: device.cached_as(id, "floors", || floors(device, prepared, &records))?,
+            floors: device.cached_as(id, "floors", || {
+                floors(
+                    device,
+                    prepared.local,
+                    prepared.metric.len() as u32,
+                    &records,
+                )
+            })?,
             records,
             terms: device.cached(id, "terms", || bricks.terms(prepared))?,
             readers: device.cached(id, "readers", || {
@@ -97,15 +107,15 @@ impl MetricOnCard {
 /// Lower bounds on the cost of a step to the faces of each octant, four per record.
 fn floors(
     device: &Device,
-    prepared: &Prepared,
+    local: LocalSolver,
+    count: u32,
     records: &CudaSlice<f32>,
 ) -> Result<CudaSlice<f32>, cuda::Error> {
-    let entry = match prepared.local {
+    let entry = match local {
         LocalSolver::Godunov6 => "eikonal_floors_godunov6",
         _ => "eikonal_floors_hopf_lax26",
     };
     let kernel = device.kernel(kernels::EIKONAL, entry)?;
-    let count = prepared.metric.len() as u32;
     let mut out = device.alloc_zeros::<f32>(4 * count as usize)?;
     // SAFETY: one thread per record and octant, surplus threads return; there are four numbers per record.
     let launched = unsafe {
@@ -205,13 +215,16 @@ fn solve_all(
     let owners = device.multiprocessors() as usize;
     let (owners, each) = (owners.min(count).max(1), count.div_ceil(owners));
     let turns = owners * fields * each;
-    let start = bricks.start(sources);
-    let known = device.has::<f32>(prepared.id(), "floors");
+    let start = bricks.start(sources, prepared.card.is_none());
+    let known = prepared.card.is_some() || device.has::<f32>(prepared.id(), "floors");
     let metric_bytes = if known { 0 } else { bricks.bytes(prepared) };
     // Two numbers per cell, its value and the value with which it last woke others, and one per place.
     let bytes = 4 * (fields * (2 * stride + places) + TURN * turns) as u64 + start.bytes();
     device.needs(metric_bytes + bytes, JOB, LESS)?;
-    let card = MetricOnCard::new(device, prepared, bricks)?;
+    let card = match &prepared.card {
+        Some(computed) => computed.clone(),
+        None => DeviceMetric::new(device, prepared, bricks)?,
+    };
     let job = Job {
         bricks: count as u32,
         fields: fields as u32,
@@ -281,7 +294,9 @@ fn kernel_name(prepared: &Prepared, bricks: &Bricks) -> &'static str {
     match prepared.local {
         LocalSolver::Godunov6 => "eikonal_spread_godunov6",
         LocalSolver::Selling => "eikonal_spread_selling",
-        LocalSolver::Hybrid if bricks.has_terms => "eikonal_spread_hybrid",
+        LocalSolver::Hybrid if bricks.has_terms || prepared.card.is_some() => {
+            "eikonal_spread_hybrid"
+        }
         LocalSolver::HopfLax26 | LocalSolver::Hybrid => "eikonal_spread_hopf_lax26",
     }
 }
@@ -298,7 +313,7 @@ struct Buffers {
 
 struct Run<'a> {
     device: &'a Device,
-    card: MetricOnCard,
+    card: DeviceMetric,
     job: Job,
     spread: CudaFunction,
     places: usize,

@@ -49,6 +49,7 @@
 //! ```
 
 mod adjoint;
+mod copies;
 mod cpu;
 mod cuda;
 mod error;
@@ -60,6 +61,7 @@ mod source;
 mod weights;
 
 pub use adjoint::derivative_by_log_cost;
+pub use copies::Copies;
 pub use cuda::DeviceField;
 pub use simplex::{Simplex, simplex};
 pub use source::{CostSource, Seed, region_places};
@@ -73,6 +75,7 @@ use crate::data::keyed;
 use error::InputError;
 use layout::Layout;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use weights::Selling;
 
@@ -166,6 +169,9 @@ pub struct Prepared {
     layout: Arc<OnceLock<([usize; 2], Layout)>>,
     /// The layout that a graphics card visits, built on first use.
     bricks: Arc<OnceLock<cuda::Bricks>>,
+    /// The metric and Selling's terms if a graphics card computed them. The CPU, which only traces paths then, computes
+    /// terms as it needs them.
+    card: Option<cuda::DeviceMetric>,
 }
 
 impl Prepared {
@@ -195,6 +201,7 @@ impl Prepared {
             alone,
             layout: Arc::default(),
             bricks: Arc::default(),
+            card: None,
         }
     }
 
@@ -204,8 +211,13 @@ impl Prepared {
     }
 
     /// Terms of Selling's decomposition at a place; none if the local solver does not use them.
-    pub fn offsets(&self, place: usize) -> &[Offset] {
-        self.selling.at(place)
+    pub fn offsets(&self, place: usize) -> Cow<'_, [Offset]> {
+        match &self.card {
+            Some(_) if self.local.uses_selling() => {
+                Cow::Owned(weights::terms(&self.metric, self.local, place))
+            }
+            _ => Cow::Borrowed(self.selling.at(place)),
+        }
     }
 
     /// The smallest part of a list that a thread takes; the whole list if one thread does all.
@@ -214,7 +226,7 @@ impl Prepared {
     }
 
     fn bricks(&self, control: &Control) -> Result<&cuda::Bricks, Cancelled> {
-        get_or_build(&self.bricks, || cuda::Bricks::new(self, control))
+        get_or_build(&self.bricks, || cuda::Bricks::of_metric(self, control))
     }
 
     fn with_layout<R>(

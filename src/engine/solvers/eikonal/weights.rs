@@ -75,7 +75,7 @@ impl Selling {
 }
 
 /// The terms that a voxel uses.
-fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
+pub fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
     let w = metric.speed[place].map(f64::from);
     let longest = match local {
         LocalSolver::Hybrid => {
@@ -162,7 +162,7 @@ pub fn charge(
         e == step || e == back
     };
     let term = match prepared.local {
-        LocalSolver::Hybrid => prepared.offsets(place).iter().find(is_of),
+        LocalSolver::Hybrid => prepared.offsets(place).iter().find(is_of).copied(),
         _ => None,
     };
     let ways = term.into_iter().flat_map(|term| {

@@ -75,7 +75,7 @@ impl Params {
 /// faster.
 pub const MAX_ANISOTROPY: f64 = 100.0;
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
-const MIN_SHARE: f64 = 0.01;
+pub(super) const MIN_SHARE: f64 = 0.01;
 const CHUNK: usize = 4096;
 
 /// W and G of the voxels of a mask, which it dereferences to; cheap to clone.
@@ -237,6 +237,35 @@ impl Metric {
             limited,
             ..self.clone()
         }
+    }
+
+    /// The metric of matrices W and G by place that a card computed from tensors; repaired and limited ones are not counted.
+    pub(super) fn of_matrices(
+        places: &Places,
+        speed: Vec<[f32; 6]>,
+        cost: Vec<[f32; 6]>,
+        scale: f64,
+    ) -> Self {
+        Self {
+            id: DataId::fresh(),
+            places: places.clone(),
+            speed: speed.into(),
+            cost: cost.into(),
+            repaired: 0,
+            limited: 0,
+            scale,
+            factors: None,
+        }
+    }
+
+    /// Factor on the tensors, 1/(mm²/s): 1 over their mean diffusivity in the mask.
+    pub(super) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// By place the factor on the cost; `None`: 1.
+    pub(super) fn factors(&self) -> Option<&[f32]> {
+        self.factors.as_deref()
     }
 
     /// The metric with the costs of some places multiplied by a factor. Must be called on the backend's threads.

@@ -75,6 +75,16 @@ impl Stack {
         }
     }
 
+    /// The voxels of all copies.
+    pub fn all(&self) -> &Places {
+        &self.places
+    }
+
+    /// Number of copies.
+    pub fn copies(&self) -> usize {
+        self.copies
+    }
+
     /// A place of the mask in each copy, copy by copy.
     pub fn places(&self, of_mask: &[u32]) -> Vec<u32> {
         let each = self.places.len() / self.copies;

@@ -2,25 +2,25 @@
 //! random (wild bootstrap, [`tensor_fit::Residuals`]), and the cost fields of both regions are solved again. The tensors of
 //! a repetition are those of the same repetition in tracking.
 //!
-//! On the CPU each thread solves a repetition of its own. On a graphics card the cost fields of many repetitions are solved
-//! as one field, in copies of the mask side by side ([`Stack`]), since a front leaves most of a card idle; tensors, steps
-//! and paths are computed on the CPU meanwhile. Both agree within the tolerance of the solver.
+//! On the CPU each thread solves a repetition of its own. On a graphics card the metrics and cost fields of several
+//! repetitions are computed as one, in copies of the mask side by side ([`Copies`]), since a front leaves most of a card
+//! idle; tensors are refitted and paths traced on the CPU meanwhile. Both agree within the tolerance of the solver.
 
 use super::joint::{joining_places, limit, minimum};
 use super::repetitions::{Repeat, Repetition, Repetitions, Tasks};
 use super::trace::path_through;
 use super::{Pathway, TOLERANCE};
 use crate::compute::{Backend, Control, memory};
-use crate::data::{Gradients, Volume};
+use crate::data::{Gradients, Tensor, Volume};
 use crate::solvers::Error;
 use crate::solvers::eikonal::{
-    self, CostField, CostSource, LocalSolver, Prepared, solve, solve_alone,
+    self, Copies, CostField, CostSource, LocalSolver, Prepared, solve, solve_alone,
 };
-use crate::solvers::metric::{self, Metric, Stack};
+use crate::solvers::metric::{self, Metric};
 use crate::solvers::tensor_fit::{self, Residuals};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const PARAMS: eikonal::Params = eikonal::Params {
     tolerance: TOLERANCE,
@@ -55,6 +55,8 @@ struct Tensors {
     /// Names of the regions, and their places in the part.
     ends: [(String, Vec<u32>); 2],
     residuals: Residuals,
+    /// Copies of the part that a card solves together, made on first use.
+    copies: OnceLock<Option<Copies>>,
 }
 
 impl Repetitions {
@@ -97,6 +99,7 @@ impl Repetitions {
             places,
             ends,
             residuals,
+            copies: OnceLock::new(),
         };
         Ok(Self::of_model(
             Arc::new(tensors),
@@ -145,18 +148,22 @@ impl Repeat for Tensors {
         backend: &Backend,
         control: &Control,
     ) -> Result<Vec<Repetition>, Error> {
-        let metric = |number: usize| {
+        let tensors = |number: usize| {
             control.check()?;
-            let tensors = self.residuals.tensors(random_seed, number as u64);
-            Ok::<_, Error>(self.part.with_tensors(&tensors, &self.metric_params))
+            Ok::<_, Error>(self.residuals.tensors(random_seed, number as u64))
         };
         if backend.accelerator().is_none() {
-            let solved = numbers.map(|number| self.alone(&metric(number)?, epsilon, control));
+            let solved = numbers.map(|number| {
+                let metric = self
+                    .part
+                    .with_tensors(&tensors(number)?, &self.metric_params);
+                self.alone(&metric, epsilon, control)
+            });
             return solved.collect();
         }
-        let metrics = numbers.into_par_iter().map(metric);
-        let metrics: Vec<Metric> = metrics.collect::<Result<_, Error>>()?;
-        self.together(&metrics, epsilon, backend, control)
+        let tensors = numbers.into_par_iter().map(tensors);
+        let tensors: Vec<Vec<Tensor>> = tensors.collect::<Result<_, Error>>()?;
+        self.together(&tensors, epsilon, backend, control)
     }
 }
 
@@ -178,22 +185,32 @@ impl Tensors {
         Ok(self.joined(&fields, 0, epsilon))
     }
 
-    /// The pathways in several metrics of the part, whose cost fields are solved as those of one: on a card, as many fronts
-    /// advance at the same time.
+    /// The pathways in several tensor fields of the part, by place, whose cost fields are solved as one: on a card, as many
+    /// fronts advance at the same time.
     fn together(
         &self,
-        metrics: &[Metric],
+        tensors: &[Vec<Tensor>],
         epsilon: f64,
         backend: &Backend,
         control: &Control,
     ) -> Result<Vec<Repetition>, Error> {
         let quiet = control.silent();
-        let Some(stack) = Stack::new(&self.part, metrics.len()) else {
+        let most = self.on_card(backend.threads()).together;
+        let copies = self
+            .copies
+            .get_or_init(|| Copies::new(&self.part, most, self.local));
+        let Some(copies) = copies else {
             return Ok(Vec::new());
         };
-        let all = stack.metric(metrics);
-        let prepared = Prepared::new(&all, self.local, backend, &quiet)?;
-        let sources = [0, 1].map(|end| self.source(end, &all, stack.places(&self.ends[end].1)));
+        let stack = &copies.stack;
+        let prepared = copies.prepared(tensors, &self.metric_params, backend, &quiet)?;
+        let solved = stack.first(tensors.len()) as u32;
+        let sources = [0, 1].map(|end| {
+            let mut zero = stack.places(&self.ends[end].1);
+            // Nothing is solved in copies without tensors of their own.
+            zero.retain(|place| *place < solved);
+            self.source(end, &prepared.metric, zero)
+        });
         let fields = solve(&prepared, &sources, &PARAMS, backend, &quiet)?;
         let copy = |copy: usize| {
             control.check()?;
@@ -205,7 +222,7 @@ impl Tensors {
             }
             Ok(repetition)
         };
-        (0..metrics.len()).into_par_iter().map(copy).collect()
+        (0..tensors.len()).into_par_iter().map(copy).collect()
     }
 
     fn source(&self, end: usize, metric: &Metric, zero: Vec<u32>) -> Arc<CostSource> {

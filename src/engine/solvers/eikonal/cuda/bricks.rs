@@ -1,10 +1,11 @@
 //! The layout of a metric on the card.
 
+use super::super::MAX_OFFSET;
 use super::super::readers::Readers;
 use super::super::weights::Offset;
 use super::{CostSource, LocalSolver, Prepared};
 use crate::compute::{Cancelled, Control};
-use crate::solvers::metric::{Metric, matrix};
+use crate::solvers::metric::{Metric, Places, matrix};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ const FLOORS: usize = 4;
 /// Words per reader.
 const READER: usize = 4;
 /// Words per voxel for offsets: six weights, two unused, twelve ends.
-const TERMS: usize = 20;
+pub const TERMS: usize = 20;
 const ENDS: usize = 8;
 
 /// Bricks with at least one voxel, followed by one for the outside.
@@ -64,8 +65,15 @@ impl Start {
 const CHUNK: usize = 4096;
 
 impl Bricks {
-    pub fn new(prepared: &Prepared, control: &Control) -> Result<Self, Cancelled> {
-        let metric = &prepared.metric;
+    /// The layout of a metric, with the bricks that read others.
+    pub fn of_metric(prepared: &Prepared, control: &Control) -> Result<Self, Cancelled> {
+        let mut bricks = Self::new(&prepared.metric, control)?;
+        bricks.find_readers(prepared, control)?;
+        Ok(bricks)
+    }
+
+    /// The layout of some voxels, without readers.
+    pub fn new(metric: &Places, control: &Control) -> Result<Self, Cancelled> {
         let shape = metric.grid.shape.map(|n| n.div_ceil(SIDE));
         let number = |b: [usize; 3]| b[0] + shape[0] * (b[1] + shape[1] * b[2]);
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); shape.iter().product()];
@@ -124,8 +132,31 @@ impl Bricks {
         let mut last = [0; HEADER];
         last[..27].fill(outside);
         out.headers.push(last);
-        out.find_readers(prepared, control)?;
         Ok(out)
+    }
+
+    /// By place the index of its record.
+    pub fn record_of(&self) -> Vec<u32> {
+        let mut records = vec![0; self.order.len()];
+        for (record, &place) in self.order.iter().enumerate() {
+            records[place as usize] = record as u32;
+        }
+        records
+    }
+
+    /// The bricks by their position on the grid, x fastest, and the position of each brick.
+    pub fn positions(&self, places: &Places) -> (Vec<u32>, Vec<u32>) {
+        let shape = places.grid.shape.map(|n| n.div_ceil(SIDE));
+        let mut names = vec![0; shape.iter().product()];
+        let mut positions = vec![0; self.headers.len()];
+        for (place, cell) in self.cell_of.iter().enumerate() {
+            let [x, y, z] = places.voxel(place).map(|c| c as usize / SIDE);
+            let position = x + shape[0] * (y + shape[1] * z);
+            let brick = cell / CELLS as u32;
+            names[position] = brick;
+            positions[brick as usize] = position as u32;
+        }
+        (names, positions)
     }
 
     /// Bytes that stay on a card for a metric.
@@ -154,7 +185,7 @@ impl Bricks {
                 control.check()?;
             }
             let brick = self.cell_of[place as usize] / CELLS as u32;
-            for offset in prepared.offsets(place as usize) {
+            for offset in prepared.offsets(place as usize).iter() {
                 self.has_terms = true;
                 for end in self.cells_at_ends(&prepared.metric, place as usize, offset) {
                     if end == CLOSED {
@@ -192,6 +223,19 @@ impl Bricks {
         })
     }
 
+    /// These bricks, and those that a step of [`MAX_OFFSET`] voxels within the mask reaches from them.
+    fn around(&self, mut bricks: Vec<u32>) -> Vec<u32> {
+        let outside = self.headers.len() as u32 - 1;
+        for _ in 0..(MAX_OFFSET as usize).div_ceil(SIDE) {
+            let near = |brick: &u32| self.headers[*brick as usize][..27].to_vec();
+            bricks = bricks.iter().flat_map(near).collect();
+            bricks.sort_unstable();
+            bricks.dedup();
+            bricks.retain(|brick| *brick != outside);
+        }
+        bricks
+    }
+
     /// W, G and their determinants, by record.
     pub fn records(&self, prepared: &Prepared) -> Vec<f32> {
         let metric = &prepared.metric;
@@ -223,8 +267,8 @@ impl Bricks {
         out
     }
 
-    /// The seeds, and the bricks that can read one.
-    pub fn start(&self, sources: &[Arc<CostSource>]) -> Start {
+    /// The seeds, and the bricks that can read one; if only the card knows the readers, all near enough to read one.
+    pub fn start(&self, sources: &[Arc<CostSource>], knows_readers: bool) -> Start {
         let count = self.headers.len() as u32 - 1;
         let mut start = Start {
             cells: Vec::new(),
@@ -242,6 +286,10 @@ impl Bricks {
                 *changed.entry(cell / CELLS as u32).or_default() |= 1 << (cell % CELLS as u32);
             }
             let mut bricks: Vec<u32> = Vec::new();
+            if !knows_readers {
+                bricks = self.around(changed.keys().copied().collect());
+                changed.clear();
+            }
             for (&brick, &cells) in &changed {
                 let header = &self.headers[brick as usize];
                 bricks.extend(header[..27].iter().filter(|b| **b < count));
@@ -262,7 +310,7 @@ impl Bricks {
 }
 
 /// Index of a place within its brick, x fastest.
-fn cell(metric: &Metric, place: usize) -> usize {
+fn cell(metric: &Places, place: usize) -> usize {
     let [x, y, z] = metric.voxel(place).map(|c| c as usize % SIDE);
     x + SIDE * (y + SIDE * z)
 }
