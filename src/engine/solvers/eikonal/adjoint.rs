@@ -11,9 +11,10 @@
 //! anisotropic metrics a corner may have a higher value than the voxel that reads it; such a corner is visited again.
 
 use super::weights::charge;
-use super::{CostField, simplex};
+use super::{CostField, Simplex, simplex};
 use crate::compute::{Cancelled, Control};
 use glam::DVec3;
+use rayon::prelude::*;
 use std::collections::BinaryHeap;
 
 /// Parts below this fraction of the value are passed to the lowest corner alone, which limits the number of visits and
@@ -23,7 +24,7 @@ const SMALLEST_PART: f64 = 1e-7;
 const CHECK: usize = 1024;
 
 /// The derivative of the value of a place with respect to the logarithm of the cost of each voxel, by place; `None`
-/// where no path leads. Their sum is the value.
+/// where no path leads. Their sum is the value. Must be called on the backend's threads; equal on any number of them.
 pub fn derivative_by_log_cost(
     field: &CostField,
     place: usize,
@@ -39,6 +40,7 @@ pub fn derivative_by_log_cost(
     // Values are not negative, so their bits have the same order.
     let mut waiting = BinaryHeap::from([(value(place).to_bits(), place as u32)]);
     passing[place] = 1.0;
+    let mut simplices = Simplices::new(field);
     let mut visits = 0usize;
     while let Some((_, here)) = waiting.pop() {
         if visits.is_multiple_of(CHECK) {
@@ -62,7 +64,7 @@ pub fn derivative_by_log_cost(
             continue;
         }
         // Every value that is not a seed's has a simplex.
-        let Some(active) = simplex(field, here) else {
+        let Some(active) = simplices.at(here, &waiting) else {
             continue;
         };
         let mut pass = |corner: usize, part: f64| {
@@ -91,7 +93,47 @@ pub fn derivative_by_log_cost(
     Ok(Some(kept))
 }
 
-impl super::Simplex {
+/// Active simplices, which do not depend on what passes through them. Every voxel that waits is visited, so that those of
+/// all waiting voxels are computed side by side as soon as one of them is needed.
+struct Simplices<'a> {
+    field: &'a CostField,
+    /// By place the index of its simplex, or [`UNKNOWN`].
+    index: Vec<u32>,
+    known: Vec<Option<Simplex>>,
+}
+
+const UNKNOWN: u32 = u32::MAX;
+
+impl<'a> Simplices<'a> {
+    fn new(field: &'a CostField) -> Self {
+        Self {
+            field,
+            index: vec![UNKNOWN; field.values.len()],
+            known: Vec::new(),
+        }
+    }
+
+    fn at(&mut self, place: usize, waiting: &BinaryHeap<(u32, u32)>) -> Option<Simplex> {
+        /// Voxels of a thread at least: fewer are computed faster by one alone.
+        const MIN_PART: usize = 16;
+        if self.index[place] == UNKNOWN {
+            let first = self.known.len();
+            let waiting = waiting.iter().map(|(_, place)| *place);
+            let all = std::iter::once(place as u32).chain(waiting);
+            let missing = all.filter(|place| self.index[*place as usize] == UNKNOWN);
+            let missing: Vec<u32> = missing.collect();
+            for (i, place) in missing.iter().enumerate() {
+                self.index[*place as usize] = (first + i) as u32;
+            }
+            let found = missing.par_iter().with_min_len(MIN_PART);
+            let found = found.map(|place| simplex(self.field, *place as usize));
+            self.known.par_extend(found);
+        }
+        self.known[self.index[place] as usize]
+    }
+}
+
+impl Simplex {
     /// The derivative of the place's value with respect to the logarithm of the cost of each voxel, at constant values
     /// of the corners: calls `keep` for each voxel that is charged for the step.
     fn charge(&self, field: &CostField, place: usize, mut keep: impl FnMut(usize, f64)) {

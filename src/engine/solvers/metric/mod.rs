@@ -34,6 +34,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub(super) mod cuda;
 mod error;
 mod halve;
 mod parameters;
@@ -75,7 +76,7 @@ impl Params {
 /// faster.
 pub const MAX_ANISOTROPY: f64 = 100.0;
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
-pub(super) const MIN_SHARE: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 const CHUNK: usize = 4096;
 
 /// W and G of the voxels of a mask, which it dereferences to; cheap to clone.
@@ -236,25 +237,6 @@ impl Metric {
             repaired,
             limited,
             ..self.clone()
-        }
-    }
-
-    /// The metric of matrices W and G by place that a card computed from tensors; repaired and limited ones are not counted.
-    pub(super) fn of_matrices(
-        places: &Places,
-        speed: Vec<[f32; 6]>,
-        cost: Vec<[f32; 6]>,
-        scale: f64,
-    ) -> Self {
-        Self {
-            id: DataId::fresh(),
-            places: places.clone(),
-            speed: speed.into(),
-            cost: cost.into(),
-            repaired: 0,
-            limited: 0,
-            scale,
-            factors: None,
         }
     }
 
