@@ -279,9 +279,12 @@ fn foreign_options() {
         ),
         (
             "--peaks p.nii --bootstrap 9",
-            &["--bootstrap beside --peaks"],
+            &["--bootstrap beside --peaks", "through tensors"],
         ),
-        ("--fod f.nii --gradients g.b", &["--gradients beside --fod"]),
+        (
+            "--fod f.nii --gradients g.b",
+            &["--gradients beside --fod", "through tensors"],
+        ),
         ("--fod f.nii --responses wm.txt", &["--bootstrap"]),
         (
             "--fod f.nii --mask m.nii",
@@ -297,10 +300,23 @@ fn foreign_options() {
         ),
         (
             "dwi.nii --cutoff 0.1",
-            &["--cutoff beside the scan", "--fod"],
+            &[
+                "--cutoff beside the scan",
+                "through distributions or peaks",
+                "--fod",
+            ],
         ),
-        ("dwi.nii --tissues 5tt.nii", &["--tissues beside the scan"]),
-        ("dwi.nii --select 10", &["--select beside the scan"]),
+        (
+            "dwi.nii --tissues 5tt.nii",
+            &[
+                "--tissues beside the scan",
+                "through distributions or peaks",
+            ],
+        ),
+        (
+            "dwi.nii --select 10",
+            &["--select beside the scan", "through distributions or peaks"],
+        ),
         (
             "dwi.nii --fod f.nii",
             &["dwi.nii", "--fod", "expected one of them"],

@@ -2,6 +2,7 @@
 
 use crate::support::{Random, test};
 use arcuate::compute::memory;
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::text::{scientific, within_sentence};
 use arcuate::data::{AffineSource, Grid, Mask, Shape, ShellCommand, Tractogram, Volume, cholesky};
 use arcuate::solvers::curves::StopReason;
@@ -24,7 +25,37 @@ pub fn tests() -> Vec<Trial> {
         test("data::labels within sentences", labels_within_sentences),
         test("data::positive definite systems", cholesky_factors),
         test("data::commands that differ in their maps", joined_commands),
+        test("data::sequential colour maps rise in lightness", lightness),
     ]
+}
+
+/// CIE L* of an sRGB colour.
+fn lightness_of(colour: [u8; 3]) -> f64 {
+    let linear = colour.map(|c| match f64::from(c) / 255.0 {
+        c if c <= 0.04045 => c / 12.92,
+        c => ((c + 0.055) / 1.055).powf(2.4),
+    });
+    let y = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+    match y > (6.0f64 / 29.0).powi(3) {
+        true => 116.0 * y.cbrt() - 16.0,
+        false => y * (29.0f64 / 3.0).powi(3),
+    }
+}
+
+/// From dark to light without a step back, so that values can be ranked by lightness alone.
+fn lightness() {
+    use ColourMap::{Cividis, Grey, Magma, Share, Viridis};
+    for map in [Grey, Viridis, Magma, Cividis, Share] {
+        let levels: Vec<f64> = (0..=64)
+            .map(|i| lightness_of(map.at(i as f32 / 64.0)))
+            .collect();
+        // Components are rounded to 1/255, which is less than 0.5 in L*.
+        let rises = |pair: &[f64]| pair[1] > pair[0] - 0.5;
+        assert!(levels.windows(2).all(rises), "{map:?}: {levels:?}");
+        assert!(levels[0] < 25.0 && levels[64] > 85.0, "{map:?}: {levels:?}");
+        let eighths: Vec<f64> = levels.iter().copied().step_by(8).collect();
+        assert!(eighths.windows(2).all(|pair| pair[1] > pair[0]), "{map:?}");
+    }
 }
 
 /// The factor gives the matrix back, and a solution its right-hand side.

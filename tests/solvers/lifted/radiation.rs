@@ -123,8 +123,8 @@ fn from_end_to_end() {
     paths(&field, &fibres, &ends);
 }
 
-/// Of 4000 streamlines from each end about a dozen run to the other end, in arcs of at most 35 degrees per step, and reach
-/// nearly all true end points there. With the default of 45 degrees it is one in two thousand.
+/// About a dozen of 4000 streamlines from each end reach the other end if steps turn by at most 35°, and they meet nearly
+/// all true end points there.
 fn streamlines(field: &OdfField, fibres: &[Vec<DVec3>], ends: &[Vec<DVec3>; 2]) {
     let (on, control) = (backend(2), Control::new());
     let distributions = Fibres::Distributions(field.clone());
@@ -156,7 +156,7 @@ fn streamlines(field: &OdfField, fibres: &[Vec<DVec3>], ends: &[Vec<DVec3>; 2]) 
             kept.len(),
             ends[to].len()
         );
-        assert!(valid.len() >= 3 && 10 * reached >= 8 * ends[to].len());
+        assert!(valid.len() >= 6 && 10 * reached >= 9 * ends[to].len());
     }
 }
 

@@ -1,5 +1,5 @@
 //! Arc and chord: a bundle along an arc, and a straight one that crosses it twice and is shorter, in a scan with noise; and
-//! the ways from one end of the arc to the other.
+//! paths and other curves from one end of the arc to the other.
 
 use crate::support::fields::{backend, sphere};
 use arcuate::compute::Control;
@@ -78,7 +78,7 @@ pub struct Bundles {
     pub ends: [f64; 2],
 }
 
-/// How a curve runs: whether it keeps to the arc.
+/// Shares of a curve on the arc and on the chord.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shares {
     /// Share of the upper half of the curve on the arc.

@@ -8,8 +8,8 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::spherical_harmonics::{count, evaluate, quadrature};
 use arcuate::data::{Grid, Mask, OdfField};
 use arcuate::solvers::lifted::{
-    DirectionSet, LiftedPathway, LiftedSensitivity, Params, Prepared, UNREACHED,
-    derivative_by_log_cost, solve_both,
+    DirectionSet, LiftedField, LiftedPathway, LiftedSensitivity, Params, Prepared, SensitivityTo,
+    UNREACHED, derivative_by_log_cost, opposite, solve_both,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -61,9 +61,9 @@ fn compare(what: &str, shares: &[f32], chosen: &[usize], least_cost: impl Fn(usi
     assert!(worst < 0.05, "{what}: {worst:.3} of the share of a voxel");
 }
 
-/// Some of at least 20 places.
+/// This many of some places.
 fn drawn(random: &mut Random, mut candidates: Vec<usize>, count: usize) -> Vec<usize> {
-    assert!(candidates.len() >= VOXELS, "{}", candidates.len());
+    assert!(candidates.len() >= count, "{}", candidates.len());
     let mut draw = || {
         let chosen = random.uniform(0.0, candidates.len() as f64) as usize;
         candidates.swap_remove(chosen.min(candidates.len() - 1))
@@ -92,26 +92,28 @@ fn prepared(
     prepared.unwrap().with_tolerance(0.0)
 }
 
-/// Random voxels among those that matter, in each set of directions.
+/// Random voxels among those that matter, in each set of directions. Each comparison solves twice: the larger sets compare
+/// fewer voxels in a smaller cube.
 fn by_cost() {
-    const SIDE: usize = 21;
-    let ends = [DVec3::new(1.0, 2.0, 3.0), DVec3::new(19.0, 17.0, 10.0)];
+    let from = DVec3::new(1.0, 2.0, 3.0);
+    let large = (21, DVec3::new(19.0, 17.0, 10.0), 10);
+    let small = (15, DVec3::new(13.0, 12.0, 8.0), 4);
     let mut random = Random::fresh("lifted sensitivity");
     for set in super::SETS {
-        let (params, rough) = (params(set), rough(&mut random, SIDE));
-        let solved =
-            |changed| between(&prepared(&rough, SIDE, &params, changed), ends, &backend(2));
+        let (side, to, count) = match set {
+            DirectionSet::Icosphere42 => large,
+            _ => small,
+        };
+        let (params, rough) = (params(set), rough(&mut random, side));
+        let solved = |changed| {
+            let prepared = prepared(&rough, side, &params, changed);
+            between(&prepared, [from, to], &backend(2))
+        };
         let pathway = solved((0, 1.0));
         let found = sensitivity(&pathway, 2);
         assert!(found.by_amplitude.is_none(), "costs were given");
         let shares = &found.by_cost.shares;
         let matter = (0..shares.len()).filter(|p| shares[*p] > 1.5e-3).collect();
-        // Each comparison solves twice: the larger sets compare fewer voxels.
-        let count = if set == DirectionSet::Icosphere42 {
-            VOXELS
-        } else {
-            4
-        };
         let chosen = drawn(&mut random, matter, count);
         compare(set.key(), shares, &chosen, |place, factor| {
             solved((place, factor)).min_cost
@@ -254,15 +256,34 @@ fn sums() {
         let shares = &found.by_cost.shares;
         assert!(shares.iter().all(|s| *s >= 0.0));
         assert_eq!(*shares, sensitivity(&pathway, 3).by_cost.shares);
-        let sum: f64 = shares.iter().map(|s| f64::from(*s)).sum();
-        assert!((sum - 1.0).abs() < 1e-4, "{sum}");
         let prepared = pathway.prepared();
+        let [a, b] = &pathway.fields;
+        let derivative = |field: &LiftedField, direction: usize, at: usize| -> f64 {
+            let parts = derivative_by_log_cost(field, direction, at, &Control::new());
+            parts.unwrap().iter().sum()
+        };
+        // In the middle, both fields together add up to E*: the divisor of the shares.
+        let directions = 0..prepared.directions.len();
+        let middle = pathway.middle;
+        let both = |d: &usize| a.value(*d, middle) + b.value(opposite(*d), middle);
+        let best = directions
+            .clone()
+            .min_by(|d, e| both(d).total_cmp(&both(e)));
+        let best = best.unwrap();
+        let sum = derivative(a, best, middle) + derivative(b, opposite(best), middle);
+        let ratio = sum / pathway.min_cost;
+        assert!((ratio - 1.0).abs() < 1e-4, "{ratio}");
+        let mut reached = 0;
         for (field, end) in pathway.fields.iter().zip([ends[1], ends[0]]) {
             let at = place(prepared, end);
-            for direction in [0, 7, 20] {
+            let value = |d: &usize| field.value(*d, at);
+            let least = directions
+                .clone()
+                .min_by(|d, e| value(d).total_cmp(&value(e)));
+            for direction in [0, 7, 20, least.unwrap()] {
                 let value = f64::from(field.value(direction, at));
-                let parts = derivative_by_log_cost(field, direction, at, &Control::new());
-                let sum: f64 = parts.unwrap().iter().sum();
+                let sum = derivative(field, direction, at);
+                reached += usize::from(value < f64::from(UNREACHED));
                 // Values beyond the cap are unknown. The solver stops at its tolerance, the adjoint repeats its steps in
                 // double precision.
                 let expected = if value < f64::from(UNREACHED) {
@@ -276,6 +297,7 @@ fn sums() {
                 );
             }
         }
+        assert!(reached >= 2, "{reached} states at the far ends are reached");
         let image = found.by_cost.percent(&pathway.places);
         let inside: std::collections::HashMap<u32, f32> = pathway
             .places
@@ -292,7 +314,8 @@ fn sums() {
 }
 
 /// Where all amplitudes are g times the reference, C = 1 / (δ + g), and E* falls by g / (δ + g) percent for each percent by
-/// which they grow; where they are the reference itself, growth changes nothing.
+/// which they grow; where they are the reference itself, growth changes nothing. A region in which everything costs four
+/// times as much changes neither.
 fn uniform() {
     let grid = Grid::axis_aligned([13, 9, 9], DVec3::splat(2.0), DVec3::ZERO).unwrap();
     let grid = Arc::new(grid);
@@ -309,8 +332,13 @@ fn uniform() {
     let mask = Mask::new(grid, inside);
     let (on, control) = (backend(2), Control::new());
     let params = params(DirectionSet::Icosphere42);
-    let prepared = Prepared::new(&field, &mask, &params, &on, &control).unwrap();
-    for (x, share) in [(1.0, 0.4), (8.0, 1.0)] {
+    let plain = Prepared::new(&field, &mask, &params, &on, &control).unwrap();
+    let costly = plain.clone().costlier(|_| true, 4.0);
+    let cases = [(1.0, 0.4), (8.0, 1.0)];
+    let cases = [plain, costly]
+        .into_iter()
+        .flat_map(|prepared| cases.map(|case| (prepared.clone(), case)));
+    for (prepared, (x, share)) in cases {
         let ends = [DVec3::new(x, 1.0, 2.0), DVec3::new(x + 2.0, 7.0, 6.0)];
         let pathway = between(&prepared, ends, &on);
         let found = sensitivity(&pathway, 2).by_amplitude.unwrap();
@@ -323,7 +351,8 @@ fn uniform() {
     }
 }
 
-/// From the fields of a graphics card, whose values agree with those of the CPU to their tolerance.
+/// From the fields of a graphics card, whose values agree with those of the CPU to their tolerance. The parts
+/// by amplitude are those by cost times 1 − δ C, which lies between 0 and 1.
 fn card(card: Backend) {
     let mut random = Random::fresh("lifted sensitivity on a card");
     let corner = Corner::new(&mut random);
@@ -334,9 +363,14 @@ fn card(card: Backend) {
     let prepared = Prepared::new(&field, &mask, &params, &on, &control).unwrap();
     let [cpu, gpu] = [&on, &card].map(|on| {
         let pathway = between(&prepared, Corner::ENDS, on);
-        pathway.sensitivity(on, &control).unwrap().by_cost.shares
+        pathway.sensitivity(on, &control).unwrap()
     });
-    let moved: f32 = cpu.iter().zip(gpu.iter()).map(|(a, b)| (a - b).abs()).sum();
-    println!("{:.2} % of the cost in other voxels", 50.0 * moved);
-    assert!(0.5 * moved < 0.01, "{moved}");
+    for input in [SensitivityTo::Cost, SensitivityTo::Amplitude] {
+        let [cpu, gpu] = [&cpu, &gpu].map(|found| &found.to(input).unwrap().shares);
+        let moved: f32 = cpu.iter().zip(gpu.iter()).map(|(a, b)| (a - b).abs()).sum();
+        let all: f32 = cpu.iter().sum();
+        let share = 0.5 * moved / all;
+        println!("{input:?}: {:.2} % in other voxels", 100.0 * share);
+        assert!(share < 0.01, "{input:?}: {share}");
+    }
 }

@@ -363,7 +363,11 @@ fn quiet() {
     assert_eq!(near(&shown), 10);
     // A path shifted by 4.5 mm is farther away than the 4 mm that count as near.
     let aside = shown.points.iter().map(|p| *p + 4.5 * DVec3::Z).collect();
-    assert_eq!(near(&Path::new(scene.pathway.metric(), aside)), 0);
+    let aside = Path::new(scene.pathway.metric(), aside);
+    assert_eq!(near(&aside), 0);
+    // Points in the regions do not count: without any others, every path is near.
+    let all_inside = found.near(&aside, |_| true, &backend(2), &Control::new());
+    assert_eq!(all_inside.unwrap(), 10);
     assert_eq!(found.without_path(), 0);
     // All repetitions hold the same voxels.
     let own = scene.pathway.joining_mask(EPSILON).unwrap().count();
@@ -382,10 +386,29 @@ fn joined() {
     let scene = scene(Some(20.0), &mut random);
     let wide = repetitions_of_width(&scene, EPSILON, 8, 3, 2);
     assert_eq!((wide.without_path(), wide.not_joined), (0, 0));
+    // The voxels of all repetitions together reach both regions.
+    let any = wide.mask(0.01);
+    for end in regions() {
+        let at = |v: [usize; 3]| any.grid.world(DVec3::from_array(v.map(|c| c as f64)));
+        assert!(any.voxels_inside().any(|v| end.shape.contains(at(v))));
+    }
     let narrow = repetitions_of_width(&scene, 1e-5, 8, 3, 2);
     assert_eq!(narrow.without_path(), 0);
     assert!(narrow.not_joined > 0, "{}", narrow.not_joined);
     assert!(narrow.mask(0.01).count() > 0);
+    // Without noise, a repetition counts the voxels of the pathway itself: all of them where nothing joins the regions.
+    let arc = scene_of(scan(&gradients(), None, &mut random));
+    for epsilon in [0.01, 0.02, 0.05, 0.1] {
+        let found = repetitions_of_width(&arc, epsilon, 2, 1, 2);
+        let joining = arc.pathway.joining_mask(epsilon);
+        assert_eq!(found.not_joined, if joining.is_none() { 2 } else { 0 });
+        let own = joining.unwrap_or_else(|| arc.pathway.mask(epsilon)).count();
+        let count = found.mask(1.0).count();
+        assert!(
+            count.abs_diff(own) <= 2 + own / 50,
+            "{epsilon}: {count} {own}"
+        );
+    }
     // A straight bundle, and a detour along diagonals, whose voxels share no face: once its cost is within ε, it belongs to
     // the pathway but does not join the regions.
     let quiet = {

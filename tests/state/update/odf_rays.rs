@@ -371,7 +371,7 @@ fn outside() {
     assert!(place.ends_with("or where no peak reaches 90"), "{place}");
 }
 
-/// While distributions are estimated anew, the rays along the old ones are outdated.
+/// Rays along the previous distributions are outdated while new ones are estimated.
 fn outdated() {
     let mut window = tracing();
     assert!(!window.state.live_is_stale());

@@ -196,8 +196,7 @@ fn switched() {
     assert_eq!(count(&window), 12);
 }
 
-/// While a region is dragged there are none of the present pathway; the earlier share stays dimmed until ten new ones are
-/// there.
+/// A drag leaves no repetitions of the present pathway; the earlier share stays dimmed until ten new ones are finished.
 fn reset() {
     let mut window = repeating(14);
     let before = window.state.current_noise().expect("all").share.id();
@@ -303,7 +302,7 @@ fn stopped() {
     assert_eq!(shown.repetitions.visits, expected.repetitions.visits);
 }
 
-/// With the residuals that are known, and with the figures of the command.
+/// The known residuals are reused, and the results equal those of the command.
 fn restarted() {
     let mut window = repeating(10);
     let known = |window: &Window| {
@@ -383,7 +382,7 @@ fn masked() {
         levels.iter().map(|level| level.from_mask).collect()
     };
     assert_eq!(separations(&measured.levels), separations(&expected.levels));
-    // The wider the net, the nearer it comes.
+    // A lower share gives a larger volume, which lies nearer.
     let nearest: Vec<f64> = measured
         .levels
         .iter()

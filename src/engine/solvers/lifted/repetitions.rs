@@ -3,7 +3,8 @@
 //! distributions of a repetition are those of the same repetition in tracking.
 //!
 //! *Domain.* Paths may run in the voxels that the pathway itself reaches from both regions, which are at least those of
-//! its own width. The reference amplitude is that of the pathway itself, so that costs have the same unit.
+//! its own width, and in those at the corners of diagonal steps between them. The reference amplitude is that of the
+//! pathway itself, so that costs have the same unit.
 
 use super::costs::{Series, sampled};
 use super::error::InputError;
@@ -62,9 +63,7 @@ pub fn repetitions(
     let Some(field) = field.filter(|field| field.grid.matches(&scan.dwi.grid)) else {
         return Err(InputError::ScanGrid.into());
     };
-    let is_reached = |place: &u32| pathway.total[*place as usize].is_finite();
-    let places = (0..whole.places.len() as u32).filter(is_reached);
-    let places: Vec<u32> = places.collect();
+    let places = reached_places(pathway);
     let part = whole.within(&places)?;
     let own = |place: &u32| places.binary_search(place).ok().map(|p| p as u32);
     let sources = [0, 1].map(|end: usize| {
@@ -95,6 +94,43 @@ pub fn repetitions(
     };
     let model = Arc::new(model);
     Ok(Repetitions::of_model(model, pathway, epsilon, random_seed))
+}
+
+/// The places that are reached from both regions, and those without which a step between them would leave the part,
+/// ascending.
+fn reached_places(pathway: &LiftedPathway) -> Vec<u32> {
+    let whole = &pathway.places;
+    let mut is_inside: Vec<bool> = pathway
+        .total
+        .iter()
+        .map(|total| total.is_finite())
+        .collect();
+    let places = |is_inside: &[bool]| -> Vec<u32> {
+        let all = is_inside.iter().zip(0..);
+        all.filter_map(|(inside, place)| inside.then_some(place))
+            .collect()
+    };
+    let voxels = places(&is_inside).into_iter();
+    let voxels = voxels.map(|place| whole.voxels[place as usize]);
+    let reached = Places::new(&whole.grid, voxels.collect());
+    for place in 0..reached.len() {
+        let from = reached.voxel(place);
+        // One of each pair of opposite steps.
+        for step in (14..27).map(|i| [i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1]) {
+            let moved = |axes: usize| {
+                [0, 1, 2].map(|a| from[a] + if axes >> a & 1 == 1 { step[a] } else { 0 })
+            };
+            let is_closed = reached.place_of(moved(7)).is_some()
+                && !reached.is_step_open(from, step)
+                && whole.is_step_open(from, step);
+            if is_closed {
+                for corner in (1..7).filter_map(|axes| whole.place_of(moved(axes))) {
+                    is_inside[corner] = true;
+                }
+            }
+        }
+    }
+    places(&is_inside)
 }
 
 impl Repeat for Distributions {

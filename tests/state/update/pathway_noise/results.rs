@@ -1,11 +1,14 @@
-//! Repetitions that are there: kept, exported, drawn, described; what has a reason not to be there.
+//! Finished repetitions are kept, exported, drawn and described; actions that are unavailable say why.
 
 use super::super::pathways::live;
 use super::super::{Window, segment};
 use super::{act, looking, noise, repeat, repeating, with_ball};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::statistics::wilson_interval;
-use arcuate::scene::{self, draw_list::VolumeStyle};
+use arcuate::scene::{
+    self,
+    draw_list::{ContourSource, VolumeStyle},
+};
 use arcuate::solvers::pathway::RepetitionParams;
 use arcuate::state::files::jobs::{SaveTractogram, SaveVolume};
 use arcuate::state::methods::methods;
@@ -119,7 +122,16 @@ pub fn drawn() {
     let shown = window.state.current_noise().expect("all").clone();
     let image = scene::pathways::image(&window.state).expect("an image");
     assert_eq!(image.volume.0.id(), shown.share.id());
-    assert!(image.transparent_below && image.window.0 > 0.0);
+    // A voxel of a single repetition is drawn; those of none are transparent.
+    assert!(image.transparent_below);
+    assert_eq!(image.window, (0.05, 1.0));
+    // The outline surrounds the voxels in at least half of the repetitions.
+    let contour = scene::noise::contour(&window.state).expect("an outline");
+    assert_eq!(contour.level, 0.5);
+    let ContourSource::Image(outlined) = &contour.source else {
+        panic!("an outline of the share")
+    };
+    assert_eq!(outlined.0.id(), shown.share.id());
     let clouds = |window: &Window| {
         let volumes = scene::pathways::volumes(&window.state, &window.state.view.camera);
         let clouds = volumes
@@ -180,7 +192,7 @@ pub fn refused() {
     assert_eq!(window.state.why_no_noise(), why);
     assert!(window.state.noise_key().is_none());
     window.state.document.pathways.model = arcuate::state::track::types::odf::Model::Distributions;
-    // There are no distributions: that the pathway lacks is said first.
+    // Missing distributions are reported before a missing scan.
     assert_eq!(window.state.document.why_no_repetitions(), None);
     assert!(window.state.why_no_noise().is_some());
     assert_eq!(window.jobs_of::<GrowRepetitions>().count(), jobs);
