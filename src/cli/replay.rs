@@ -36,8 +36,8 @@ Examples:
 
 Opens the files of the session (each is read and compared with its checksum), fits the tensors, and recomputes the
 distributions, the streamlines or rays of its regions and all kept ones (those of snapshots with the parameters of the
-snapshot), the pathway of its regions and all kept ones, maps of their sensitivity and kept shares of their repetitions,
-the surface of Segment and segmented masks, density maps, and the weights of streamlines (whose objective may change by
+snapshot), the pathway of its regions and all kept ones, maps of their sensitivity, kept shares of repetitions of
+pathways and streamlines, the surface of Segment and segmented masks, density maps, and the weights of streamlines (whose objective may change by
 at most a hundred times the tolerance of the fit). For each result, it reports whether it has the same bytes as when the
 session was saved, lies within the tolerance between two backends, or differs. Within tolerance means: the same number
 of streamlines within 5 %, and the same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a
@@ -533,6 +533,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
     results.extend(pathways::kept(window, read));
     results.extend(pathways::sensitivities(window, read));
     results.extend(pathways::shares(window, read));
+    results.extend(pathways::streamline_shares(window, read));
     results.extend(segments(window));
     results.extend(surface(window, read));
     if !results.iter().any(|(name, _)| name == saved::PATHWAY) {

@@ -201,7 +201,7 @@ fn target() {
     assert_eq!(settings(&window).distance_to, DistanceTarget::Surface);
     assert!(has(
         &window,
-        "Segment a tumour or choose a mask to read distances"
+        "Segment a tumour or choose a mask to measure distances"
     ));
     let label = window.state().state.history.undo_label();
     assert_eq!(label, Some("Noise of the pathway"));
