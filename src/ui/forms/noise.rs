@@ -190,7 +190,7 @@ pub fn margin(ui: &mut Ui, mm: f64, mut set: impl FnMut(f64, Phase)) {
     );
 }
 
-/// What keeps, exports and copies repetitions.
+/// The buttons that keep, export and copy repetitions.
 #[derive(Clone, Debug)]
 pub struct Buttons<'a> {
     /// Why nothing can be kept or exported; `None` if it can.
@@ -203,7 +203,7 @@ pub struct Buttons<'a> {
     pub file_name: fn(NoiseFile) -> &'static str,
 }
 
-/// What the user chose.
+/// The choice of the user.
 #[derive(Clone, Debug)]
 pub enum Pressed {
     Keep,

@@ -35,6 +35,7 @@ fn repeating(folder: &Path, repetitions: usize) -> Window {
     let params = Params {
         seeding: Seeding::Random { count: 40 },
         repetitions: Some(repetitions),
+        min_length_mm: 5.0,
         ..window.state.document.track.streamlines.clone()
     };
     let phase = Phase::Done;
@@ -88,6 +89,7 @@ fn restored() {
     let before = kept(&window);
     let command = window.state.document.command_line(&before).text();
     let shown = window.state.current_track_noise().expect("all").clone();
+    assert!(!shown.paths.is_empty());
     let path = here.join("noise.arcuate");
     window.save(&path);
     let reopened = Window::opened(&path);

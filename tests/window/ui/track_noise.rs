@@ -1,17 +1,21 @@
 //! The section Noise of the task Track: the hint without a bootstrap, switches, figures, the plot, reasons.
 
-use super::{Window, click, sample, window};
-use crate::support::{self, test};
-use arcuate::data::{Mask, Role};
+use super::{Window, click, window};
+use crate::support::{fields, session_window, test};
+use arcuate::compute::Control;
+use arcuate::data::{Grid, Role};
+use arcuate::io::nifti;
 use arcuate::solvers::curves::{Params, Seeding};
 use arcuate::state::pathways::{DistanceTarget, NOISE_ONLY};
 use arcuate::state::track_noise::jobs::TRACK_NOISE;
 use arcuate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings};
-use arcuate::state::{Action, Content, Phase, State, Task, TrackAction, ViewAction};
+use arcuate::state::{Action, Content, FilesAction, Phase, State, Task, TrackAction, ViewAction};
 use arcuate::ui::palette::names;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
-use std::sync::OnceLock;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -31,33 +35,27 @@ pub fn tests() -> Vec<Trial> {
 
 const SIZE: [f32; 2] = [1920.0, 2600.0];
 
-/// Streamlines between two regions, without a bootstrap.
-fn once() -> support::Window {
-    let mut window = support::Window::new();
-    window.state = sample::tracked(sample::state([32, 40, 30], 12));
+/// Streamlines between two regions in a scan with noise, without a bootstrap.
+fn once(folder: &Path) -> session_window::Window {
+    let mut window = session_window::Window::with_noisy_scan(folder);
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
+    window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
     window
 }
 
-/// Their repetitions, whose distance from a part of the brain mask is measured if there are enough.
+/// Their repetitions, whose distance from a ball beside them is measured if there are enough.
 fn repeated(repetitions: usize) -> State {
-    let mut window = once();
-    let layer = window.state.document.layer_named("Brain mask");
-    let layer = layer.expect("a mask").id;
-    // The part at the left, away from the streamlines.
-    window.state.document.edit_layer(layer, |layer| {
-        let Content::Mask(mask) = &layer.content else {
-            panic!("a mask")
-        };
-        let grid = &mask.grid;
-        let part = |v: usize| u8::from(mask.inside[v] != 0 && grid.voxel(v)[0] < 5);
-        let part: Vec<u8> = (0..grid.voxel_count()).map(part).collect();
-        layer.content = Content::Mask(Mask::new(grid.clone(), part));
-    });
-    let regions = &mut window.state.document.regions;
-    regions.retain(|region| region.role == Role::Seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = once(folder.path());
+    let grid = Grid::axis_aligned([20; 3], DVec3::splat(1.5), dvec3(4.0, -14.0, -14.0));
+    let ball = fields::ball(&Arc::new(grid.expect("a grid")), dvec3(12.0, 0.0, 0.0), 5.0);
+    let file = folder.path().join("tumour.nii.gz");
+    nifti::save_mask(&file, &ball, "a ball", &Control::new()).expect("saved");
+    window.act(Action::Files(FilesAction::Open(vec![file])));
+    let layer = window.state.document.layer_named("tumour");
     let settings = TrackNoiseSettings {
-        distance_to: DistanceTarget::Layer(layer),
+        distance_to: DistanceTarget::Layer(layer.expect("a mask").id),
         ..TrackNoiseSettings::defaults()
     };
     let phase = Phase::Done;
@@ -66,17 +64,13 @@ fn repeated(repetitions: usize) -> State {
         phase,
     }));
     let params = Params {
-        seeding: Seeding::Random { count: 60 },
+        seeding: Seeding::Random { count: 40 },
         repetitions: Some(repetitions),
-        // The scan of this window is not that of its tensors: what is kept is short and turns much.
-        min_fa: None,
         min_length_mm: 5.0,
-        max_angle_rad: None,
         ..window.state.document.track.streamlines.clone()
     };
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
-    let why = window.state.why_no_track_noise();
-    assert_eq!(why, None);
+    assert_eq!(window.state.why_no_track_noise(), None);
     window.state
 }
 
@@ -105,7 +99,8 @@ fn is_disabled(window: &Window, name: &str) -> bool {
 }
 
 fn hint() {
-    let window = opened(once().state);
+    let folder = tempfile::tempdir().expect("a folder");
+    let window = opened(once(folder.path()).state);
     assert!(has(&window, "set Bootstrap among the controls"));
     assert!(!has(&window, NOISE_ONLY) && !has(&window, "Keep share"));
 }
@@ -203,8 +198,9 @@ fn kept() {
         Action::CopyCommand(line) => Some(line.text()),
         _ => None,
     });
-    // The scan and the mask of this window are in no file.
-    assert!(copied.is_some());
+    let copied = copied.expect("a command");
+    assert!(copied.contains(" --bootstrap 20"), "{copied}");
+    assert!(copied.contains(" --noise noise --distance-to "), "{copied}");
     click(&mut window, "Keep share");
     let layers = &window.state().state.document.layers;
     let layer = layers.last().expect("a layer");
@@ -219,7 +215,8 @@ fn kept() {
 }
 
 fn commands() {
-    let all = names(&once().state, "repetitions");
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = names(&once(folder.path()).state, "repetitions");
     assert!(
         !all.iter().any(|n| n.contains("share of repetitions")),
         "{all:?}"
