@@ -4,9 +4,8 @@ use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
 use crate::solvers::pathway::{Distances, NEAR_MM, Range90};
 use crate::state::core::text::{distance_text, duration_text};
-use crate::state::pathways::Level;
 use crate::state::pathways::jobs::RepeatedPathway;
-use crate::state::pathways::{MIN_FOR_RANGES, NOISE_ONLY};
+use crate::state::pathways::{Level, MIN_FOR_RANGES, NOISE_ONLY};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -8,8 +8,7 @@ use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinis
 use crate::solvers::pathway::{Distances, MaskDistance, Path, Range90};
 use crate::solvers::tractogram::repetitions::RepeatedStreamlines;
 use crate::state::job_end::ended;
-use crate::state::pathways::NoiseDistanceKey;
-use crate::state::pathways::{Level, NoiseDistances};
+use crate::state::pathways::{Level, NoiseDistanceKey, NoiseDistances};
 use crate::state::track_noise::{TrackNoiseKey, update};
 use crate::state::{Effect, State};
 use glam::Vec3;

@@ -1,8 +1,7 @@
 //! Questions to the state about the repetitions of the live streamlines.
 
 use crate::data::Mask;
-use crate::state::pathways::NoiseDistances;
-use crate::state::pathways::{MIN_FOR_RANGES, TargetMask, too_few};
+use crate::state::pathways::{MIN_FOR_RANGES, NoiseDistances, TargetMask, too_few};
 use crate::state::track::types::CurveKind;
 use crate::state::track_noise::TrackNoiseKey;
 use crate::state::track_noise::jobs::TrackNoise;

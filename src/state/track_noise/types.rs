@@ -4,8 +4,9 @@ use crate::data::DataId;
 use crate::parameters::{self, Parameters as _};
 use crate::state::Phase;
 use crate::state::core::live::{Live, LiveKey};
-use crate::state::pathways::NoiseDistances;
-use crate::state::pathways::{DistanceTarget, NoiseDistanceKey, NoiseFile, NoiseMargin};
+use crate::state::pathways::{
+    DistanceTarget, NoiseDistanceKey, NoiseDistances, NoiseFile, NoiseMargin,
+};
 use crate::state::track_noise::jobs::TrackNoise;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

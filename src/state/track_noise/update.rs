@@ -8,10 +8,11 @@ use crate::state::core::notices::Severity;
 use crate::state::edit::edit;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::origin::commands;
-use crate::state::pathways::NoiseDistances;
 use crate::state::pathways::jobs::SaveDistances;
 use crate::state::pathways::update::noise::{share_kept, share_layer};
-use crate::state::pathways::{NoiseDistanceKey, NoiseFile, NoiseMargin, TargetMask};
+use crate::state::pathways::{
+    NoiseDistanceKey, NoiseDistances, NoiseFile, NoiseMargin, TargetMask,
+};
 use crate::state::track_noise::jobs::{
     CompareRepetitions, MeasureRepetitions, TRACK_NOISE, TRACK_NOISE_DISTANCES, TrackNoise,
 };

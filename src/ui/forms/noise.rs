@@ -10,8 +10,9 @@ use crate::data::statistics::wilson_interval;
 use crate::parameters::Parameters as _;
 use crate::solvers::pathway::Range90;
 use crate::state::pathways::standing::SURFACE;
-use crate::state::pathways::{DistanceTarget, MIN_FOR_RANGES, NoiseFile, NoiseMargin};
-use crate::state::pathways::{Level, NoiseDistances};
+use crate::state::pathways::{
+    DistanceTarget, Level, MIN_FOR_RANGES, NoiseDistances, NoiseFile, NoiseMargin,
+};
 use crate::state::{CommandLine, Content, Phase, Severity, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, IconButton, checkbox};

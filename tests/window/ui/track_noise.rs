@@ -113,7 +113,7 @@ fn figures() {
         "In at least 5\u{202f}% of repetitions: ",
         "In at least 50\u{202f}% of repetitions: ",
         "In at least 90\u{202f}% of repetitions: ",
-        "Centre lines from the middle one ",
+        "Centre lines, offset ",
         "Distance along the centre line",
         "Centre line, nearest ",
         "Nearest, repeated ",

@@ -3,10 +3,10 @@
 use crate::data::{Mask, Shape};
 use crate::parameters;
 use crate::state::core::layer::Content;
-use crate::state::pathways::NoiseDistances;
 use crate::state::pathways::jobs::{NOISE_DISTANCES, Noise, REPETITIONS, RepeatedScan};
 use crate::state::pathways::{
-    DistanceTarget, MIN_FOR_RANGES, NoiseKey, PathwayKey, SurfaceInput, TargetMask, too_few,
+    DistanceTarget, MIN_FOR_RANGES, NoiseDistances, NoiseKey, PathwayKey, SurfaceInput, TargetMask,
+    too_few,
 };
 use crate::state::track::types::odf::Model;
 use crate::state::{Document, State, Task};

@@ -14,7 +14,6 @@ use crate::state::edit::edit;
 use crate::state::files::jobs::{SAVE, SaveTractogram, SaveVolume};
 use crate::state::origin::commands;
 use crate::state::origin::{Describe as _, Origin};
-use crate::state::pathways::NoiseDistances;
 use crate::state::pathways::jobs::{
     GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise, REPETITIONS, RepeatPathway,
     RepeatedScan, SaveDistances, TRACE,
@@ -22,8 +21,8 @@ use crate::state::pathways::jobs::{
 use crate::state::pathways::recipe::{ShareRecipe, UncertaintyCommand};
 use crate::state::pathways::update::ends_name;
 use crate::state::pathways::{
-    NoiseDistanceKey, NoiseFile, NoiseKey, NoiseRuntime, PathwayParams, PathwayResult, ShownCost,
-    TargetMask, share_window,
+    NoiseDistanceKey, NoiseDistances, NoiseFile, NoiseKey, NoiseRuntime, PathwayParams,
+    PathwayResult, ShownCost, TargetMask, share_window,
 };
 use crate::state::tensors::inputs::{self, MissingInput};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};

@@ -4,10 +4,10 @@ use super::super::parameters::{self, Rows};
 use crate::data::statistics::wilson_interval;
 use crate::solvers::pathway::{NEAR_MM, RepetitionParams};
 use crate::state::core::text::counted;
-use crate::state::pathways::NoiseDistances;
 use crate::state::pathways::jobs::Noise;
 use crate::state::pathways::{
-    NOISE_ONLY, NoiseAction, NoiseFile, NoiseSettings, PathwayAction, PathwaySettings,
+    NOISE_ONLY, NoiseAction, NoiseDistances, NoiseFile, NoiseSettings, PathwayAction,
+    PathwaySettings,
 };
 use crate::state::{Action, Phase, State};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};

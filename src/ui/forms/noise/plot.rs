@@ -20,7 +20,7 @@ const DASH: f32 = 5.0;
 /// Smallest range of the axis, mm.
 const MIN_TOP_MM: f64 = 10.0;
 
-/// What is plotted.
+/// Everything that is plotted.
 #[derive(Clone, Copy, Debug)]
 pub struct Plot<'a> {
     pub measured: &'a NoiseDistances,

@@ -1,16 +1,15 @@
 //! The noise of the live streamlines: the repetitions of their bootstrap, figures, and distances from a mask.
 
 use crate::data::text::counted;
-use crate::state::pathways::NoiseDistances;
-use crate::state::pathways::{NOISE_ONLY, NoiseFile};
+use crate::solvers::pathway::Range90;
+use crate::state::pathways::{MIN_FOR_RANGES, NOISE_ONLY, NoiseDistances, NoiseFile};
 use crate::state::track_noise::jobs::TrackNoise;
 use crate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings, file_label};
 use crate::state::{Action, Phase, State};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::forms::noise::plot::{self, Plot};
 use crate::ui::forms::noise::{
-    Buttons, NAME, Pressed, check, continue_note, known_within, levels, margin, overlap,
-    range_text, target_row,
+    Buttons, NAME, Pressed, check, continue_note, known_within, levels, margin, overlap, target_row,
 };
 use crate::ui::widgets::{rows, section};
 use crate::ui::{Memory, format, panels};
@@ -102,7 +101,7 @@ fn figures(ui: &mut Ui, state: &State, noise: &TrackNoise, measured: Option<&Noi
     const HELP: &str = "Voxels that streamlines of at least this share of the repetitions pass, and their distance from the \
                         chosen object, rounded down";
     let all = noise.key.repetitions;
-    rows::line(
+    rows::hint(
         ui,
         &format!("Shares are known to within {}", known_within(all)),
     );
@@ -112,12 +111,21 @@ fn figures(ui: &mut Ui, state: &State, noise: &TrackNoise, measured: Option<&Noi
         rows::hint(ui, &text);
     }
     if let Some(range) = noise.offsets_mm {
-        let text = format::with_unit(&range_text(range, all), "mm");
-        rows::reading(ui, "Centre lines from the middle one", &text);
+        rows::reading(ui, "Centre lines, offset", &offsets_text(range, all));
     }
     if let Some(text) = noise.without_text() {
         rows::hint(ui, &text);
     }
+}
+
+/// `0.7 (0.3 to 1.2) mm`: how far the centre lines lie from the middle one.
+fn offsets_text(range: Range90, repetitions: usize) -> String {
+    let [median, low, high] = [range.median, range.low, range.high].map(|mm| format::fixed(mm, 1));
+    let text = match repetitions < MIN_FOR_RANGES {
+        true => median,
+        false => format!("{median} ({low} to {high})"),
+    };
+    format::with_unit(&text, "mm")
 }
 
 /// The choice of the object whose distance is measured, the margin, and the plot along the middle line.
