@@ -96,7 +96,13 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
             },
             ..lines
         });
-        let all = lines(state).into_iter().map(on_slice);
+        // The live streamlines would cover the share of their repetitions.
+        let has_share = noise::of_streamlines(state).is_some();
+        let live = state.runtime.track.live.value().filter(|_| has_share);
+        let covering = live.map(|live| live.output.kept.id());
+        let mut all = lines(state);
+        all.retain(|line| Some(line.tractogram.0.id()) != covering);
+        let all = all.into_iter().map(on_slice);
         let paths = pathways::lines(state).into_iter().map(on_slice);
         all.chain(paths).chain(chosen).collect::<Vec<Lines>>()
     };

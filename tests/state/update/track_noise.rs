@@ -25,7 +25,7 @@ use arcuate::state::track_noise::jobs::{
 };
 use arcuate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings};
 use arcuate::state::update::track_noise_command;
-use arcuate::state::{Action, Phase, Task, TrackAction, ViewAction};
+use arcuate::state::{Action, Pane, Phase, Task, TrackAction, ViewAction};
 use arcuate::ui::probe;
 use arcuate::ui::views::legend;
 use glam::{DVec3, dvec3};
@@ -425,6 +425,13 @@ fn drawn() {
         let own = own.find(|l| l.tractogram.0.id() == kept).expect("drawn");
         (own.opacity, own.context)
     };
+    // On slices, the share stands in place of the streamlines.
+    let on_slice = |window: &Window| {
+        let pane = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
+        let mut own = pane.lines.iter().map(|l| l.tractogram.0.id());
+        own.any(|id| id == kept)
+    };
+    assert!(!on_slice(&window));
     assert!(!lines(&window));
     let (opacity, behind) = live(&window);
     assert!(!behind);
@@ -447,6 +454,7 @@ fn drawn() {
     });
     assert!(scene::pathways::image(&window.state).is_none());
     assert!(clouds(&window).is_empty() && !lines(&window));
+    assert!(on_slice(&window));
     assert!(scene::pathways::contours(&window.state).is_empty());
     assert_eq!(live(&window), (opacity, false));
     assert_eq!(jobs(&window), 1);

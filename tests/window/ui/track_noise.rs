@@ -114,7 +114,7 @@ fn figures() {
         "In at least 50\u{202f}% of repetitions: ",
         "In at least 90\u{202f}% of repetitions: ",
         "Centre lines, offset ",
-        "Distance along the centre line",
+        "Distance along the line",
         "Centre line, nearest ",
         "Nearest, repeated ",
         NOISE_ONLY,
@@ -142,7 +142,7 @@ fn switches() {
 fn plot() {
     let mut window = opened(twenty());
     let place = window
-        .get_by_label_contains("Distance along the centre line: ")
+        .get_by_label_contains("Distance along the line: ")
         .rect();
     window.hover_at(place.center());
     window.run();
@@ -166,7 +166,7 @@ fn plot() {
 fn few() {
     let window = opened(repeated(12));
     assert!(has(&window, "Too few repetitions for distances: "));
-    assert!(!has(&window, "Distance along the centre line"));
+    assert!(!has(&window, "Distance along the line"));
     assert!(has(&window, NOISE_ONLY));
 }
 

@@ -60,8 +60,8 @@ fn set(settings: TrackNoiseSettings, phase: Phase) -> Action {
 
 /// The choice of the results that are drawn.
 fn switches(ui: &mut Ui, settings: &TrackNoiseSettings, actions: &mut Vec<Action>) {
-    const SHARE_HELP: &str = "Colours on slices and the cloud in 3-D are the share of the repetitions with a streamline through \
-                              a voxel, which grows with the number of seeds; the outline is at one half";
+    const SHARE_HELP: &str = "Colours on slices, in place of the streamlines, and the cloud in 3-D are the share of the repetitions with a \
+                              streamline through a voxel, which grows with the number of seeds; the outline is at one half";
     const LINES_HELP: &str = "The most central streamline of each repetition, as a thin line; the other streamlines are faint";
     let shows_share = settings.shows_share;
     check(ui, SHOW_SHARE, SHARE_HELP, shows_share, |shows_share| {
@@ -175,7 +175,7 @@ fn distances(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         measured,
         line,
         ends: ENDS,
-        names: ["centre line", "Centre line"],
+        names: ["line", "Centre line"],
         margin_mm: settings.margin_mm,
     };
     plot::show(ui, &plot, memory, actions);
