@@ -36,16 +36,17 @@ Examples:
 
 Opens the files of the session (each is read and compared with its checksum), fits the tensors, and recomputes the
 distributions, the streamlines or rays of its regions and all kept ones (those of snapshots with the parameters of the
-snapshot), the pathway of its regions and all kept ones, maps of their sensitivity and kept shares of their repetitions,
-the surface of Segment and segmented masks, density maps, and the weights of streamlines (whose objective may change by
-at most a hundred times the tolerance of the fit). For each result, it reports whether it has the same bytes as when the
-session was saved, lies within the tolerance between two backends, or differs. Within tolerance means: the same number
-of streamlines within 5 %, and the same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a
-difference below 0.1 % for 95 % of 64 sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or values of
-density maps; a map of sensitivity in which at most 1 % of the cost has moved to other voxels; and shares of repetitions
-of which at most 1 % have moved. The same program gives the same bytes on the same backend with the same vector
-instructions, except for results that depend on the order of updates: cost fields through tensors; on graphics cards,
-all cost fields and the weights of streamlines; and the maps of sensitivity and shares that follow from such fields.
+snapshot), the pathway of its regions and all kept ones, maps of their sensitivity, kept shares of repetitions of
+pathways and streamlines, the surface of Segment and segmented masks, density maps, and the weights of streamlines
+(whose objective may change by at most a hundred times the tolerance of the fit). For each result, it reports whether it
+has the same bytes as when the session was saved, lies within the tolerance between two backends, or differs. Within
+tolerance means: the same number of streamlines within 5 %, and the same start, end and length within 0.5 mm for 95 % of
+64 sampled streamlines; a difference below 0.1 % for 95 % of 64 sampled tensors, and below 0.01 % for 95 % of 64 sampled
+costs or values of density maps; a map of sensitivity in which at most 1 % of the cost has moved to other voxels; and
+shares of repetitions of which at most 1 % have moved. The same program gives the same bytes on the same backend with
+the same vector instructions, except for results that depend on the order of updates: cost fields through tensors; on
+graphics cards, all cost fields and the weights of streamlines; and the maps of sensitivity and shares that follow from
+such fields.
 
 A result without a checksum, such as a surface that was still moving when the session was saved, is not compared.
 
@@ -533,6 +534,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Fa
     results.extend(pathways::kept(window, read));
     results.extend(pathways::sensitivities(window, read));
     results.extend(pathways::shares(window, read));
+    results.extend(pathways::streamline_shares(window, read));
     results.extend(segments(window));
     results.extend(surface(window, read));
     if !results.iter().any(|(name, _)| name == saved::PATHWAY) {

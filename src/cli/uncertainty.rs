@@ -2,7 +2,7 @@
 //! fibre orientation distributions.
 
 mod lifted;
-mod report;
+pub mod report;
 mod tensors;
 
 use super::options::models::{ModelOptions, Models, OtherModel, is_given, options_of, wrong_usage};

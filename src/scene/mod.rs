@@ -96,7 +96,13 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
             },
             ..lines
         });
-        let all = lines(state).into_iter().map(on_slice);
+        // The live streamlines would cover the share of their repetitions.
+        let has_share = noise::of_streamlines(state).is_some();
+        let live = state.runtime.track.live.value().filter(|_| has_share);
+        let covering = live.map(|live| live.output.kept.id());
+        let mut all = lines(state);
+        all.retain(|line| Some(line.tractogram.0.id()) != covering);
+        let all = all.into_iter().map(on_slice);
         let paths = pathways::lines(state).into_iter().map(on_slice);
         all.chain(paths).chain(chosen).collect::<Vec<Lines>>()
     };
@@ -360,12 +366,14 @@ fn lines(state: &State) -> Vec<Lines> {
     });
     let live = state.runtime.track.live.value().map(|l| l.output.kept.id());
     let behind = pathways::live_with_cost(state).is_some();
+    let centre_lines = noise::shows_centre_lines(state);
     let stale = stale_weights(state);
     tractograms(state)
         .into_iter()
         .filter_map(|(tractogram, display)| {
             let mut lines = shown(only(tractogram), &display)?;
             let share = match tractogram.id() {
+                id if live == Some(id) && centre_lines => OTHERS_OPACITY * live_strength(state),
                 id if live == Some(id) => live_strength(state),
                 _ if behind => BEHIND_OPACITY,
                 id if faint == Some(id) => OTHERS_OPACITY,
@@ -375,7 +383,8 @@ fn lines(state: &State) -> Vec<Lines> {
                 matches!(&lines.colour, LineColour::Scalar { name, .. } if name == WEIGHT);
             let is_stale = by_weight && stale == Some(tractogram.id());
             lines.opacity *= share * if is_stale { STALE_OPACITY } else { 1.0 };
-            lines.context = behind || faint == Some(tractogram.id());
+            let is_behind = centre_lines && live == Some(tractogram.id());
+            lines.context = behind || is_behind || faint == Some(tractogram.id());
             Some(lines)
         })
         .collect()

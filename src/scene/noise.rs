@@ -1,14 +1,15 @@
-//! The noise of the live pathway: the share of the repetitions on slices and as a cloud, and their paths.
+//! The noise of the live pathway, or of the live streamlines of Track: the share of the repetitions on slices and as a
+//! cloud, and the paths or centre lines of the repetitions.
 
 use super::draw_list::{
     ById, Contour, ContourSource, Image, Interpolation, LineColour, LineStyle, Lines, Transfer,
     VolumeDraw, VolumeStyle,
 };
 use crate::data::appearance::ColourMap;
+use crate::data::{Tractogram, Volume};
 use crate::state::State;
 use crate::state::core::display::STALE_OPACITY;
 use crate::state::core::volume_look::VolumeLook;
-use crate::state::pathways::jobs::Noise;
 use crate::state::pathways::share_window;
 
 /// Share of the repetitions at the outline.
@@ -18,17 +19,52 @@ const OUTLINE_PX: f32 = 1.4;
 const PATH_RGB: [u8; 3] = [0x8F, 0xD3, 0xA0];
 const PATH_PX: f32 = 1.0;
 const PATH_OPACITY: f32 = 0.45;
+/// Opacity of the share of streamlines on slices, which has no control of its own.
+const STREAMLINES_OPACITY: f32 = 0.8;
+const CENTRE_LINE_PX: f32 = 1.6;
+const CENTRE_LINE_OPACITY: f32 = 0.9;
 
-/// The repetitions whose share is shown in place of the cost.
-pub fn shared(state: &State) -> Option<&Noise> {
-    let settings = &state.document.pathways.noise;
-    let noise = state.noise().filter(|_| settings.shows_share)?;
-    Some(noise)
+/// The share of repetitions that is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownShare<'a> {
+    volume: &'a Volume,
+    repetitions: usize,
+    opacity: f32,
+    has_cloud: bool,
+    /// It belongs to an earlier pathway or to earlier streamlines, and is dimmed.
+    pub is_stale: bool,
 }
 
-/// Fraction of the opacity: repetitions of an earlier pathway are dimmed.
-fn strength(state: &State) -> f32 {
-    match state.noise_is_stale() {
+/// The share that is shown in place of the cost of pathways, or over the images of Track.
+pub fn shared(state: &State) -> Option<ShownShare<'_>> {
+    let pathways = &state.document.pathways;
+    let noise = state.noise().filter(|_| pathways.noise.shows_share);
+    let of_pathway = noise.map(|noise| ShownShare {
+        volume: &noise.share,
+        repetitions: noise.key.repetitions,
+        opacity: pathways.opacity,
+        has_cloud: pathways.cloud,
+        is_stale: state.noise_is_stale(),
+    });
+    of_pathway.or_else(|| of_streamlines(state))
+}
+
+/// The share of the repetitions of streamlines, if it is shown.
+pub fn of_streamlines(state: &State) -> Option<ShownShare<'_>> {
+    let is_shown = state.document.streamlines.noise.shows_share;
+    let noise = state.track_noise().filter(|_| is_shown)?;
+    Some(ShownShare {
+        volume: &noise.share,
+        repetitions: noise.key.repetitions,
+        opacity: STREAMLINES_OPACITY,
+        has_cloud: true,
+        is_stale: state.track_noise_is_stale(),
+    })
+}
+
+/// Fraction of the opacity: what belongs to earlier results is dimmed.
+fn strength(is_stale: bool) -> f32 {
+    match is_stale {
         true => STALE_OPACITY,
         false => 1.0,
     }
@@ -36,13 +72,13 @@ fn strength(state: &State) -> f32 {
 
 /// The share as an image over the others.
 pub fn image(state: &State) -> Option<Image> {
-    let noise = shared(state)?;
+    let share = shared(state)?;
     Some(Image {
-        volume: ById(noise.share.clone()),
+        volume: ById(share.volume.clone()),
         frame: 0,
-        window: share_window(noise.key.repetitions),
+        window: share_window(share.repetitions),
         colour_map: ColourMap::Share,
-        opacity: state.document.pathways.opacity * strength(state),
+        opacity: share.opacity * strength(share.is_stale),
         interpolation: Interpolation::Nearest,
         brightness: 1.0,
         hide_below: None,
@@ -53,26 +89,26 @@ pub fn image(state: &State) -> Option<Image> {
 
 /// The outline of the voxels in half of the repetitions.
 pub fn contour(state: &State) -> Option<Contour> {
-    let noise = shared(state)?;
+    let share = shared(state)?;
     Some(Contour {
-        source: ContourSource::Image(ById(noise.share.clone())),
+        source: ContourSource::Image(ById(share.volume.clone())),
         level: OUTLINE_SHARE,
         every: None,
         colour: OUTLINE_RGB,
-        opacity: strength(state),
+        opacity: strength(share.is_stale),
         width_px: OUTLINE_PX,
     })
 }
 
 /// The share as a cloud.
 pub fn cloud(state: &State) -> Option<VolumeDraw> {
-    let noise = shared(state).filter(|_| state.document.pathways.cloud)?;
+    let share = shared(state).filter(|share| share.has_cloud)?;
     Some(VolumeDraw {
-        volume: ById(noise.share.clone()),
+        volume: ById(share.volume.clone()),
         frame: 0,
         window: (0.0, 1.0),
         transfer: Transfer::share(),
-        reference_mm: VolumeLook::two_voxels_mm(&noise.share.grid) / strength(state),
+        reference_mm: VolumeLook::two_voxels_mm(&share.volume.grid) / strength(share.is_stale),
         style: VolumeStyle::Cloud,
         interpolation: Interpolation::Linear,
         lit: false,
@@ -82,16 +118,37 @@ pub fn cloud(state: &State) -> Option<VolumeDraw> {
     })
 }
 
+fn thin(tractogram: &Tractogram, width_px: f32, opacity: f32) -> Lines {
+    Lines {
+        tractogram: ById(tractogram.clone()),
+        colour: LineColour::Fixed(PATH_RGB),
+        style: LineStyle::Lines { width_px },
+        opacity,
+        every: 1,
+        context: false,
+    }
+}
+
 /// The cheapest path of each repetition, as thin lines.
 pub fn paths(state: &State) -> Option<Lines> {
     let settings = &state.document.pathways.noise;
     let noise = state.noise().filter(|_| settings.shows_paths)?;
-    Some(Lines {
-        tractogram: ById(noise.paths.clone()),
-        colour: LineColour::Fixed(PATH_RGB),
-        style: LineStyle::Lines { width_px: PATH_PX },
-        opacity: PATH_OPACITY * strength(state),
-        every: 1,
-        context: false,
-    })
+    let opacity = PATH_OPACITY * strength(state.noise_is_stale());
+    Some(thin(&noise.paths, PATH_PX, opacity))
+}
+
+/// Whether the centre lines of repeated streamlines are drawn, and the streamlines behind them.
+pub fn shows_centre_lines(state: &State) -> bool {
+    let is_shown = state.document.streamlines.noise.shows_centre_lines;
+    is_shown
+        && state
+            .track_noise()
+            .is_some_and(|noise| !noise.centre_lines.is_empty())
+}
+
+/// The centre line of each repetition of streamlines, as thin lines.
+pub fn centre_lines(state: &State) -> Option<Lines> {
+    let noise = state.track_noise().filter(|_| shows_centre_lines(state))?;
+    let opacity = CENTRE_LINE_OPACITY * strength(state.track_noise_is_stale());
+    Some(thin(&noise.centre_lines, CENTRE_LINE_PX, opacity))
 }

@@ -1,4 +1,5 @@
-//! Pathways: their cost on slices, their outlines, their paths; the share of repetitions in place of the cost.
+//! Pathways: their cost on slices, their outlines, their paths; the share of repetitions in place of the cost, and that of
+//! streamlines in Track.
 
 use super::draw_list::{
     ById, Contour, ContourSource, CutAway, Image, Interpolation, LineColour, LineStyle, Lines,
@@ -59,8 +60,8 @@ pub fn side_window(side: &Volume) -> (f32, f32) {
     (0.0, side.percentiles(0, 0.01, 0.99).1)
 }
 
-/// The images below the cost or a map of sensitivity: in grey if requested, since colours of directions cannot be
-/// distinguished from theirs.
+/// The images below the cost, a map of sensitivity or a share of repetitions: in grey if requested, since colours of
+/// directions cannot be distinguished from theirs.
 pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
     let (document, settings) = (&state.document, &state.document.pathways);
     let layers = document.layers.iter();
@@ -69,8 +70,9 @@ pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
         .filter_map(|l| Some(l.content.volume()?.picture().id()))
         .collect();
     let is_cost_seen = settings.shown != ShownCost::Off && settings.opacity > 0.0;
-    let shows_cost =
-        live_with_cost(state).is_some() && (is_cost_seen || noise::shared(state).is_some());
+    let shows_share = noise::shared(state).is_some();
+    let shows_cost = live_with_cost(state).is_some() && (is_cost_seen || shows_share)
+        || noise::of_streamlines(state).is_some();
     let shows_map = state.view.task == Task::Pathways
         && images
             .iter()
@@ -135,6 +137,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
         })
         .collect();
     let Some(pathway) = live(state) else {
+        all.extend(noise::contour(state));
         return all;
     };
     let settings = &state.document.pathways;
@@ -209,9 +212,9 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
         })
         .collect();
     let settings = &state.document.pathways;
+    let share = noise::cloud(state);
     if let Some(pathway) = live(state) {
         // A cloud would hide the surface that the pathway follows.
-        let share = noise::cloud(state);
         let has_cloud = settings.cloud && live_with_cost(state).is_some() && share.is_none();
         let opacity = match has_cloud || share.is_some() {
             true => AROUND_OPACITY,
@@ -229,8 +232,8 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
         });
         all.extend(Some(around).filter(|_| settings.surface));
         all.extend(cloud);
-        all.extend(share);
     }
+    all.extend(share);
     let planes = planes(settings.cut, state.view.crosshair, camera);
     if !planes.is_empty() {
         for volume in &mut all {
@@ -321,5 +324,6 @@ pub fn lines(state: &State) -> Vec<Lines> {
         all.extend(pointed.map(|h| tube(rest(&h.curve), POINTED_RGB, POINTED_RADIUS_MM)));
         all.extend(weakest.map(|w| tube(&w.curve, WEAKEST_RGB, WEAKEST_RADIUS_MM)));
     }
+    all.extend(noise::centre_lines(state));
     all
 }

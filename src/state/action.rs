@@ -13,7 +13,7 @@ use crate::state::streamlines::StreamlineAction;
 use crate::state::view::View;
 use crate::state::{
     AlignmentAction, DeviceAction, FilesAction, LayerAction, PictureAction, RegionAction,
-    SnapshotAction, TensorAction, TrackAction, ViewAction,
+    SnapshotAction, TensorAction, TrackAction, TrackNoiseAction, ViewAction,
 };
 
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub enum Action {
     Alignment(AlignmentAction),
     Tensors(TensorAction),
     Track(TrackAction),
+    /// Repetitions of the streamlines of Track.
+    TrackNoise(TrackNoiseAction),
     Picture(PictureAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),
@@ -151,6 +153,7 @@ from_feature!(
     Alignment(AlignmentAction),
     Tensors(TensorAction),
     Track(TrackAction),
+    TrackNoise(TrackNoiseAction),
     Picture(PictureAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),

@@ -4,7 +4,9 @@
 pub(in crate::state) mod looks;
 
 use crate::parameters::shortest_f64;
-use crate::state::{Document, filter, pathways, regions, segment, streamlines, tensors, track};
+use crate::state::{
+    Document, filter, pathways, regions, segment, streamlines, tensors, track, track_noise,
+};
 
 /// Largest number of changes named in a sentence.
 const NAMED: usize = 4;
@@ -22,6 +24,7 @@ pub fn between(before: &Document, after: &Document) -> Vec<String> {
     ));
     all.extend(filter::changes::changed(before, after));
     all.extend(streamlines::changes::changed(before, after));
+    all.extend(track_noise::changes::changed(before, after));
     all.extend(looks::changed(before, after));
     if all.is_empty() {
         all.extend(regions::changes::added_or_removed(before, after));

@@ -122,6 +122,12 @@ pub enum CommandLine {
     LiftedPathway(Box<pathways::recipe::LiftedPathwayCommand>),
     /// Repetitions of a pathway, into a folder.
     Uncertainty(Box<pathways::recipe::UncertaintyCommand>),
+    /// Repetitions of streamlines, into a folder, with the streamlines themselves.
+    StreamlineNoise {
+        streamlines: Box<CommandLine>,
+        /// The mask whose distance from the centre lines is requested.
+        distance_to: Option<PathBuf>,
+    },
     /// A mask by a level set.
     Segment(Box<segment::recipe::SegmentCommand>),
     /// Weights of streamlines, and maps of the fit.
@@ -149,7 +155,7 @@ pub enum CommandLine {
     },
 }
 
-/// Default folder of the results of `arcuate uncertainty`.
+/// Default folder of the results of `arcuate uncertainty` and `arcuate track --noise`.
 const UNCERTAINTY_FOLDER: &str = "noise";
 
 impl CommandLine {
@@ -247,6 +253,23 @@ fn density_commands(
     let mut commands = first;
     let text = format!("arcuate density {tracks}{arguments} --out {out}");
     commands.push(text.into());
+    commands
+}
+
+/// The options of `arcuate track` that compare the repetitions of its bootstrap.
+pub fn noise_arguments(folder: &Path, distance_to: Option<&Path>) -> String {
+    let text = format!(" --noise {}", quoted_path(folder));
+    text + &distance_to.map_or_else(String::new, pathways::recipe::distance_argument)
+}
+
+/// The commands of streamlines, the last of which also compares their repetitions.
+fn noise_commands(streamlines: &CommandLine, distance_to: Option<&Path>) -> Vec<ShellCommand> {
+    let mut commands = streamlines.commands_to(Path::new(streamlines.default_name()));
+    if let Some(last) = commands.last_mut()
+        && streamlines.no_command().is_none()
+    {
+        last.add_options(&noise_arguments(Path::new(UNCERTAINTY_FOLDER), distance_to));
+    }
     commands
 }
 
@@ -375,7 +398,9 @@ impl CommandLine {
             Self::OdfStreamlines(command) => command.no_command(),
             Self::Commit(command) => command.no_command(),
             Self::Table(command) => command.no_command(),
-            Self::Density { streamlines: base, .. } | Self::Moved { base, .. } => base.no_command(),
+            Self::Density { streamlines: base, .. }
+            | Self::StreamlineNoise { streamlines: base, .. }
+            | Self::Moved { base, .. } => base.no_command(),
             Self::Edited { base, steps } => base.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
                     "There is no command for these streamlines, since some were chosen by hand or in a region \
@@ -403,7 +428,7 @@ impl CommandLine {
             Self::Pathway { is_map: true, .. } => "sensitivity.nii.gz",
             Self::LiftedPathway(command) if command.map.is_some() => "sensitivity.nii.gz",
             Self::Pathway { .. } | Self::LiftedPathway(_) => "pathway",
-            Self::Uncertainty(_) => UNCERTAINTY_FOLDER,
+            Self::Uncertainty(_) | Self::StreamlineNoise { .. } => UNCERTAINTY_FOLDER,
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
             Self::Fods(_) => "fod",
@@ -425,6 +450,10 @@ impl CommandLine {
             Self::LiftedPathway(command) => command.commands(out),
             // The folder has a file for each result.
             Self::Uncertainty(command) => command.commands(Path::new(UNCERTAINTY_FOLDER)),
+            Self::StreamlineNoise {
+                streamlines,
+                distance_to,
+            } => noise_commands(streamlines, distance_to.as_deref()),
             Self::Density {
                 streamlines: base,
                 template,
@@ -477,6 +506,7 @@ impl CommandLine {
             | Self::OdfRays(_)
             | Self::LiftedPathway(_)
             | Self::Uncertainty(_)
+            | Self::StreamlineNoise { .. }
             | Self::Density { .. } => chain(self.commands_to(out)),
             Self::Scan(ScanSource::File { dwi, .. }) => {
                 format!("arcuate info {}", quoted_path(dwi))

@@ -11,7 +11,7 @@ use crate::state::streamlines::methods::edits;
 use crate::state::tensors::methods::{distributions, fit, scans};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::methods::curves;
-use crate::state::{Document, State, density, filter, pathways, segment};
+use crate::state::{Document, State, density, filter, pathways, segment, track_noise};
 use std::fmt::Write as _;
 
 /// The paragraph, followed by the works it cites; empty for an empty document.
@@ -98,6 +98,7 @@ pub fn methods(state: &State) -> String {
         text.push(' ');
         text += &curves(document, &recipe, &kept, &mut citations);
     }
+    text += &track_noise::methods::repetitions(state, &mut citations);
     text += &density::methods::maps(document, &mut citations);
     text += &pathways::methods::pathways(state, &mut citations);
     text += &segment::methods::segments(state, &mut citations);

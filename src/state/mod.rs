@@ -33,6 +33,7 @@ pub mod snapshots;
 pub mod streamlines;
 pub mod tensors;
 pub mod track;
+pub mod track_noise;
 pub mod update;
 pub mod view;
 
@@ -81,6 +82,7 @@ pub use segment::{LeakNotice, SegmentAction};
 pub use settings::{Gesture, Mouse, Preferences};
 pub use tensors::recipe::ScanSource;
 pub use track::types::{CurveResult, Standing};
+pub use track_noise::TrackNoiseAction;
 pub use update::update;
 pub use view::{Convention, Layout, Slab, Tool, View};
 

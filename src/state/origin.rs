@@ -32,6 +32,7 @@ use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::recipe::{FitMask, ScanSource};
 use crate::state::track::recipe::CurveRecipe;
+use crate::state::track_noise::recipe::StreamlineShareRecipe;
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -128,6 +129,8 @@ recipes! {
     Sensitivity: SensitivityRecipe;
     /// The share of repetitions whose pathways contain the voxels.
     Share: ShareRecipe;
+    /// The share of repetitions with a streamline through the voxels.
+    StreamlineShare: StreamlineShareRecipe;
     /// A COMMIT fit; not a layer itself.
     Weights: WeightRecipe;
     /// A map of such a fit.
@@ -401,6 +404,14 @@ impl Origins {
         }
     }
 
+    /// Streamlines or rays that were computed here.
+    pub fn curves(&self, id: OriginId) -> Option<&Arc<CurveRecipe>> {
+        match self.get(id) {
+            Origin::Computed(Recipe::Curves(recipe)) => Some(recipe),
+            _ => None,
+        }
+    }
+
     /// A fit of weights.
     pub fn weight_fit(&self, id: OriginId) -> Option<&Arc<WeightRecipe>> {
         match self.get(id) {
@@ -489,10 +500,21 @@ impl Document {
         }
     }
 
-    /// Whether a layer maps a pathway rather than a property of tissue: its sensitivity, or shares of repetitions.
+    /// Whether a layer maps a pathway or streamlines rather than a property of tissue: its sensitivity, or shares of
+    /// repetitions.
     pub fn is_pathway_map(&self, layer: LayerId) -> bool {
-        let recipe = self.computed(layer);
-        matches!(recipe, Some(Recipe::Sensitivity(_) | Recipe::Share(_)))
+        matches!(
+            self.computed(layer),
+            Some(Recipe::Sensitivity(_) | Recipe::Share(_) | Recipe::StreamlineShare(_))
+        )
+    }
+
+    /// The recipe of the shares of repetitions of streamlines.
+    pub fn streamline_share_recipe(&self, layer: LayerId) -> Option<&Arc<StreamlineShareRecipe>> {
+        match self.computed(layer)? {
+            Recipe::StreamlineShare(recipe) => Some(recipe),
+            _ => None,
+        }
     }
 
     /// The recipe of the shares of repetitions of a pathway.

@@ -4,6 +4,7 @@ mod entries;
 mod layers;
 mod pathways;
 mod regions;
+mod track_noise;
 
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size};

@@ -114,6 +114,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
     }
     all.extend(peaks(state));
     all.extend(passing(state));
+    all.extend(repetitions(state.track_noise_at_crosshair()));
     all.extend(costs(state));
     all.extend(surface(state));
     all.extend(weight_readings(state));
@@ -271,14 +272,15 @@ fn costs(state: &State) -> Vec<Reading> {
     let excess = 100.0 * (f64::from(pathway.total[place]) / pathway.min_cost - 1.0);
     let percent = format::with_unit(&format::fixed(excess, 1), "%");
     let total = format!("{} (+{percent})", value(pathway.total[place]));
-    let repetitions = repetitions(state).into_iter();
+    let repetitions = repetitions(state.noise_at_crosshair()).into_iter();
     let costs = [side(0), side(1), reading_of(Quantity::Cost, COST, total)];
     repetitions.chain(costs).collect()
 }
 
-/// In how many repetitions the pathway contains the voxel: `40 of 64 (50–73 %)`, with the 95 % confidence interval.
-fn repetitions(state: &State) -> Option<Reading> {
-    let (some, all) = state.noise_at_crosshair()?;
+/// In how many repetitions the pathway or a streamline passes the voxel: `40 of 64 (50–73 %)`, with the 95 % confidence
+/// interval.
+fn repetitions(counts: Option<(usize, usize)>) -> Option<Reading> {
+    let (some, all) = counts?;
     let [low, high] = wilson_interval(some, all).map(|share| format::fixed(100.0 * share, 0));
     let [some, all] = [some, all].map(|n| format::count(n as u64));
     let range = format::with_unit(&format!("{low}–{high}"), "%");

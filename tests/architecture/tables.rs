@@ -171,7 +171,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["region"]),
     ("tracking", &["curves", "tensor_fit"]),
-    ("tractogram", &["curves"]),
+    // The voxels that a streamline passes.
+    ("tractogram", &["curves", "density"]),
     // Peaks of the repetitions of a bootstrap.
     ("uncertainty", &["csd", "peaks"]),
 ];
@@ -192,6 +193,7 @@ pub const FEATURES: &[&str] = &[
     "track",
     "density",
     "pathways",
+    "track_noise",
     "streamlines",
     "segment",
     "filter",

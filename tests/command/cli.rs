@@ -107,7 +107,7 @@ pub fn json(arguments: &[&str], folder: &Path) -> Value {
 }
 
 /// A scan of a synthetic head as `head/dwi.nii.gz`, with one shell of b = 1000.
-fn small_head(spacing_mm: &str, directions: u32, b0: u32, here: &Path) {
+pub fn small_head(spacing_mm: &str, directions: u32, b0: u32, here: &Path) {
     let (shells, b0) = (format!("1000:{directions}"), b0.to_string());
     let line = ["phantom", "--scan-only", "--spacing", spacing_mm];
     let rest = ["--shells", &shells, "--b0", &b0, "--out", "head"];
@@ -141,7 +141,7 @@ pub fn refuses(arguments: &[&str], parts: &[&str], folder: &Path) {
 }
 
 /// Splits a line into words like a shell, as far as recipes use quoting.
-fn split_arguments(line: &str) -> Vec<String> {
+pub fn split_arguments(line: &str) -> Vec<String> {
     let (mut text, mut word, mut quoted, mut some) = (Vec::new(), String::new(), false, false);
     let mut characters = line.chars();
     while let Some(c) = characters.next() {

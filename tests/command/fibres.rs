@@ -1,6 +1,7 @@
 //! `arcuate track` through distributions and peaks: files and report, tissues, the same streamlines on any number of
 //! threads, refusals, options of another model, and weights of streamlines by the peaks of distributions.
 
+mod noise;
 mod pathways;
 
 use crate::cli::{arcuate, json, refuses};
@@ -28,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("fibres::weights_by_their_peaks", weights),
         test("fibres::bootstrap", bootstrap),
+        test("fibres::noise_of_streamlines", noise::repetitions),
         test("fibres::rays along lobes", rays),
         test("fibres::pathways", pathways::through_distributions),
     ]

@@ -16,7 +16,8 @@ mod recovery;
 mod replay;
 mod segment;
 mod snapshots;
-pub mod unsaved;
+pub mod track_noise;
+mod unsaved;
 mod unsaved_tasks;
 mod worker;
 
@@ -58,7 +59,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(snapshots::tests()).chain(worker::tests());
     let own = own.chain(segment::tests()).chain(filter::tests());
     let own = own.chain(unsaved::tests()).chain(unsaved_tasks::tests());
-    let own = own.chain(noise::tests());
+    let own = own.chain(noise::tests()).chain(track_noise::tests());
     own.chain(maps::tests()).chain(pathways::tests()).collect()
 }
 

@@ -29,6 +29,7 @@ mod segment_images;
 mod segment_live;
 mod stale;
 mod steps;
+mod track_noise;
 mod undone;
 mod user_choices;
 mod values_in_files;
@@ -87,6 +88,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pathway_surface::tests());
     let own = own.chain(pathway_maps::tests());
     let own = own.chain(pathway_noise::tests());
+    let own = own.chain(track_noise::tests());
     let own = own.chain(pathway_crossings::tests());
     let own = own.chain(drags::tests()).chain(colours::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());

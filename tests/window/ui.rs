@@ -34,6 +34,7 @@ mod space;
 mod still;
 mod surface;
 mod table;
+mod track_noise;
 mod trial;
 mod visits;
 mod volume;
@@ -188,6 +189,7 @@ pub fn tests() -> Vec<Trial> {
         obstacles::tests(),
         pathways::tests(),
         noise::tests(),
+        track_noise::tests(),
         crossings::tests(),
         settings::tests(),
         sessions::tests(),

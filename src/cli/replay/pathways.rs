@@ -1,4 +1,4 @@
-//! Pathways, maps of their sensitivity, and shares of their repetitions.
+//! Pathways, maps of their sensitivity, and shares of repetitions of pathways and of streamlines.
 
 use super::*;
 use crate::data::Volume;
@@ -6,6 +6,8 @@ use crate::state::KeptPathway;
 use crate::state::pathways::jobs::MapSensitivity;
 use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
 use crate::state::pathways::{LEAST_EXCESS, PathwayResult};
+use crate::state::track_noise::jobs::CompareRepetitions;
+use crate::state::track_noise::recipe::StreamlineShareRecipe;
 use crate::state::update::{find_pathway, find_pathway_of_layer, repeat_share};
 
 /// Largest part of a map, in percent, that may lie in other voxels within tolerance: two backends may choose other
@@ -113,6 +115,41 @@ fn share(
     let pathway = Arc::new(*solved);
     let repeated = window.run(repeat_share(document, name, recipe, pathway)?)?;
     Ok(repeated.repetitions.share())
+}
+
+/// Shares of the repetitions of streamlines that were kept as layers.
+pub fn streamline_shares(window: &mut Headless, read: &ReadSession) -> Outcomes {
+    let document = window.state.document.clone();
+    let now = |window: &mut Headless, layer: &Layer| {
+        let recipe = document.streamline_share_recipe(layer.id)?;
+        Some(streamline_share(window, &document, &layer.name, recipe))
+    };
+    images(window, read, now)
+}
+
+fn streamline_share(
+    window: &mut Headless,
+    document: &Document,
+    name: &str,
+    recipe: &StreamlineShareRecipe,
+) -> Result<Volume, Failure> {
+    let curves = document.origins.curves(recipe.curves);
+    let repeated = curves.and_then(|curves| Some((curves, curves.curves.repetitions()?)));
+    let unknown = || {
+        Failure::new(format!(
+            "{name} could not be recomputed: its streamlines are unknown"
+        ))
+    };
+    let (curves, repetitions) = repeated.ok_or_else(unknown)?;
+    let job = RecomputeCurves::new(document, 0, name, curves)?;
+    let kept = window.run(job)?.tractogram;
+    let grid = kept.grid.clone().ok_or_else(unknown)?;
+    let noise = window.run(CompareRepetitions {
+        kept,
+        repetitions,
+        grid,
+    })?;
+    Ok(noise.share)
 }
 
 /// Recomputes the images of some layers and compares them with the stored values: a session stores these images in full.

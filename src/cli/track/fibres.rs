@@ -1,6 +1,7 @@
 //! Streamlines through fibre orientation distributions or peaks, with anatomical rules.
 
 use super::files;
+use super::noise::NoiseOptions;
 use super::report::CountedCurves;
 use super::tissues::TissueOptions;
 use crate::cli::options::fod_scan::BootstrapOptions;
@@ -44,6 +45,8 @@ pub struct Options {
     /// Streamline file; its extension sets the format: .tck, .trk, .trx, .vtk, .vtp
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub noise: NoiseOptions,
 }
 
 impl Options {
@@ -116,6 +119,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         ));
     }
     files::check_out(&options.out, false, runner)?;
+    let noise = options.noise.checked(early.repetitions, runner)?;
     let fibres = options.open()?;
     if let Fibres::Distributions(field) = &fibres {
         note_cpu_reason(field.order(), runner);
@@ -134,6 +138,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
         _ => None,
     };
+    let grid = fibres.grid().clone();
     let (output, wall_ms) = runner.run(TrackOrientations {
         fibres,
         resample,
@@ -154,11 +159,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["file"] = json!(options.out);
     value["files"] = json!(files);
     value["parameters"] = crate::parameters::json(&params);
-    value["repeat"] = json!(command);
+    value["repeat"] = json!(match &noise {
+        Some(noise) => command.clone() + &noise.arguments(),
+        None => command.clone(),
+    });
     for file in files {
         text += &format!("{}\n", shown(&file));
     }
     text += &files::key(kept, &options.out);
+    if let Some(noise) = noise {
+        let report = (&mut value, &mut text);
+        noise.compare(kept, &grid, &command, report, runner)?;
+    }
     if let Some(requested) = params.select.filter(|requested| kept.len() < *requested) {
         let tried: u64 = output.seed_outcomes.iter().sum();
         warning!(

@@ -2,6 +2,7 @@
 
 use super::curves::{CurveOptions, TrackingResult, out_of_reach, summary};
 use super::files::key;
+use super::noise::NoiseOptions;
 use crate::cli::options::{AllRows, FittedScan};
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
@@ -17,6 +18,8 @@ use serde_json::json;
 pub struct Options {
     #[command(flatten)]
     pub curves: CurveOptions<AllRows>,
+    #[command(flatten)]
+    pub noise: NoiseOptions,
 }
 
 impl Options {
@@ -102,17 +105,27 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let params = options.params()?;
     let reached = params.check_reach();
     reached.map_err(|e| Failure::usage(e.to_string()))?;
+    let noise = options.noise.checked(params.repetitions, runner)?;
     let fitted = curves.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
     let files = curves.save(&tracked, runner)?;
     let (mut value, mut text) = summary(&tracked, "streamline");
     value["file"] = json!(curves.out);
     value["files"] = json!(files);
-    value["repeat"] = json!(tracked.command_line.text_to(&curves.out));
+    let command = tracked.command_line.text_to(&curves.out);
+    value["repeat"] = json!(match &noise {
+        Some(noise) => command.clone() + &noise.arguments(),
+        None => command.clone(),
+    });
     for file in files {
         text += &format!("{}\n", shown(&file));
     }
     text += &key(&tracked.output.kept, &curves.out);
+    if let Some(noise) = noise {
+        let grid = &fitted.fit.field.grid;
+        let report = (&mut value, &mut text);
+        noise.compare(&tracked.output.kept, grid, &command, report, runner)?;
+    }
     if let Some(why) = nothing_kept(&fitted, &tracked, &params) {
         warning!("{why}");
     }

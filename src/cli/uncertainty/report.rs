@@ -1,17 +1,17 @@
-//! Texts and JSON of the repetitions of a pathway.
+//! Texts and JSON of the repetitions of a pathway; those of streamlines have some of their parts.
 
 use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
-use crate::solvers::pathway::{NEAR_MM, Range90};
+use crate::solvers::pathway::{Distances, NEAR_MM, Range90};
 use crate::state::core::text::{distance_text, duration_text};
 use crate::state::pathways::jobs::RepeatedPathway;
-use crate::state::pathways::{MIN_FOR_RANGES, NOISE_ONLY};
+use crate::state::pathways::{Level, MIN_FOR_RANGES, NOISE_ONLY};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Median and percentiles; with few repetitions, percentiles are those of single ones, and `null`.
-fn range(repeated: &RepeatedPathway, range: Option<Range90>) -> Value {
-    let has_percentiles = has_percentiles(repeated);
+pub fn range(repetitions: usize, range: Option<Range90>) -> Value {
+    let has_percentiles = has_percentiles(repetitions);
     json!(range.map(|r| json!({
         "low": has_percentiles.then_some(r.low),
         "median": r.median,
@@ -19,13 +19,13 @@ fn range(repeated: &RepeatedPathway, range: Option<Range90>) -> Value {
     })))
 }
 
-fn has_percentiles(repeated: &RepeatedPathway) -> bool {
-    repeated.repetitions.paths.len() >= MIN_FOR_RANGES
+pub fn has_percentiles(repetitions: usize) -> bool {
+    repetitions >= MIN_FOR_RANGES
 }
 
-pub fn report(repeated: &RepeatedPathway) -> Value {
-    let repetitions = &repeated.repetitions;
-    let shares = repeated.levels.iter().map(|level| {
+/// The voxels in at least a share of the repetitions, for each share.
+pub fn shares(levels: &[Level]) -> Value {
+    let shares = levels.iter().map(|level| {
         json!({
             "share": level.share,
             "volume_ml": level.volume_ml,
@@ -33,57 +33,23 @@ pub fn report(repeated: &RepeatedPathway) -> Value {
             "overlap_ml": level.from_mask.map(|mask| mask.shared_ml),
         })
     });
-    let distances = repeated.distances.as_ref();
-    json!({
-        "command": "uncertainty",
-        "repetitions": repetitions.paths.len(),
-        "without_path": repetitions.without_path(),
-        "not_joined": repetitions.not_joined,
-        "epsilon": repetitions.epsilon,
-        "least": repetitions.measured,
-        "least_repeated": range(repeated, repetitions.costs()),
-        "paths_near": repeated.near,
-        "paths_near_interval": near_interval(repeated),
-        "near_within_mm": NEAR_MM,
-        "shares": shares.collect::<Vec<_>>(),
-        "nearest_mm": distances.map(|d| d.shown),
-        "nearest_repeated_mm": range(repeated, distances.and_then(|d| d.nearest)),
-        "along_path": distances.map(|d| json!({
-            "mm": d.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
-            "low": d.along.iter().map(|(_, r)| r.low).collect::<Vec<_>>(),
-            "median": d.along.iter().map(|(_, r)| r.median).collect::<Vec<_>>(),
-            "high": d.along.iter().map(|(_, r)| r.high).collect::<Vec<_>>(),
-        })),
-        "wall_ms": repeated.wall_ms,
-        "note": NOISE_ONLY,
-    })
+    json!(shares.collect::<Vec<_>>())
 }
 
-/// The interval of the share of repetitions whose path stays near, with a confidence of 95 %.
-fn near_interval(repeated: &RepeatedPathway) -> [f64; 2] {
-    wilson_interval(repeated.near, repeated.repetitions.paths.len())
+/// Distances along the shown path or centre line.
+pub fn along(distances: Option<&Distances>) -> Value {
+    json!(distances.map(|d| json!({
+        "mm": d.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
+        "low": d.along.iter().map(|(_, r)| r.low).collect::<Vec<_>>(),
+        "median": d.along.iter().map(|(_, r)| r.median).collect::<Vec<_>>(),
+        "high": d.along.iter().map(|(_, r)| r.high).collect::<Vec<_>>(),
+    })))
 }
 
-pub fn text(repeated: &RepeatedPathway) -> String {
-    let repetitions = &repeated.repetitions;
-    let all = repetitions.paths.len();
-    let mut text = format!("Least cost {:.3}", repetitions.measured);
-    if let Some(range) = repetitions.costs() {
-        let _ = write!(text, "; median over the repetitions {:.3}", range.median);
-        if has_percentiles(repeated) {
-            let _ = write!(text, " (5 to 95 %: {:.3} to {:.3})", range.low, range.high);
-        }
-    }
-    let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
-    let _ = writeln!(
-        text,
-        "\nThe path stays within {} mm in {} of {} (95 % confidence interval: {low:.0} to {high:.0} %); they took {}",
-        number(NEAR_MM),
-        repeated.near,
-        counted(all, "repetition"),
-        duration_text(repeated.wall_ms)
-    );
-    for level in &repeated.levels {
+/// One line for each share.
+pub fn levels_text(levels: &[Level]) -> String {
+    let mut text = String::new();
+    for level in levels {
         let _ = write!(
             text,
             "In at least {:.0} % of the repetitions: {:.2} ml",
@@ -100,27 +66,79 @@ pub fn text(repeated: &RepeatedPathway) -> String {
         };
         text.push('\n');
     }
-    if let Some(distances) = &repeated.distances {
-        let _ = match distances.shown {
-            shown if shown <= 0.0 => write!(text, "The path enters the mask"),
-            shown => write!(
-                text,
-                "The path comes within {} of the mask",
-                distance_text(shown)
-            ),
-        };
-        if let Some(range) = distances.nearest {
-            let [median, low, high] =
-                [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
-                    true => "0 mm".to_owned(),
-                    false => distance_text(mm),
-                });
-            let _ = write!(text, "; median over the repetitions {median}");
-            if has_percentiles(repeated) {
-                let _ = write!(text, " (5 to 95 %: {low} to {high})");
-            }
+    text
+}
+
+/// The least distance of the shown path or centre line, which `name` denotes, and that of the repetitions.
+pub fn distances_text(distances: &Distances, name: &str, repetitions: usize) -> String {
+    let mut text = match distances.shown {
+        shown if shown <= 0.0 => format!("{name} enters the mask"),
+        shown => format!("{name} comes within {} of the mask", distance_text(shown)),
+    };
+    if let Some(range) = distances.nearest {
+        let [median, low, high] = [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
+            true => "0 mm".to_owned(),
+            false => distance_text(mm),
+        });
+        let _ = write!(text, "; median over the repetitions {median}");
+        if has_percentiles(repetitions) {
+            let _ = write!(text, " (5 to 95 %: {low} to {high})");
         }
-        text.push('\n');
+    }
+    text + "\n"
+}
+
+pub fn report(repeated: &RepeatedPathway) -> Value {
+    let repetitions = &repeated.repetitions;
+    let all = repetitions.paths.len();
+    let distances = repeated.distances.as_ref();
+    json!({
+        "command": "uncertainty",
+        "repetitions": all,
+        "without_path": repetitions.without_path(),
+        "not_joined": repetitions.not_joined,
+        "epsilon": repetitions.epsilon,
+        "least": repetitions.measured,
+        "least_repeated": range(all, repetitions.costs()),
+        "paths_near": repeated.near,
+        "paths_near_interval": near_interval(repeated),
+        "near_within_mm": NEAR_MM,
+        "shares": shares(&repeated.levels),
+        "nearest_mm": distances.map(|d| d.shown),
+        "nearest_repeated_mm": range(all, distances.and_then(|d| d.nearest)),
+        "along_path": along(distances),
+        "wall_ms": repeated.wall_ms,
+        "note": NOISE_ONLY,
+    })
+}
+
+/// The interval of the share of repetitions whose path stays near, with a confidence of 95 %.
+fn near_interval(repeated: &RepeatedPathway) -> [f64; 2] {
+    wilson_interval(repeated.near, repeated.repetitions.paths.len())
+}
+
+pub fn text(repeated: &RepeatedPathway) -> String {
+    let repetitions = &repeated.repetitions;
+    let all = repetitions.paths.len();
+    let mut text = format!("Least cost {:.3}", repetitions.measured);
+    if let Some(range) = repetitions.costs() {
+        let _ = write!(text, "; median over the repetitions {:.3}", range.median);
+        if has_percentiles(all) {
+            let _ = write!(text, " (5 to 95 %: {:.3} to {:.3})", range.low, range.high);
+        }
+    }
+    let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
+    let _ = writeln!(
+        text,
+        "\nThe path stays within {} mm in {} of {} (95 % confidence interval: {low:.0} to {high:.0} %); they took {}",
+        number(NEAR_MM),
+        repeated.near,
+        counted(all, "repetition"),
+        duration_text(repeated.wall_ms)
+    );
+    text += &levels_text(&repeated.levels);
+    if let Some(distances) = &repeated.distances {
+        text += &distances_text(distances, "The path", all);
     }
     let _ = match repetitions.without_path() {
         0 => Ok(()),

@@ -22,6 +22,11 @@ impl ShellCommand {
         }
     }
 
+    /// Adds options at its end.
+    pub fn add_options(&mut self, options: &str) {
+        self.after += options;
+    }
+
     /// Whether it does all that another one does; it is given the other's maps if they differ in nothing else.
     pub fn includes(&mut self, other: &Self) -> bool {
         let differ = (&self.before, &self.after) != (&other.before, &other.after);

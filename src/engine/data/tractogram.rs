@@ -28,6 +28,9 @@ pub const LENGTH: &str = "length";
 
 /// The names of the streamline values that hold the numbers of the reasons why the first and the last end stopped.
 pub const STOPS: [&str; 2] = ["stop_start", "stop_end"];
+
+/// The name of the streamline value that holds the number of the repetition of a bootstrap, from 0.
+pub const REPETITION: &str = "repetition";
 /// Reasons with larger numbers are not counted.
 const MAX_STOP: f32 = 255.0;
 

@@ -23,6 +23,7 @@ use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
 use crate::state::track::recipe::{CurveRecipe, OdfRayCommand, OdfTrackingCommand};
 use crate::state::track::types::odf::OdfRays;
 use crate::state::track::types::{CurveKey, CurveParams};
+use crate::state::track_noise::recipe::StreamlineShareRecipe;
 use crate::state::{CommandLine, CurveResult, Document};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,6 +116,19 @@ impl Describe for CurveRecipe {
 
     fn command_line(&self, document: &Document) -> CommandLine {
         curve_command(document, self)
+    }
+}
+
+impl Describe for StreamlineShareRecipe {
+    fn inputs(&self) -> Vec<OriginId> {
+        vec![self.curves]
+    }
+
+    fn command_line(&self, document: &Document) -> CommandLine {
+        CommandLine::StreamlineNoise {
+            streamlines: Box::new(document.command_line_from(self.curves)),
+            distance_to: None,
+        }
     }
 }
 

@@ -16,9 +16,8 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     all.extend(crossings(&before.pathways).differences(&crossings(&after.pathways)));
     let noise = |document: &Document| repetitions(&document.pathways.noise);
     all.extend(noise(before).differences(&noise(after)));
-    if before.pathways.noise.distance_to != after.pathways.noise.distance_to {
-        all.extend(distance_target(before).differences(&distance_target(after)));
-    }
+    let targets = [before, after].map(|document| document.pathways.noise.distance_to);
+    all.extend(distance_targets([before, after], targets));
     for pathway in &after.kept_pathways {
         let mut earlier = before.kept_pathways.iter();
         let Some(was) = earlier.find(|k| k.id == pathway.id) else {
@@ -82,15 +81,24 @@ fn repetitions(settings: &NoiseSettings) -> Fields {
     fields
 }
 
-/// The object whose distance is measured, by the name that it has in this document.
-fn distance_target(document: &Document) -> Fields {
-    let mut fields = Fields::default();
-    let name = match document.pathways.noise.distance_to {
-        DistanceTarget::Surface => SURFACE,
-        DistanceTarget::Layer(id) => document.layer(id).map_or("", |layer| &layer.name),
+/// The change of the object whose distance is measured, by the names that it has in two documents.
+pub(in crate::state) fn distance_targets(
+    documents: [&Document; 2],
+    targets: [DistanceTarget; 2],
+) -> Vec<String> {
+    let fields = |i: usize| {
+        let mut fields = Fields::default();
+        let name = match targets[i] {
+            DistanceTarget::Surface => SURFACE,
+            DistanceTarget::Layer(id) => documents[i].layer(id).map_or("", |layer| &layer.name),
+        };
+        fields.name("Distance to", name);
+        fields
     };
-    fields.name("Distance to", name);
-    fields
+    match targets[0] == targets[1] {
+        true => Vec::new(),
+        false => fields(0).differences(&fields(1)),
+    }
 }
 
 fn kept_fields(pathway: &KeptPathway) -> Fields {

@@ -17,8 +17,8 @@ pub use compare::{
 pub use distances::SaveDistances;
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, PreparedLifted};
-pub use noise::{GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise, NoiseDistances};
-pub use repetitions::{Level, REPETITIONS, RepeatPathway, RepeatedPathway, RepeatedScan, paths_of};
+pub use noise::{GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise};
+pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway, RepeatedScan, paths_of};
 pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
 
 use crate::compute::Control;

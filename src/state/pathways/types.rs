@@ -5,8 +5,9 @@ mod noise;
 
 pub use key::{HoverKey, LEAST_EXCESS, PathwayKey, PathwayParams};
 pub use noise::{
-    DistanceTarget, MIN_FOR_RANGES, NOISE_ONLY, NoiseAction, NoiseDistanceKey, NoiseFile, NoiseKey,
-    NoiseMargin, NoiseRuntime, NoiseSettings, TargetMask, share_window,
+    DistanceTarget, Level, MIN_FOR_RANGES, NOISE_ONLY, NoiseAction, NoiseDistanceKey,
+    NoiseDistances, NoiseFile, NoiseKey, NoiseMargin, NoiseRuntime, NoiseSettings, TargetMask,
+    share_window, too_few,
 };
 
 use crate::data::appearance::Transfer;

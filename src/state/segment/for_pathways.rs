@@ -1,4 +1,4 @@
-//! The surface as an input of pathways.
+//! The surface as an input of pathways, and as the object whose distance from repetitions is measured.
 
 use crate::data::region::RegionId;
 use crate::data::{Region, Role};
@@ -11,13 +11,16 @@ use std::sync::Arc;
 /// Name of the live surface among the regions of a pathway.
 const NAME: &str = "Surface";
 
-/// Gives pathways the surface that they take into account, and the one whose distance from their repetitions is
-/// measured; returns whether one of them differs from the one before.
+/// Gives pathways the surface that they take into account, and the one whose distance from their repetitions, or from those
+/// of streamlines, is measured; returns whether one of them differs from the one before.
 pub(in crate::state) fn offer(state: &mut State) -> bool {
     let settings = &state.document.pathways;
     let offered_obstacle = offered(state, settings.surface_use.role());
     let noise = &settings.noise;
-    let is_target = noise.repeats && noise.distance_to == DistanceTarget::Surface;
+    let of_pathway = noise.repeats.then_some(noise.distance_to);
+    let repetitions = state.document.track_repetitions();
+    let of_streamlines = repetitions.map(|_| state.document.streamlines.noise.distance_to);
+    let is_target = [of_pathway, of_streamlines].contains(&Some(DistanceTarget::Surface));
     let offered_target = offered(state, is_target.then_some(Role::Region));
     let pathways = &mut state.runtime.pathways;
     let both = [

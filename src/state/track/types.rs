@@ -18,6 +18,7 @@ pub use crate::state::core::live::Standing;
 use crate::state::core::live::{Detail, Live, LiveKey};
 use crate::state::tensors::types::fods::FodSource;
 use crate::state::track::types::odf::{Model, OdfInputs, OdfRays, OdfTrackingSettings, TissueKey};
+use crate::state::track_noise::TrackNoiseRuntime;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -226,6 +227,8 @@ pub struct TrackRuntime {
     pub rays_passed: Option<f64>,
     /// The source of distributions for which a model has been chosen.
     pub model_chosen_for: Option<FodSource>,
+    /// Repetitions of the live streamlines.
+    pub noise: TrackNoiseRuntime,
 }
 
 /// The streamlines of the current regions; kept only on request.
@@ -336,6 +339,15 @@ pub enum CurveParams {
 }
 
 impl CurveParams {
+    /// The number of repetitions of their bootstrap, if there is one.
+    pub fn repetitions(&self) -> Option<usize> {
+        match self {
+            Self::Streamlines(params) => params.repetitions,
+            Self::OdfStreamlines(params) => params.repetitions,
+            Self::Rays(..) | Self::OdfRays(..) => None,
+        }
+    }
+
     pub fn kind(&self) -> CurveKind {
         match self {
             Self::Streamlines(_) => CurveKind::Streamlines,

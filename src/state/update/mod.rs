@@ -28,9 +28,10 @@ pub use crate::state::sessions::update::arriving::several_sessions;
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::export::unsupported_contents;
 pub use crate::state::streamlines::update::{panel_command, selection_command};
+pub use crate::state::track_noise::update::command_line as track_noise_command;
 use crate::state::{
     CommandLine, State, UnsavedAction, alignment, density, device, filter, pathways, pictures,
-    regions, sampling, segment, sessions, snapshots, streamlines, tensors, track,
+    regions, sampling, segment, sessions, snapshots, streamlines, tensors, track, track_noise,
 };
 use stopping::{escape, stop};
 
@@ -51,6 +52,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     if segment::for_pathways::offer(state) {
         pathways::update::follow(state, &mut effects);
     }
+    track_noise::update::follow(state, &mut effects);
     filter::update::follow(state, &mut effects);
     sessions::update::follow(state);
     skip_done(state);
@@ -109,6 +111,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Alignment(action) => alignment::actions::act(state, action, effects),
         Action::Tensors(action) => tensors::actions::act(state, action, effects),
         Action::Track(action) => track::actions::act(state, action, effects),
+        Action::TrackNoise(action) => track_noise::actions::act(state, action, effects),
         Action::Picture(action) => pictures::actions::act(state, action, effects),
         Action::Snapshot(action) => snapshots::actions::act(state, action, effects),
         Action::Device(action) => device::actions::act(state, action, effects),

@@ -9,8 +9,11 @@ use crate::state::regions::types::PlacedRegion;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::tensors::jobs::fod::FOD;
 use crate::state::track::jobs::LIVE;
+use crate::state::track_noise::jobs::{TRACK_NOISE, TRACK_NOISE_DISTANCES};
 use crate::state::view::Tool;
-use crate::state::{Effect, State, pathways, pictures, regions, segment, tensors, track};
+use crate::state::{
+    Effect, State, pathways, pictures, regions, segment, tensors, track, track_noise,
+};
 
 /// Does the first that applies.
 pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
@@ -34,7 +37,12 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         // and so do jobs that were running before.
         let follows_region = matches!(
             slot,
-            LIVE | PATHWAY | COMPARE | REPETITIONS | NOISE_DISTANCES
+            LIVE | PATHWAY
+                | COMPARE
+                | REPETITIONS
+                | NOISE_DISTANCES
+                | TRACK_NOISE
+                | TRACK_NOISE_DISTANCES
         );
         let is_spared = |placed: PlacedRegion| follows_region || ticket <= placed.newest_job;
         if !placed.is_some_and(is_spared) {
@@ -60,6 +68,8 @@ pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
         PATHWAY => pathways::update::stopped(state),
         REPETITIONS => pathways::update::noise::stopped(state),
         NOISE_DISTANCES => pathways::update::noise::measurement_stopped(state),
+        TRACK_NOISE => track_noise::update::stopped(state),
+        TRACK_NOISE_DISTANCES => track_noise::update::measurement_stopped(state),
         FOD => tensors::fods::stopped(state),
         SEGMENT => segment::update::stopped(state),
         // This also ends the rest of a turntable.

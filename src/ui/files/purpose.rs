@@ -16,7 +16,7 @@ use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, Content, FilesAction, LayerId, Look, Pane, Picture, PictureAction,
     RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, State, StreamlineAction,
-    TensorAction, Turntable, UnsavedAction, ValueNames,
+    TensorAction, TrackNoiseAction, Turntable, UnsavedAction, ValueNames,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -74,6 +74,8 @@ pub enum PathPurpose {
     },
     /// A file of the repetitions of the live pathway.
     Noise(NoiseFile),
+    /// A file of the repetitions of the live streamlines.
+    TrackNoise(NoiseFile),
     /// A file of the segmented surface.
     Segment(SegmentFile),
     /// A file of a COMMIT fit, with the values of its streamlines.
@@ -280,6 +282,11 @@ impl PathPurpose {
                 NoiseFile::Paths => "Export the paths of the repetitions",
                 NoiseFile::Distances => "Export the distances along the path",
             },
+            Self::TrackNoise(file) => match file {
+                NoiseFile::Share => "Export the share of repetitions",
+                NoiseFile::Paths => "Export the centre lines of the repetitions",
+                NoiseFile::Distances => "Export the distances along the centre line",
+            },
             Self::Segment(file) => match file {
                 SegmentFile::Labels => "Export the label map",
                 SegmentFile::Surface => "Export the surface",
@@ -336,7 +343,7 @@ impl PathPurpose {
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
             Self::Screenshot { .. } => Some(RecentExports::PICTURE),
             Self::Pathway { file, .. } => Some(file.kind()),
-            Self::Noise(file) => file.kind(),
+            Self::Noise(file) | Self::TrackNoise(file) => file.kind(),
             Self::Segment(_) => Some(RecentExports::REGION),
             Self::Distributions { .. } => Some(RecentExports::LAYER),
         }
@@ -357,6 +364,7 @@ impl PathPurpose {
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Noise(NoiseFile::Paths)
+            | Self::TrackNoise(NoiseFile::Paths)
             | Self::Pathway {
                 file: PathwayFile::Path,
                 ..
@@ -367,6 +375,7 @@ impl PathPurpose {
             | Self::Regions { .. }
             | Self::Filter(FilterFile::Map(_), _)
             | Self::Noise(NoiseFile::Share)
+            | Self::TrackNoise(NoiseFile::Share)
             | Self::Pathway {
                 file: PathwayFile::Total | PathwayFile::First | PathwayFile::Second,
                 ..
@@ -389,7 +398,9 @@ impl PathPurpose {
                 .collect(),
             Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
-            Self::Csv(_) | Self::Noise(NoiseFile::Distances) => vec!["csv"],
+            Self::Csv(_)
+            | Self::Noise(NoiseFile::Distances)
+            | Self::TrackNoise(NoiseFile::Distances) => vec!["csv"],
         }
     }
 
@@ -399,6 +410,7 @@ impl PathPurpose {
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Noise(NoiseFile::Paths)
+            | Self::TrackNoise(NoiseFile::Paths)
             | Self::Pathway {
                 file: PathwayFile::Path,
                 ..
@@ -421,6 +433,7 @@ impl PathPurpose {
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Noise(NoiseFile::Paths)
+            | Self::TrackNoise(NoiseFile::Paths)
             | Self::Pathway {
                 file: PathwayFile::Path,
                 ..
@@ -486,6 +499,7 @@ impl PathPurpose {
             Self::Noise(file) => {
                 Action::Pathway(PathwayAction::Noise(NoiseAction::Save(file, path)))
             }
+            Self::TrackNoise(file) => Action::TrackNoise(TrackNoiseAction::Save(file, path)),
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
             Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),

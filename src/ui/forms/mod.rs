@@ -14,6 +14,7 @@ pub mod level_set;
 mod lifted;
 pub mod measure;
 pub mod mosaic;
+mod noise;
 pub mod odf_tracking;
 pub mod parameters;
 pub mod region;

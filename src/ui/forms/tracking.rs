@@ -3,6 +3,7 @@
 
 pub mod empty;
 mod lines;
+mod noise;
 mod results;
 pub(super) mod whole_brain;
 

@@ -1,6 +1,6 @@
 //! Everything there is to do besides the layers, regions and pathways themselves, in the order of its likely use.
 
-use super::{Entry, EntryAction, layers, pathways, regions};
+use super::{Entry, EntryAction, layers, pathways, regions, track_noise};
 use crate::data::Role;
 use crate::data::text::within_sentence;
 use crate::guide::PAGES;
@@ -98,6 +98,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     all.extend(layers::entries(state));
     all.extend(regions::entries(state));
     all.extend(pathways::entries(state));
+    all.extend(track_noise::entries(state));
     all
 }
 

@@ -77,8 +77,8 @@ pub fn of_slices(state: &State) -> Option<Legend> {
 
 /// Legend of the cost of pathways on slices.
 fn of_cost(state: &State) -> Option<Legend> {
-    if let Some(share) = noise::image(state) {
-        return Some(share_of_repetitions(state)).filter(|_| share.opacity > 0.0);
+    if let Some((share, image)) = noise::shared(state).zip(noise::image(state)) {
+        return Some(share_of_repetitions(share.is_stale)).filter(|_| image.opacity > 0.0);
     }
     let image = pathways::image(state).filter(|i| i.opacity > 0.0)?;
     let (low, high) = image.window;
@@ -100,8 +100,8 @@ fn of_cost(state: &State) -> Option<Legend> {
 fn of_cloud(state: &State) -> Option<Legend> {
     let drawn = pathways::volumes(state, &state.view.camera);
     let cloud = drawn.iter().find(|v| v.style == VolumeStyle::Cloud)?;
-    if noise::shared(state).is_some() {
-        return Some(share_of_repetitions(state));
+    if let Some(share) = noise::shared(state) {
+        return Some(share_of_repetitions(share.is_stale));
     }
     match cloud.transfer.colours {
         Colours::Map(map) => Some(excess(cloud.window, map, state.pathway_is_stale())),
@@ -109,15 +109,15 @@ fn of_cloud(state: &State) -> Option<Legend> {
     }
 }
 
-/// The share of the repetitions whose pathway contains a voxel.
-fn share_of_repetitions(state: &State) -> Legend {
+/// The share of the repetitions whose pathway or streamlines pass a voxel.
+fn share_of_repetitions(is_stale: bool) -> Legend {
     let percent = |value: &str| with_unit(value, "%");
     Legend::Bar {
         name: "Share of repetitions".to_owned(),
         low: percent("0"),
         high: percent("100"),
         colour_map: ColourMap::Share,
-        is_stale: state.noise_is_stale(),
+        is_stale,
     }
 }
 
@@ -144,6 +144,10 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
     let cost = on_slices().and_then(of_cost);
     costs.extend(cost.filter(|cost| !costs.contains(cost)));
     if !costs.is_empty() {
+        // Streamlines have colours of their own beside the share of their repetitions.
+        if noise::of_streamlines(state).is_some() {
+            costs.extend(of_lines_on_slices(state));
+        }
         return costs;
     }
     match of_all_lines(state) {

@@ -19,6 +19,7 @@ const LINES: &[&str] = &[
     "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --single-fibre-voxels 50 --response-algorithm tournier --out fod",
     "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seeds random:300 --out whole.trx",
     "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seed sphere:-24,-18,8,8 --target sphere:-30,-22,58,12 --seeds random:300 --out bundle.tck",
+    "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seed sphere:-24,-18,8,8 --target sphere:-30,-22,58,12 --seeds random:30 --bootstrap 3 --noise repeated --distance-to head/brain_mask.nii.gz --out repeated.tck",
     "geodesic head/dwi.nii.gz --mask head/brain_mask.nii.gz --seed sphere:-24,-18,8,8 --target sphere:-30,-22,58,12 --seeds random:10 --cut all --out rays.tck",
     "pathway head/dwi.nii.gz --mask head/brain_mask.nii.gz --from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12 --out cost",
     "pathway head/dwi.nii.gz --mask head/brain_mask.nii.gz --from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12 --costly sphere:-27,-20,33,6 --null 0 --sensitivity sensitivity.nii.gz --out costly",

@@ -481,7 +481,8 @@ fn distances() {
     }
     assert_eq!(from.to(grid.world(dvec3(3.0, 15.0, 3.0))), 0.0);
     let control = Control::new();
-    let all = Distances::new(&found, &shown, &from, &backend(2), &control).unwrap();
+    let paths: Vec<&Path> = found.existing_paths().collect();
+    let all = Distances::new(&paths, &shown, &from, &backend(2), &control).unwrap();
     let nearest = all.nearest.unwrap();
     let top = shown.points.iter().map(|p| p.y).fold(0.0, f64::max);
     assert!((all.shown - (face - top)).abs() < 1e-3, "{}", all.shown);

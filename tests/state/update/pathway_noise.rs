@@ -115,7 +115,7 @@ fn as_command(window: &mut Window, distance_to: Option<Mask>) -> Box<RepeatedPat
 }
 
 /// A mask layer with a ball beside the path.
-fn with_ball(window: &mut Window, name: &str, centre: DVec3, radius_mm: f64) -> LayerId {
+pub(super) fn with_ball(window: &mut Window, name: &str, centre: DVec3, radius_mm: f64) -> LayerId {
     let grid = Grid::axis_aligned([40, 40, 40], DVec3::splat(1.0), DVec3::splat(-19.5));
     let grid = Arc::new(grid.expect("a grid"));
     let mask = crate::support::fields::ball(&grid, centre, radius_mm);
@@ -147,7 +147,7 @@ fn grown() {
     assert_eq!(shown.near, expected.near);
     assert_eq!(shown.share.values, expected.repetitions.share().values);
     assert_eq!(shown.repetitions.costs(), expected.repetitions.costs());
-    let volumes = |levels: &[arcuate::state::pathways::jobs::Level]| -> Vec<f64> {
+    let volumes = |levels: &[arcuate::state::pathways::Level]| -> Vec<f64> {
         levels.iter().map(|level| level.volume_ml).collect()
     };
     assert_eq!(volumes(&shown.levels), volumes(&expected.levels));
@@ -378,7 +378,7 @@ fn masked() {
     assert_eq!(along.along, expected_along.along);
     assert_eq!(along.shown, expected_along.shown);
     assert_eq!(along.nearest, expected_along.nearest);
-    let separations = |levels: &[arcuate::state::pathways::jobs::Level]| -> Vec<_> {
+    let separations = |levels: &[arcuate::state::pathways::Level]| -> Vec<_> {
         levels.iter().map(|level| level.from_mask).collect()
     };
     assert_eq!(separations(&measured.levels), separations(&expected.levels));

@@ -36,6 +36,23 @@ impl Walk {
         self.index(self.cells_from_world.transform_point3(at))
     }
 
+    /// Calls `passes` with each voxel that a streamline crosses, each time that it enters it. Segments with a non-finite end
+    /// are left out; a single point lies in its voxel.
+    pub fn line(&mut self, line: &[[f32; 3]], mut passes: impl FnMut(usize)) {
+        let world = |point: [f32; 3]| DVec3::from_array(point.map(f64::from));
+        for pair in line.windows(2) {
+            let (from, to) = (world(pair[0]), world(pair[1]));
+            if from.is_finite() && to.is_finite() {
+                self.segment(from, to, |voxel, _| passes(voxel));
+            }
+        }
+        if let [point] = line
+            && let Some(voxel) = self.point(world(*point))
+        {
+            passes(voxel);
+        }
+    }
+
     /// Calls `passes` with each voxel on the way and the shares of the segment at which it begins and
     /// ends there; on a face, those of the voxel that the middle between two cuts lies in.
     pub fn segment(&mut self, from: DVec3, to: DVec3, mut passes: impl FnMut(usize, (f64, f64))) {

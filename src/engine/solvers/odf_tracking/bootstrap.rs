@@ -7,6 +7,7 @@
 use super::{Fibres, InputError, Params, track};
 use crate::compute::{Backend, Control, memory};
 use crate::data::random::Random;
+use crate::data::tractogram::REPETITION;
 use crate::data::{OdfField, Region, TissueMap, Tractogram};
 use crate::solvers::Error;
 use crate::solvers::csd::Residuals;
@@ -144,5 +145,5 @@ fn in_one(parts: &[&Tractogram]) -> Tractogram {
             all = all.with_codes(name, meanings);
         }
     }
-    all.with_per_streamline("repetition", numbers)
+    all.with_per_streamline(REPETITION, numbers)
 }

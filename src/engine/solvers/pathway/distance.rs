@@ -1,6 +1,6 @@
 //! Distances from a mask: how near to a tumour noise lets a path come.
 
-use super::repetitions::{Range90, Repetitions};
+use super::repetitions::Range90;
 use super::trace::Path;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Mask};
@@ -212,21 +212,21 @@ fn distance_of_sum(point: DVec3, edges: &[DVec3]) -> f64 {
     rest.length()
 }
 
-/// Distances of the repetitions' paths from a mask.
+/// Distances of the curves of some repetitions from a mask: minimal paths, or centre lines of streamlines.
 #[derive(Clone, Debug)]
 pub struct Distances {
-    /// Position along the shown path, mm, and the distance of the repetitions' paths next to it.
+    /// Position along the shown curve, mm, and the distance of the repetitions' curves next to it.
     pub along: Vec<(f64, Range90)>,
-    /// The least distance of each repetition's path: median and range. `None` if no repetition has a path.
+    /// The least distance of each repetition's curve: median and range. `None` if no repetition has a curve.
     pub nearest: Option<Range90>,
-    /// That of the shown path.
+    /// That of the shown curve.
     pub shown: f64,
 }
 
 impl Distances {
-    /// Distances of the minimal paths of the repetitions, along the shown one.
+    /// Distances of the curves of the repetitions that have one, along the shown curve.
     pub fn new(
-        repetitions: &Repetitions,
+        curves: &[&Path],
         shown: &Path,
         from: &MaskDistance,
         backend: &Backend,
@@ -237,22 +237,23 @@ impl Distances {
         let places: Vec<(f64, DVec3)> = positions
             .filter_map(|mm| Some((mm, shown.point_at(mm)?)))
             .collect();
-        let paths: Vec<&Path> = repetitions.existing_paths().collect();
-        control.begin("Distances", paths.len() as u64);
+        control.begin("Distances", curves.len() as u64);
         // For each repetition its least distance, and that of its point next to each place.
-        let of_path = |path: &&Path| {
+        let of_curve = |curve: &&Path| {
             control.check()?;
             let next_to = |(_, place): &(f64, DVec3)| {
-                path.nearest_point(*place)
+                curve
+                    .nearest_point(*place)
                     .map_or(f64::INFINITY, |p| from.to(p))
             };
             let along: Vec<f64> = places.iter().map(next_to).collect();
-            let nearest = from.to_line(&path.points);
+            let nearest = from.to_line(&curve.points);
             control.advance(1);
             Ok((nearest, along))
         };
         let (all, shown) = backend.install(|| {
-            let all: Result<Vec<(f64, Vec<f64>)>, Error> = paths.par_iter().map(of_path).collect();
+            let all: Result<Vec<(f64, Vec<f64>)>, Error> =
+                curves.par_iter().map(of_curve).collect();
             (all, from.to_line(&shown.points))
         });
         let all = all?;

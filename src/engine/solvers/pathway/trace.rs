@@ -33,6 +33,19 @@ impl Path {
         })
     }
 
+    /// A curve through points without costs, such as a streamline.
+    pub fn without_cost(points: Vec<DVec3>) -> Self {
+        let mut length_mm = vec![0.0];
+        for pair in points.windows(2) {
+            length_mm.push(length_mm[length_mm.len() - 1] + pair[0].distance(pair[1]));
+        }
+        Self {
+            cost: vec![0.0; length_mm.len()],
+            points,
+            length_mm,
+        }
+    }
+
     /// A path whose segments, in their order, cost what a function of place and displacement (world mm) returns. The
     /// place is that of the segment's midpoint, or of one of its ends if that lies outside the mask; `None` if all do.
     pub fn charged(

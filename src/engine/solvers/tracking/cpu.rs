@@ -4,6 +4,7 @@ use super::field::Sampler;
 use super::follow::StreamlineFollower;
 use super::job::{Job, Sampled};
 use crate::compute::{Cancelled, Control, simd};
+use crate::data::tractogram::REPETITION;
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
 use crate::solvers::curves::collect::{CurvePart, JoinedCurves};
@@ -51,8 +52,8 @@ pub fn bootstrap(
         parts.extend(more);
     }
     let mut output = job.output(parts)?;
-    output.kept = output.kept.with_per_streamline("repetition", numbers);
-    output.missed = output.missed.with_per_streamline("repetition", missed);
+    output.kept = output.kept.with_per_streamline(REPETITION, numbers);
+    output.missed = output.missed.with_per_streamline(REPETITION, missed);
     Ok(output)
 }
 

@@ -48,6 +48,13 @@ pub enum InputError {
     },
     /// No streamline has a length.
     NoLength,
+    /// The streamlines do not state their repetitions.
+    NoRepetitions,
+    /// A streamline belongs to a repetition beyond the last one.
+    OtherRepetition {
+        repetition: f32,
+        repetitions: usize,
+    },
 }
 
 fn write_other_choice(f: &mut fmt::Formatter<'_>, found: &str, chosen_from: u64) -> fmt::Result {
@@ -121,6 +128,18 @@ impl fmt::Display for InputError {
                 large_count(*streamlines as f64),
                 size(*bytes),
                 size(*free_bytes)
+            ),
+            Self::NoRepetitions => f.write_str(
+                "Found streamlines without repetitions, expected those of a bootstrap; track them with Bootstrap",
+            ),
+            Self::OtherRepetition {
+                repetition,
+                repetitions,
+            } => write!(
+                f,
+                "Found a streamline of repetition {repetition}, expected a whole number from 0 to {}; give the number of \
+                 repetitions of the bootstrap",
+                repetitions.saturating_sub(1)
             ),
             Self::NoLength => f.write_str(
                 "Found no streamline with a length, expected at least one; choose other streamlines",

@@ -1,4 +1,4 @@
-//! Queries on curves, however they were made: selection, values along them, and picking on the screen.
+//! Queries on curves, however they were made: selection, values along them, picking on the screen, and their repetitions.
 //!
 //! # Example
 //!
@@ -21,6 +21,7 @@ mod error;
 mod parameters;
 pub mod pick;
 pub mod profile;
+pub mod repetitions;
 mod sample;
 pub mod selection;
 

@@ -45,8 +45,8 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Number of points by which directions are compared.
-const COARSE: usize = 12;
+/// Number of points by which directions and shapes are compared.
+pub(super) const COARSE: usize = 12;
 /// Largest number of mean lines; few bundles need a third.
 const PASSES: usize = 10;
 const CHUNK: usize = 1024;
@@ -201,15 +201,15 @@ struct Coarse {
 }
 
 /// Points at equal distances along a streamline.
-struct Places {
-    points: Vec<DVec3>,
+pub(super) struct Places {
+    pub(super) points: Vec<DVec3>,
     /// For each: the index of the point before it and the fraction of the way to the next.
     between: Vec<(usize, f64)>,
     length: f64,
 }
 
 /// `None` if a streamline has no length or a point that is not finite.
-fn resampled(points: &[[f32; 3]], nodes: usize) -> Option<Places> {
+pub(super) fn resampled(points: &[[f32; 3]], nodes: usize) -> Option<Places> {
     let at = |i: usize| Vec3::from(points[i]).as_dvec3();
     let mut along = Vec::with_capacity(points.len());
     let mut length = 0.0;

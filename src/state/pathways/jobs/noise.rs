@@ -1,15 +1,17 @@
 //! Repetitions of the live pathway, batch by batch, and their distances from a mask.
 
+use super::RepeatedScan;
 use super::repetitions::{REPETITIONS, near, paths_of};
-use super::{Level, RepeatedScan};
 use crate::compute::Control;
 use crate::data::{Mask, Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, wait,
 };
-use crate::solvers::pathway::{Distances, MaskDistance, Range90, Repetitions};
+use crate::solvers::pathway::{Distances, MaskDistance, Path, Range90, Repetitions};
 use crate::state::job_end::ended;
-use crate::state::pathways::{NoiseDistanceKey, NoiseKey, PathwayResult, update};
+use crate::state::pathways::{
+    Level, NoiseDistanceKey, NoiseDistances, NoiseKey, PathwayResult, update,
+};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -101,7 +103,7 @@ impl Job for GrowRepetitions {
         let wall_ms = started.elapsed().as_secs_f64() * 1e3;
         let at_once = repetitions.at_once(&backend);
         let near = near(&repetitions, pathway, &backend, control)?;
-        let levels = Level::all(&repetitions, None, &backend, control)?;
+        let levels = Level::all(|share| repetitions.mask(share), None, &backend, control)?;
         let share = repetitions.share();
         let paths = paths_of(&repetitions);
         // Computed here to keep it off the interface thread.
@@ -153,17 +155,6 @@ pub struct MeasureNoise {
     pub mask: Mask,
 }
 
-/// How far a mask lies from the repetitions.
-#[derive(Clone, Debug)]
-pub struct NoiseDistances {
-    /// The number of repetitions.
-    pub repetitions: usize,
-    /// The levels of [`Noise::levels`], with their distances; none from an empty mask.
-    pub levels: Vec<Level>,
-    /// `None` for an empty mask.
-    pub along: Option<Arc<Distances>>,
-}
-
 impl MeasureNoise {
     fn key(&self) -> NoiseDistanceKey {
         NoiseDistanceKey {
@@ -193,9 +184,11 @@ impl Job for MeasureNoise {
         let backend = worker.backend();
         let repetitions = &self.noise.repetitions;
         let mask = MaskDistance::new(&self.mask);
-        let levels = Level::all(repetitions, mask.as_ref(), &backend, control)?;
+        let voxels = |share| repetitions.mask(share);
+        let levels = Level::all(voxels, mask.as_ref(), &backend, control)?;
         let shown = &self.noise.pathway.path;
-        let along = mask.map(|mask| Distances::new(repetitions, shown, &mask, &backend, control));
+        let paths: Vec<&Path> = repetitions.existing_paths().collect();
+        let along = mask.map(|mask| Distances::new(&paths, shown, &mask, &backend, control));
         Ok(Box::new(NoiseDistances {
             repetitions: repetitions.paths.len(),
             levels,

@@ -6,12 +6,10 @@ use crate::data::{Gradients, Mask, Role, Tractogram, Volume};
 use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::lifted;
-use crate::solvers::pathway::{
-    Distances, MaskDistance, RepetitionParams, Repetitions, Scan, Separation,
-};
+use crate::solvers::pathway::{Distances, MaskDistance, Path, RepetitionParams, Repetitions, Scan};
 use crate::solvers::tensor_fit;
 use crate::state::job_end::for_command_line;
-use crate::state::pathways::{PathwayCosts, PathwayParams, PathwayResult};
+use crate::state::pathways::{Level, PathwayCosts, PathwayParams, PathwayResult};
 use crate::state::tensors::jobs::input::Distributions;
 use crate::state::tensors::types::fods::FodBootstrapInput;
 use std::sync::Arc;
@@ -20,7 +18,7 @@ use std::time::Instant;
 /// Repetitions of a pathway.
 pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
 
-/// Shares of the repetitions for which [`RepeatedPathway`] has a level.
+/// Shares of the repetitions that have a level.
 const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
 
 /// A pathway to be repeated.
@@ -108,25 +106,16 @@ pub struct RepeatedPathway {
     pub wall_ms: f64,
 }
 
-/// The voxels that belong to the pathways of at least a share of the repetitions.
-#[derive(Clone, Copy, Debug)]
-pub struct Level {
-    pub share: f64,
-    pub volume_ml: f64,
-    /// How far the requested mask lies from them; `None` without either.
-    pub from_mask: Option<Separation>,
-}
-
 impl Level {
-    /// The levels of [`SHARES`].
-    pub(super) fn all(
-        repetitions: &Repetitions,
+    /// The levels of [`SHARES`]; `voxels` gives the voxels in at least a share of the repetitions.
+    pub(in crate::state) fn all(
+        voxels: impl Fn(f64) -> Mask,
         mask: Option<&MaskDistance>,
         backend: &Backend,
         control: &Control,
     ) -> Result<Vec<Self>, Error> {
         let level = |share: f64| {
-            let voxels = repetitions.mask(share);
+            let voxels = voxels(share);
             let from_mask = mask.map(|mask| mask.to_mask(&voxels, backend, control));
             Ok(Self {
                 share,
@@ -193,9 +182,11 @@ impl Job for RepeatPathway {
         repetitions.extend(self.params.repetitions, &backend, control)?;
         let near = near(&repetitions, pathway, &backend, control)?;
         let mask = self.distance_to.as_ref().and_then(MaskDistance::new);
-        let levels = Level::all(&repetitions, mask.as_ref(), &backend, control)?;
+        let voxels = |share| repetitions.mask(share);
+        let levels = Level::all(voxels, mask.as_ref(), &backend, control)?;
+        let paths: Vec<&Path> = repetitions.existing_paths().collect();
         let distances = mask
-            .map(|mask| Distances::new(&repetitions, &pathway.path, &mask, &backend, control))
+            .map(|mask| Distances::new(&paths, &pathway.path, &mask, &backend, control))
             .transpose()?;
         Ok(Box::new(RepeatedPathway {
             repetitions,

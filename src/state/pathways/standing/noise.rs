@@ -3,12 +3,10 @@
 use crate::data::{Mask, Shape};
 use crate::parameters;
 use crate::state::core::layer::Content;
-use crate::state::core::text::counted;
-use crate::state::pathways::jobs::{
-    NOISE_DISTANCES, Noise, NoiseDistances, REPETITIONS, RepeatedScan,
-};
+use crate::state::pathways::jobs::{NOISE_DISTANCES, Noise, REPETITIONS, RepeatedScan};
 use crate::state::pathways::{
-    DistanceTarget, MIN_FOR_RANGES, NoiseKey, PathwayKey, SurfaceInput, TargetMask,
+    DistanceTarget, MIN_FOR_RANGES, NoiseDistances, NoiseKey, PathwayKey, SurfaceInput, TargetMask,
+    too_few,
 };
 use crate::state::track::types::odf::Model;
 use crate::state::{Document, State, Task};
@@ -179,7 +177,12 @@ impl State {
 
     /// The mask whose distance from the repetitions is requested.
     pub fn noise_target(&self) -> TargetMask<'_> {
-        let layer = match self.document.pathways.noise.distance_to {
+        self.target_mask(self.document.pathways.noise.distance_to)
+    }
+
+    /// The mask of an object whose distance can be measured.
+    pub fn target_mask(&self, target: DistanceTarget) -> TargetMask<'_> {
+        let layer = match target {
             DistanceTarget::Layer(id) => self.document.layer(id),
             DistanceTarget::Surface => {
                 return match &self.runtime.pathways.noise.surface {
@@ -200,7 +203,12 @@ impl State {
 
     /// The name of the object whose distance is requested; empty if it is gone.
     pub fn noise_target_name(&self) -> &str {
-        match self.document.pathways.noise.distance_to {
+        self.target_name(self.document.pathways.noise.distance_to)
+    }
+
+    /// The name of an object whose distance can be measured; empty if it is gone.
+    pub fn target_name(&self, target: DistanceTarget) -> &str {
+        match target {
             DistanceTarget::Surface => SURFACE,
             DistanceTarget::Layer(id) => self.document.layer(id).map_or("", |layer| &layer.name),
         }
@@ -230,30 +238,16 @@ impl State {
 
     /// Why there are no distances; `None` if there are, or they are being measured.
     pub fn why_no_noise_distances(&self) -> Option<String> {
-        let text = match self.noise_target() {
-            TargetMask::Nothing => "Segment a tumour or choose a mask to measure distances",
-            TargetMask::Awaited { leaks: true } => "No distances while the surface is leaking",
-            TargetMask::Awaited { leaks: false } => {
-                "The surface of Segment is not up to date: open Segment"
-            }
-            TargetMask::Present(_) => match self.current_noise() {
-                None => return None,
-                Some(noise) if noise.key.repetitions < MIN_FOR_RANGES => {
-                    match self.noise_growth() {
-                        Some(_) => "Too few repetitions for distances yet",
-                        None => {
-                            return Some(format!(
-                                "Too few repetitions for distances: at least {} are needed",
-                                counted(MIN_FOR_RANGES, "repetition")
-                            ));
-                        }
-                    }
-                }
-                // Measurements that failed are a note with a button.
-                Some(_) => return None,
-            },
-        };
-        Some(text.to_owned())
+        if let Some(why) = self.noise_target().why_none() {
+            return Some(why.to_owned());
+        }
+        // Measurements that failed are a note with a button.
+        let few = self.current_noise();
+        few.filter(|noise| noise.key.repetitions < MIN_FOR_RANGES)?;
+        Some(match self.noise_growth() {
+            Some(_) => "Too few repetitions for distances yet".to_owned(),
+            None => too_few(),
+        })
     }
 
     /// Why the distances of the shown repetitions were not measured; `None` unless that failed or the user stopped it.

@@ -2,11 +2,12 @@
 
 use crate::data::{DataId, Mask, keyed};
 use crate::parameters::{self, Kind, Limits, Number, Param, Parameters, Unit};
-use crate::solvers::pathway::RepetitionParams;
+use crate::solvers::pathway::{Distances, RepetitionParams, Separation};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey};
+use crate::state::core::text::counted;
 use crate::state::files::types::RecentExports;
-use crate::state::pathways::jobs::{Noise, NoiseDistances};
+use crate::state::pathways::jobs::Noise;
 use crate::state::pathways::{PathwayKey, SurfaceInput};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -147,6 +148,34 @@ pub struct NoiseDistanceKey {
 
 impl LiveKey for NoiseDistanceKey {}
 
+/// The voxels that belong to the pathways or streamlines of at least a share of the repetitions.
+#[derive(Clone, Copy, Debug)]
+pub struct Level {
+    pub share: f64,
+    pub volume_ml: f64,
+    /// How far the requested mask lies from them; `None` without either.
+    pub from_mask: Option<Separation>,
+}
+
+/// How far a mask lies from the repetitions of a pathway or of streamlines.
+#[derive(Clone, Debug)]
+pub struct NoiseDistances {
+    /// The number of repetitions.
+    pub repetitions: usize,
+    /// The levels of the repetitions, with their distances; none from an empty mask.
+    pub levels: Vec<Level>,
+    /// `None` for an empty mask.
+    pub along: Option<Arc<Distances>>,
+}
+
+/// Why so few repetitions have no distances.
+pub fn too_few() -> String {
+    format!(
+        "Too few repetitions for distances: at least {} are needed",
+        counted(MIN_FOR_RANGES, "repetition")
+    )
+}
+
 /// The window of the colours of shares: from half of a single repetition to all of them.
 pub fn share_window(repetitions: usize) -> (f32, f32) {
     (0.5 / repetitions.max(1) as f32, 1.0)
@@ -218,4 +247,18 @@ pub enum TargetMask<'a> {
     Awaited {
         leaks: bool,
     },
+}
+
+impl TargetMask<'_> {
+    /// Why there is no mask; `None` if there is one.
+    pub fn why_none(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Present(_) => return None,
+            Self::Nothing => "Segment a tumour or choose a mask to measure distances",
+            Self::Awaited { leaks: true } => "No distances while the surface is leaking",
+            Self::Awaited { leaks: false } => {
+                "The surface of Segment is not up to date: open Segment"
+            }
+        })
+    }
 }

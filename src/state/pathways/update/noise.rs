@@ -1,5 +1,6 @@
 //! Repetitions of the live pathway: growing batch by batch while nothing else runs, measured, kept as a layer, written.
 
+use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
 use crate::jobs::ValueNames;
@@ -11,17 +12,17 @@ use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::Severity;
 use crate::state::edit::edit;
 use crate::state::files::jobs::{SAVE, SaveTractogram, SaveVolume};
-use crate::state::origin::Describe as _;
 use crate::state::origin::commands;
+use crate::state::origin::{Describe as _, Origin};
 use crate::state::pathways::jobs::{
-    GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise, NoiseDistances, REPETITIONS,
-    RepeatPathway, RepeatedScan, SaveDistances, TRACE,
+    GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise, REPETITIONS, RepeatPathway,
+    RepeatedScan, SaveDistances, TRACE,
 };
 use crate::state::pathways::recipe::{ShareRecipe, UncertaintyCommand};
 use crate::state::pathways::update::ends_name;
 use crate::state::pathways::{
-    NoiseDistanceKey, NoiseFile, NoiseKey, NoiseRuntime, PathwayParams, PathwayResult, ShownCost,
-    TargetMask, share_window,
+    NoiseDistanceKey, NoiseDistances, NoiseFile, NoiseKey, NoiseRuntime, PathwayParams,
+    PathwayResult, ShownCost, TargetMask, share_window,
 };
 use crate::state::tensors::inputs::{self, MissingInput};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
@@ -246,27 +247,43 @@ pub(in crate::state) fn keep_share(state: &mut State) {
     let id = edit(state, "Keep share of repetitions", false, |document| {
         document.pathways.shown = ShownCost::Off;
         document.pathways.noise.shows_share = false;
-        let origin = document.origins.add(recipe);
-        let layers = &mut document.layers;
-        if let Some(at) = layers.iter().position(|l| l.origin == origin) {
-            let mut known = layers.remove(at);
-            let layer = Arc::make_mut(&mut known);
-            layer.content = Content::Image(share);
-            layer.display.visible = true;
-            let id = layer.id;
-            layers.push(known);
-            return id;
-        }
-        let id = LayerId(document.fresh_id());
-        let name = document.free_layer_name(&name);
-        let layer = ShareRecipe::layer(id, name, share, share_display(all), origin);
-        document.layers.push(Arc::new(layer));
-        id
+        share_layer(document, recipe, &name, share, all)
     });
+    share_kept(state, id, all);
+}
+
+/// Adds shares of repetitions as a layer on top, or replaces the values of the one with the same recipe.
+pub(in crate::state) fn share_layer(
+    document: &mut Document,
+    recipe: impl Into<Origin>,
+    name: &str,
+    share: Volume,
+    repetitions: usize,
+) -> LayerId {
+    let origin = document.origins.add(recipe);
+    let layers = &mut document.layers;
+    if let Some(at) = layers.iter().position(|l| l.origin == origin) {
+        let mut known = layers.remove(at);
+        let layer = Arc::make_mut(&mut known);
+        layer.content = Content::Image(share);
+        layer.display.visible = true;
+        let id = layer.id;
+        layers.push(known);
+        return id;
+    }
+    let id = LayerId(document.fresh_id());
+    let name = document.free_layer_name(name);
+    let layer = ShareRecipe::layer(id, name, share, share_display(repetitions), origin);
+    document.layers.push(Arc::new(layer));
+    id
+}
+
+/// Selects a layer of shares that was kept, and reports it.
+pub(in crate::state) fn share_kept(state: &mut State, id: LayerId, repetitions: usize) {
     state.runtime.selected_layer = Some(id);
     state.runtime.regions.selected = None;
     state.runtime.notices.status =
-        format!("Kept the share of {}", counted(all, "repetition")).into();
+        format!("Kept the share of {}", counted(repetitions, "repetition")).into();
 }
 
 /// Voxels in none of the repetitions are transparent.

@@ -166,7 +166,7 @@ pub(in crate::state) fn make(
             layer,
             SensitivityRecipe::layer,
         )),
-        Some(SavedOrigin::Share(_)) => {
+        Some(SavedOrigin::Share(_) | SavedOrigin::StreamlineShare { .. }) => {
             Some(pathways::map(document, read, layer, ShareRecipe::layer))
         }
         _ => None,

@@ -14,6 +14,7 @@ use crate::state::segment::SegmentRecipe;
 use crate::state::tensors::recipe::FitMask;
 use crate::state::tensors::recipe::fod::{ResponseSource, TissueSource};
 use crate::state::track::recipe::CurveRecipe;
+use crate::state::track_noise::recipe::StreamlineShareRecipe;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -201,6 +202,10 @@ impl MovedFile<'_> {
             Recipe::Share(share) => ShareRecipe {
                 fit: self.origin(share.fit),
                 ..(**share).clone()
+            }
+            .into(),
+            Recipe::StreamlineShare(share) => StreamlineShareRecipe {
+                curves: self.origin(share.curves),
             }
             .into(),
             Recipe::Weights(fit) => WeightRecipe {

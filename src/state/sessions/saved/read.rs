@@ -132,6 +132,7 @@ pub(in crate::state) fn item(
         | SavedOrigin::Segment(_)
         | SavedOrigin::Sensitivity(_)
         | SavedOrigin::Share(_)
+        | SavedOrigin::StreamlineShare { .. }
         | SavedOrigin::WeightMap { .. } => None,
         SavedOrigin::Density(saved) => {
             let map = density::read(saved)?;

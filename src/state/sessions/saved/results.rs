@@ -60,7 +60,8 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
     for layer in &document.layers {
         let is_summed = document.density_map(layer.id).is_some()
             || document.sensitivity_recipe(layer.id).is_some()
-            || document.share_recipe(layer.id).is_some();
+            || document.share_recipe(layer.id).is_some()
+            || document.streamline_share_recipe(layer.id).is_some();
         if let (DocumentContent::Image(map), true) = (&layer.content, is_summed) {
             let name = result_name(layer.id.0);
             results.push(ResultToSum::Values(name, map.id(), map.values.clone()));

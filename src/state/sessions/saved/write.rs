@@ -274,7 +274,12 @@ impl ReferencedItems<'_> {
                 Some(self.segmented(mask, surface.map(|surface| &**surface)))
             }
             (
-                Origin::Computed(Recipe::WeightMap(_) | Recipe::Sensitivity(_) | Recipe::Share(_)),
+                Origin::Computed(
+                    Recipe::WeightMap(_)
+                    | Recipe::Sensitivity(_)
+                    | Recipe::Share(_)
+                    | Recipe::StreamlineShare(_),
+                ),
                 DocumentContent::Image(volume),
             ) => Some(self.image(volume)),
             (
@@ -282,7 +287,8 @@ impl ReferencedItems<'_> {
                     Recipe::Segment(_)
                     | Recipe::WeightMap(_)
                     | Recipe::Sensitivity(_)
-                    | Recipe::Share(_),
+                    | Recipe::Share(_)
+                    | Recipe::StreamlineShare(_),
                 ),
                 _,
             ) => return None,

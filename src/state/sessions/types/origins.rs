@@ -65,6 +65,10 @@ pub enum SavedOrigin {
     Segment(Box<SavedSegment>),
     Sensitivity(Box<SavedSensitivity>),
     Share(Box<SavedShare>),
+    /// The share of the repetitions of streamlines, which are an origin of their own.
+    StreamlineShare {
+        curves: usize,
+    },
     Weights(Box<SavedWeightFit>),
     /// A map of a fit of weights to a layer's streamlines.
     WeightMap {
@@ -248,6 +252,7 @@ impl SavedOrigin {
             Self::BrainMask { scan: input }
             | Self::FitMap { fit: input, .. }
             | Self::FodMap { fods: input, .. }
+            | Self::StreamlineShare { curves: input }
             | Self::WeightMap { fit: input, .. }
             | Self::Edited { input, .. }
             | Self::Moved { input, .. }

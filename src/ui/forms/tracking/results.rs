@@ -1,6 +1,7 @@
 //! Results of tracking: number, lengths, targets, reasons for stopping, and display.
 
 use super::empty::Empty;
+use super::noise;
 use crate::data::appearance::ColourMap;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{Params, SeedOutcome};
@@ -84,6 +85,9 @@ pub fn show(
     rows::dimmed(ui, state.live_is_stale(), |ui| {
         figures(ui, state, live, memory, narrow, actions);
     });
+    if live.rays.is_none() {
+        noise::show(ui, state, memory, actions);
+    }
     look(ui, state, memory, narrow, actions);
     let empty = output.kept.is_empty().then_some("There is nothing to map");
     let unfinished = (standing != Some(Standing::Final)).then_some("Waiting for the full result");

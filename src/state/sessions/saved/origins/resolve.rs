@@ -24,6 +24,7 @@ use crate::state::sessions::saved::{
 use crate::state::sessions::{PartError, ReadSession};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::recipe::CurveRecipe;
+use crate::state::track_noise::recipe::StreamlineShareRecipe;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -161,6 +162,7 @@ fn resolve(
         }
         SavedOrigin::Sensitivity(saved) => sensitivity(document, read, before, saved)?.into(),
         SavedOrigin::Share(saved) => share(document, read, before, saved)?.into(),
+        SavedOrigin::StreamlineShare { curves } => streamline_share(before, *curves)?.into(),
         SavedOrigin::Segment(saved) => segment::resolve(document, read, saved, &input)?.into(),
         SavedOrigin::Weights(fit) => WeightRecipe {
             tracks: before.get(fit.tracks)?,
@@ -238,6 +240,14 @@ fn share(
         .epsilon,
         repetitions: saved.repetitions,
     })
+}
+
+fn streamline_share(
+    before: &ResolvedOrigins,
+    curves: usize,
+) -> Result<StreamlineShareRecipe, PartError> {
+    let curves = before.get(curves)?;
+    Ok(StreamlineShareRecipe { curves })
 }
 
 fn regions(

@@ -168,6 +168,9 @@ impl ReferencedItems<'_> {
                     repetitions: recipe.repetitions,
                 }))
             }
+            Recipe::StreamlineShare(recipe) => SavedOrigin::StreamlineShare {
+                curves: self.origin(document, recipe.curves),
+            },
             Recipe::Segment(recipe) => {
                 SavedOrigin::Segment(Box::new(self.segment(document, recipe)))
             }
@@ -285,6 +288,7 @@ impl ReferencedItems<'_> {
             | SavedOrigin::BrainMask { .. }
             | SavedOrigin::FitMap { .. }
             | SavedOrigin::FodMap { .. }
+            | SavedOrigin::StreamlineShare { .. }
             | SavedOrigin::Weights(_)
             | SavedOrigin::WeightMap { .. }
             | SavedOrigin::Edited { .. }

@@ -1,8 +1,8 @@
-//! The distance of the repetitions' paths from a mask, along the shown path.
+//! The distance of the repetitions' paths or centre lines from a mask, along the shown one.
 
-use crate::solvers::pathway::{Distances, Range90};
-use crate::state::pathways::jobs::{Noise, NoiseDistances};
-use crate::state::{Action, State, ViewAction};
+use crate::solvers::pathway::{Distances, Path, Range90};
+use crate::state::pathways::NoiseDistances;
+use crate::state::{Action, ViewAction};
 use crate::ui::format::{self, distance_text, fixed, with_unit};
 use crate::ui::theme::{self, Palette, size, space};
 use crate::ui::widgets::{paint, rows};
@@ -19,6 +19,19 @@ const VALUES: f32 = 26.0;
 const DASH: f32 = 5.0;
 /// Smallest range of the axis, mm.
 const MIN_TOP_MM: f64 = 10.0;
+
+/// Everything that is plotted.
+#[derive(Clone, Copy, Debug)]
+pub struct Plot<'a> {
+    pub measured: &'a NoiseDistances,
+    /// The shown path, or the middle one of the centre lines.
+    pub line: &'a Path,
+    /// Names of its ends.
+    pub ends: [&'a str; 2],
+    /// Its name within a sentence, and at its start.
+    pub names: [&'a str; 2],
+    pub margin_mm: f64,
+}
 
 /// Where a position along the path and a distance are drawn.
 struct Axes {
@@ -44,21 +57,14 @@ impl Axes {
     }
 }
 
-pub fn show(
-    ui: &mut Ui,
-    state: &State,
-    measured: &NoiseDistances,
-    memory: &Memory,
-    actions: &mut Vec<Action>,
-) {
-    let Some(noise) = state.current_noise() else {
-        return;
-    };
-    let Some(along) = measured.along.as_deref() else {
+pub fn show(ui: &mut Ui, plot: &Plot, memory: &Memory, actions: &mut Vec<Action>) {
+    let Some(along) = plot.measured.along.as_deref() else {
         return rows::hint(ui, "The chosen mask is empty");
     };
-    nearest(ui, along);
-    panels::caption(ui, "Distance along the path, mm", "median, 5–95 %");
+    let [name, capitalized] = plot.names;
+    nearest(ui, along, capitalized);
+    let caption = format!("Distance along the {name}, mm");
+    panels::caption(ui, &caption, "median, 5–95 %");
     let height = CHART + 20.0;
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::CLICK);
     let rect = paint::inset(rect, space::INSET, space::INSET);
@@ -68,25 +74,20 @@ pub fn show(
     );
     let axes = Axes {
         chart,
-        total_mm: noise.pathway.path.total_mm().max(f64::MIN_POSITIVE),
-        top_mm: top_mm(along, state.document.pathways.noise.margin_mm),
+        total_mm: plot.line.total_mm().max(f64::MIN_POSITIVE),
+        top_mm: top_mm(along, plot.margin_mm),
     };
     let p = theme::palette(ui.style());
     draw(ui.painter(), p, &axes, along, memory.narrow);
-    margin(
-        ui.painter(),
-        p,
-        &axes,
-        state.document.pathways.noise.margin_mm,
-    );
-    ends(ui.painter(), p, (rect, chart), noise);
-    let spoken = spoken(along);
+    margin(ui.painter(), p, &axes, plot.margin_mm);
+    ends(ui.painter(), p, (rect, chart), plot);
+    let spoken = spoken(along, name);
     response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
     let clicked = response
         .interact_pointer_pos()
         .filter(|_| response.clicked());
     if let Some(at) = clicked
-        && let Some(point) = noise.pathway.path.point_at(axes.along_mm(at.x))
+        && let Some(point) = plot.line.point_at(axes.along_mm(at.x))
     {
         actions.push(Action::View(ViewAction::MoveCrosshair(point)));
     }
@@ -104,13 +105,13 @@ pub fn show(
     }
 }
 
-/// The least distance of the shown path, and that of the repetitions.
-fn nearest(ui: &mut Ui, along: &Distances) {
+/// The least distance of the shown line, and that of the repetitions.
+fn nearest(ui: &mut Ui, along: &Distances, name: &str) {
     let shown = match along.shown <= 0.0 {
         true => "enters it".to_owned(),
         false => distance_text(along.shown),
     };
-    rows::reading(ui, "Path, nearest", &shown);
+    rows::reading(ui, &format!("{name}, nearest"), &shown);
     if let Some(range) = along.nearest {
         rows::reading(ui, "Nearest, repeated", &range_text(range));
     }
@@ -205,11 +206,11 @@ fn margin(painter: &Painter, p: &Palette, axes: &Axes, mm: f64) {
     );
 }
 
-/// The names of the ends, and the length of the path.
-fn ends(painter: &Painter, p: &Palette, (rect, chart): (Rect, Rect), noise: &Noise) {
+/// The names of the ends, and the length of the line.
+fn ends(painter: &Painter, p: &Palette, (rect, chart): (Rect, Rect), plot: &Plot) {
     let texts = Rect::from_min_max(pos2(chart.left(), chart.bottom() + 3.0), rect.max);
     let font = theme::regular(size::CAPTION);
-    let [from, to] = [0, 1].map(|end| &*noise.pathway.pathway.ends[end].name);
+    let [from, to] = plot.ends;
     let third = |i: f32| {
         let left = texts.left() + i * texts.width() / 3.0;
         Rect::from_min_size(
@@ -218,7 +219,7 @@ fn ends(painter: &Painter, p: &Palette, (rect, chart): (Rect, Rect), noise: &Noi
         )
     };
     paint::name(painter, third(0.0), from, font.clone(), p.t3);
-    let length = with_unit(&fixed(noise.pathway.path.total_mm(), 0), "mm");
+    let length = with_unit(&fixed(plot.line.total_mm(), 0), "mm");
     paint::centre(painter, third(1.0), &length, font.clone(), p.t3);
     let to = paint::elided(painter, to, font.clone(), third(2.0).width());
     paint::right(
@@ -231,14 +232,14 @@ fn ends(painter: &Painter, p: &Palette, (rect, chart): (Rect, Rect), noise: &Noi
 }
 
 /// The plot as a sentence.
-fn spoken(along: &Distances) -> String {
+fn spoken(along: &Distances, name: &str) -> String {
     let medians = along.along.iter();
     match medians.min_by(|a, b| a.1.median.total_cmp(&b.1.median)) {
         Some((mm, range)) => format!(
-            "Distance along the path: least median {}, at {}",
+            "Distance along the {name}: least median {}, at {}",
             range_text(*range),
             with_unit(&fixed(*mm, 0), "mm")
         ),
-        None => "Distance along the path: no repetition has a path".to_owned(),
+        None => format!("Distance along the {name}: no repetition has one"),
     }
 }
