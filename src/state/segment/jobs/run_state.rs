@@ -31,9 +31,17 @@ pub(super) struct Run {
     pub compared: bool,
     /// When those were computed, and how long that took.
     pub figured: Option<(Instant, Duration)>,
+    /// Whether its speeds have changed since.
+    pub is_changed: bool,
     /// The last fetched field.
     pub looked: Option<MeasuredField>,
 }
+
+/// Shortest interval between statistics of a moving surface, which take at most a fifth of the time.
+const FIGURES: Duration = Duration::from_millis(250);
+const FIGURES_SHARE: u32 = 5;
+/// After a change of its speeds the next statistics are computed at once; in a drag, they take at most half of the time.
+const CHANGED_SHARE: u32 = 2;
 
 impl Run {
     pub fn new(
@@ -55,8 +63,18 @@ impl Run {
             figures: None,
             compared: false,
             figured: None,
+            is_changed: false,
             looked: None,
         }
+    }
+
+    /// Whether statistics of the moving surface are due.
+    pub fn is_due(&self) -> bool {
+        self.figured.is_none_or(|(last, took)| {
+            let since = last.elapsed();
+            let is_regular = since > FIGURES && since > took * FIGURES_SHARE;
+            is_regular || self.is_changed && since > took * CHANGED_SHARE
+        })
     }
 
     /// Whether another run begins like this one: from these spheres and, as far as both have used any, with the same
@@ -136,6 +154,7 @@ impl Run {
         inputs: &Inputs,
         backend: &Backend,
     ) -> Result<(), Error> {
+        self.is_changed |= !self.is_moved_by(requested, inputs);
         let params = &requested.params;
         self.evolution.set_inputs(inputs, params, backend)?;
         if self.evolution.all_inputs().len() > self.speed_sources.len() {

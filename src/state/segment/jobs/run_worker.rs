@@ -22,9 +22,6 @@ use std::time::{Duration, Instant};
 /// Approximate duration of a piece of a run; between two pieces a newer request is received. Updates are no more
 /// frequent: 120 per second leave time to draw.
 const PIECE: Duration = Duration::from_millis(4);
-/// Shortest interval between statistics of a moving surface, which take at most a fifth of the time.
-const FIGURES: Duration = Duration::from_millis(250);
-const FIGURES_SHARE: u32 = 5;
 /// Number of points in the plot of volume.
 const PLOTTED: usize = 400;
 /// Number of bricks from which on a surface is shown before its statistics are known.
@@ -488,10 +485,7 @@ impl RunMemory {
         let rests = detail == UpdateDetail::All;
         let bricks = run.evolution.image(self.exporter.as_ref())?;
         let step = run.evolution.step();
-        let due = run.figured.is_none_or(|(last, took)| {
-            last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
-        });
-        let due = due && detail != UpdateDetail::Nothing;
+        let due = run.is_due() && detail != UpdateDetail::Nothing;
         let fresh = rests || due;
         let measured = run.measured(fresh, rests || self.request.shape, backend)?;
         let (evolution, field) = (&run.evolution, measured.field.clone());
@@ -537,7 +531,7 @@ impl RunMemory {
                 distances,
             });
             run.compared = true;
-            run.figured = Some((started, started.elapsed()));
+            (run.figured, run.is_changed) = (Some((started, started.elapsed())), false);
         } else if rests && let Some(figures) = &mut run.figures {
             let request = &self.request;
             let (targets, margin_mm) = (&request.proximity_targets, request.margin_mm);
