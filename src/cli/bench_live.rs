@@ -33,6 +33,9 @@ const SEED: (DVec3, f64) = (dvec3(-24.0, -18.0, 8.0), 6.0);
 const TARGET: (DVec3, f64) = (dvec3(-30.0, -22.0, 58.0), 9.0);
 /// The start of the surface, in the body of the left lateral ventricle.
 const START: (DVec3, f64) = (dvec3(-7.5, 8.0, 16.0), 3.0);
+/// The slider rests for this long before it moves: the figures of the last change have cost time, which limits the next
+/// ones in a drag.
+const REST: Duration = Duration::from_millis(500);
 /// A result that takes longer counts as an error.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -291,6 +294,8 @@ fn surface(window: &mut Window, repeats: usize) -> Result<[f64; 2], String> {
     for repeat in 0..repeats {
         window.wait("surface at rest", |state| !state.runtime.segment.running)?;
         window.wait("full pathway", |state| state.final_pathway().is_some())?;
+        let rested = Instant::now();
+        window.wait("rest", |_| rested.elapsed() > REST)?;
         let before = window.state.runtime.segment.live.clone();
         let changes = before.map_or(0, |surface| surface.script.events.len());
         settings.params.smoothness = if repeat % 2 == 0 { 0.3 } else { 0.2 };

@@ -5,6 +5,7 @@ use super::hull::Hull;
 use super::isosurface::{Bounds, CellPart, Isosurface};
 use crate::data::segment::nearest_on_segment;
 use glam::DVec3;
+use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
@@ -14,6 +15,9 @@ const EXACT_MM: f64 = 1e-3;
 /// Largest number of pairs examined before the proven bound is accepted: where a long stretch is equally close, each
 /// of its parts would have to be refined.
 const MAX_PAIRS: usize = 400_000;
+/// Number of pairs that are split side by side, and the smallest number of them for a thread.
+const BATCH: usize = 512;
+const MIN_PART: usize = 16;
 /// Number of pairs after which those that have become too distant are first dropped.
 const KEPT: usize = 8192;
 
@@ -80,6 +84,9 @@ struct NearestPair {
     other: DVec3,
     surface: DVec3,
 }
+
+/// A part of a pair, and two close points of it.
+type Half = (Pair, Option<NearestPair>);
 
 /// A surface, and the other object if that is a surface, too.
 #[derive(Clone, Copy)]
@@ -153,7 +160,8 @@ impl SurfaceSearch<'_> {
         );
     }
 
-    /// Splits the nearest pair until nothing can be closer than the best known distance.
+    /// Splits the nearest pairs until nothing can be closer than the best known distance. Batches do not depend on the number
+    /// of threads, and neither does the result.
     pub fn refine(&self, candidates: CandidatePairs) -> Option<Approach> {
         let mut best: Option<NearestPair> = None;
         let take = |pair: &Pair, best: &mut Option<NearestPair>| {
@@ -173,27 +181,49 @@ impl SurfaceSearch<'_> {
             .filter(|p| p.lower_bound_mm <= known.mm);
         let mut waiting: BinaryHeap<Pair> = pairs.collect();
         let mut looked_at = 0;
-        let mut proven = known.mm;
-        while let Some(pair) = waiting.pop() {
+        let proven = loop {
             let mm = best.map_or(f64::INFINITY, |b| b.mm);
-            proven = pair.lower_bound_mm.min(mm);
-            if pair.lower_bound_mm >= mm - EXACT_MM || looked_at >= MAX_PAIRS {
-                break;
+            let Some(nearest) = waiting.peek().map(|pair| pair.lower_bound_mm) else {
+                break mm;
+            };
+            if nearest >= mm - EXACT_MM || looked_at >= MAX_PAIRS {
+                break nearest.min(mm);
             }
-            let halved = self.halved(&pair);
-            if halved.is_empty() {
-                break;
+            let is_near = |pair: &Pair| pair.lower_bound_mm < mm - EXACT_MM;
+            let mut batch = Vec::with_capacity(BATCH);
+            while batch.len() < BATCH && waiting.peek().is_some_and(is_near) {
+                batch.extend(waiting.pop());
             }
-            for next in halved {
+            let halved = |pair: &Pair| {
+                let all = self.halved(pair);
+                if all.is_empty() {
+                    return None;
+                }
+                let near = all.into_iter().filter(|half| half.lower_bound_mm < mm);
+                Some(
+                    near.map(|half| (half, self.nearest_points(&half)))
+                        .collect(),
+                )
+            };
+            let halves: Vec<Option<Vec<Half>>> = batch
+                .par_iter()
+                .with_min_len(MIN_PART)
+                .map(halved)
+                .collect();
+            if halves.iter().any(Option::is_none) {
+                // The smallest size is reached.
+                break nearest;
+            }
+            for (half, joined) in halves.into_iter().flatten().flatten() {
                 looked_at += 1;
-                let mm = best.map_or(f64::INFINITY, |b| b.mm);
-                if next.lower_bound_mm < mm {
-                    take(&next, &mut best);
-                    waiting.push(next);
+                if let Some(joined) = joined.filter(|j| best.is_none_or(|b| j.mm < b.mm)) {
+                    best = Some(joined);
+                }
+                if best.is_none_or(|b| half.lower_bound_mm < b.mm) {
+                    waiting.push(half);
                 }
             }
-            proven = best.map_or(proven, |b| b.mm);
-        }
+        };
         let best = best?;
         Some(Approach {
             mm: proven.min(best.mm),
