@@ -164,6 +164,15 @@ impl Backend {
         self.pool().threads.install(work)
     }
 
+    /// Runs two closures side by side on this backend's threads.
+    pub fn install_both<A: Send, B: Send>(
+        &self,
+        first: impl FnOnce() -> A + Send,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        self.install(|| rayon::join(first, second))
+    }
+
     /// Processor or cards, in the form that a session records.
     pub fn hardware(&self) -> Hardware {
         match self {

@@ -507,22 +507,20 @@ impl RunMemory {
         let known = run.figures.as_ref().filter(|f| f.step == step);
         if (known.is_none() || !run.compared) && (rests || due) {
             let started = Instant::now();
-            let measures = match known {
-                Some(figures) => figures.measures,
-                None => backend.install(|| measures_of(&field, &surface(&field))),
-            };
             let agreement = self.request.reference.as_ref().map(|reference| {
                 let mask = mask
                     .clone()
                     .unwrap_or_else(|| backend.install(|| field.mask()));
                 backend.install(|| agreement(&mask, reference))
             });
-            let distances = backend.install(|| {
-                let request = &self.request;
-                let targets = &request.proximity_targets;
-                self.proximity
-                    .distances(targets, &field, request.margin_mm, rests)
-            });
+            let measures = || match known {
+                Some(figures) => figures.measures,
+                None => measures_of(&field, &surface(&field)),
+            };
+            let (request, cache) = (&self.request, &mut self.proximity);
+            let targets = &request.proximity_targets;
+            let distances = || cache.distances(targets, &field, request.margin_mm, rests);
+            let (measures, distances) = backend.install_both(measures, distances);
             run.figures = Some(SurfaceStatistics {
                 step,
                 measures,
