@@ -1,6 +1,7 @@
 //! Pathways: closed forms of paths, the bottleneck, properties of every ε.
 
 pub mod card;
+mod coverage;
 mod phantom;
 mod random_pairs;
 mod repetitions;
@@ -43,6 +44,7 @@ pub fn tests() -> Vec<Trial> {
     all.extend(repetitions::tests());
     all.extend(sensitivity::tests());
     all.extend(card::tests());
+    all.extend(coverage::tests());
     all
 }
 

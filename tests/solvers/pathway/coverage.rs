@@ -1,0 +1,154 @@
+//! How often the percentiles of the repetitions hold E* without noise, on heads of which none was used to tune anything.
+
+use crate::support::{cuda_backend, fields::backend};
+use arcuate::compute::{Backend, Control};
+use arcuate::data::region::RegionId;
+use arcuate::data::{Mask, Region, Role, Shape, TensorField, Volume};
+use arcuate::phantom::{Head, ScanOptions, scan_grid, scan_options};
+use arcuate::solvers::eikonal::{CostSource, Prepared, solve};
+use arcuate::solvers::metric::Metric;
+use arcuate::solvers::pathway::{
+    self, DEFAULT_EPSILON, Domain, Pathway, Repetitions, Scan, TOLERANCE,
+};
+use arcuate::solvers::{eikonal, tensor_fit};
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    let name = "pathway::percentiles against heads without noise";
+    vec![
+        Trial::test(
+            format!("{name} (takes minutes; run it with --ignored)"),
+            move || crate::support::with_seed(name, heads),
+        )
+        .with_ignored_flag(true),
+    ]
+}
+
+const VOXEL_MM: f64 = 2.0;
+const REPETITIONS: usize = 100;
+/// The part of a bundle's centre line between the regions.
+const PART: [f64; 2] = [0.15, 0.85];
+
+struct Scene {
+    on: Backend,
+    gradients: arcuate::data::Gradients,
+    dwi: Volume,
+    noisy: TensorField,
+    clean: TensorField,
+    fa: Volume,
+}
+
+fn heads() {
+    let on = cuda_backend().unwrap_or_else(|| backend(2));
+    let (mut all, mut held) = (0, 0);
+    for snr in [15.0, 20.0, 30.0] {
+        let (mut of_snr, mut held_of_snr) = (0, 0);
+        for seed in 11..15 {
+            let head = Head::new(seed);
+            let scene = scene(&on, &head, seed, snr);
+            for bundle in head.bundles() {
+                let [a, b] = PART.map(|t| bundle.centre_line(t));
+                let Some((range, exact, measured)) = compared(&scene, a, b) else {
+                    println!("SNR {snr}, head {seed}, {}: not joined", bundle.name);
+                    continue;
+                };
+                let holds = range.low <= exact && exact <= range.high;
+                println!(
+                    "SNR {snr}, head {seed}, {}: E* without noise {exact:.2}, measured {measured:.2}, repeated {:.2} \
+                     ({:.2} to {:.2}) {holds}",
+                    bundle.name, range.median, range.low, range.high
+                );
+                (of_snr, held_of_snr) = (of_snr + 1, held_of_snr + usize::from(holds));
+            }
+        }
+        println!("SNR {snr}: {held_of_snr} of {of_snr}");
+        (all, held) = (all + of_snr, held + held_of_snr);
+    }
+    println!("all: {held} of {all}");
+    assert!(all > 0);
+}
+
+fn scene(on: &Backend, head: &Head, seed: u64, snr: f64) -> Scene {
+    let control = Control::new();
+    let grid = scan_grid(VOXEL_MM).unwrap();
+    let options = |snr: Option<f64>| ScanOptions {
+        snr,
+        ..scan_options(grid.clone(), seed)
+    };
+    let scan = |snr| on.install(|| head.diffusion_scan(&options(snr), &control).unwrap());
+    let mask: Mask = on.install(|| head.brain_mask(&grid, &control).unwrap());
+    let fit = tensor_fit::Params::defaults();
+    let fitted = |dwi: &Volume, gradients| {
+        tensor_fit::fit(dwi, gradients, &mask, &fit, on, &control)
+            .unwrap()
+            .field
+    };
+    let (dwi, gradients) = scan(Some(snr));
+    let (exact, _) = scan(None);
+    let (noisy, clean) = (fitted(&dwi, &gradients), fitted(&exact, &gradients));
+    let fa = tensor_fit::maps(&noisy, on, &control).unwrap().fa;
+    Scene {
+        on: on.clone(),
+        gradients,
+        dwi,
+        noisy,
+        clean,
+        fa,
+    }
+}
+
+/// The percentiles, E* of the tensors without noise in the same voxels and unit of cost, and the measured E*; `None` where
+/// no path joins the ends.
+fn compared(scene: &Scene, a: DVec3, b: DVec3) -> Option<(pathway::Range90, f64, f64)> {
+    let (on, control) = (&scene.on, Control::new());
+    let regions = [(Role::Seed, a), (Role::Target, b)].map(|(role, centre)| Region {
+        id: RegionId(0),
+        name: "end".to_owned(),
+        role,
+        shape: Arc::new(Shape::Sphere {
+            centre,
+            radius_mm: 5.0,
+        }),
+        colour: None,
+        visible: true,
+        label_number: None,
+    });
+    let params = pathway::Params::defaults();
+    let domain = Domain::of_tensors(&scene.fa, params.min_fa, &regions);
+    let domain = on.install(|| domain.mask()).ok()?;
+    let metric = Metric::new(&scene.noisy, &params.metric, Some(&domain), on, &control).ok()?;
+    let exact: Vec<_> = metric
+        .voxels
+        .iter()
+        .map(|voxel| scene.clean.tensors[*voxel as usize])
+        .collect();
+    let exact = metric.with_tensors(&exact, &params.metric);
+    let solved = |metric: &Metric| {
+        let prepared = Prepared::new(metric, params.local, on, &control).ok()?;
+        let sources = regions.each_ref().map(|r| CostSource::region(metric, r));
+        let [Ok(from), Ok(to)] = sources else {
+            return None;
+        };
+        let solver = eikonal::Params {
+            tolerance: TOLERANCE,
+            schedule: None,
+        };
+        let sources = [Arc::new(from), Arc::new(to)];
+        let mut fields = solve(&prepared, &sources, &solver, on, &control).ok()?;
+        let second = fields.pop()?;
+        Pathway::new(fields.pop()?, second).ok()
+    };
+    let (measured, exact) = (solved(&metric)?, solved(&exact)?);
+    let fit = tensor_fit::Params::defaults();
+    let scan = Scan {
+        dwi: &scene.dwi,
+        gradients: &scene.gradients,
+        fit: &fit,
+    };
+    let counted = (&params.metric, DEFAULT_EPSILON);
+    let mut all = Repetitions::of_tensors(&measured, scan, counted, 1, on, &control).unwrap();
+    all.extend(REPETITIONS, on, &control).unwrap();
+    Some((all.costs()?, exact.min_cost, measured.min_cost))
+}
