@@ -17,7 +17,10 @@
 //! oblique to the grid: noise turns tensors away from the bundle, which raised E* by 4, 3 and 2 % at SNR 15, 20 and 30,
 //! while the repetitions changed it by at most 1.5 %. Corrections from the same repetitions do not mend this: the
 //! basic interval of log E* (Davison and Hinkley 1997, *Bootstrap Methods and their Application*, eq. 5.6) contained it in
-//! 38 of the 48 and 16 of the 24, bias-corrected percentiles (Efron 1981, Can J Stat 9:139) in 37 and 13.
+//! 38 of the 48 and 16 of the 24, bias-corrected percentiles (Efron 1981, Can J Stat 9:139) in 37 and 13. Along all bundles
+//! of four made-up heads (2 mm, 100 repetitions), the percentiles contained it in 56, 60 and 78 of 128 pathways at SNR 15,
+//! 20 and 30, the basic interval in 76, 94 and 102: the measured E* was right in the median, but varied by 1.7 % at SNR 20,
+//! while 90 % of the repetitions lay within 3.6 %.
 //!
 //! This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift.
 
