@@ -42,9 +42,9 @@ struct Scene {
 
 fn heads() {
     let on = cuda_backend().unwrap_or_else(|| backend(2));
-    let (mut all, mut held) = (0, 0);
+    let (mut all, mut holding) = (0, 0);
     for snr in [15.0, 20.0, 30.0] {
-        let (mut of_snr, mut held_of_snr) = (0, 0);
+        let (mut of_snr, mut holding_of_snr) = (0, 0);
         for seed in 11..15 {
             let head = Head::new(seed);
             let scene = scene(&on, &head, seed, snr);
@@ -60,13 +60,13 @@ fn heads() {
                      ({:.2} to {:.2}) {holds}",
                     bundle.name, range.median, range.low, range.high
                 );
-                (of_snr, held_of_snr) = (of_snr + 1, held_of_snr + usize::from(holds));
+                (of_snr, holding_of_snr) = (of_snr + 1, holding_of_snr + usize::from(holds));
             }
         }
-        println!("SNR {snr}: {held_of_snr} of {of_snr}");
-        (all, held) = (all + of_snr, held + held_of_snr);
+        println!("SNR {snr}: {holding_of_snr} of {of_snr}");
+        (all, holding) = (all + of_snr, holding + holding_of_snr);
     }
-    println!("all: {held} of {all}");
+    println!("all: {holding} of {all}");
     assert!(all > 0);
 }
 
