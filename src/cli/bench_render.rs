@@ -36,7 +36,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let thin = LineStyle::Lines { width_px: 1.5 };
     let cases = [
         ("lines", thin, 1.0),
-        ("see-through lines", thin, 0.2),
+        ("transparent lines", thin, 0.2),
         ("tubes", LineStyle::Tubes { radius_mm: 0.35 }, 1.0),
     ];
     let mut results = Vec::new();

@@ -300,7 +300,7 @@ impl Scenes {
         );
         if share.sees_through() {
             let strands = &objects.lines;
-            self.draw_see_through(&tools, &mut encoder, &frame, strands, &share, targets);
+            self.draw_transparent_lines(&tools, &mut encoder, &frame, strands, &share, targets);
         }
         if !rows.is_empty() {
             let fog = targets.fog.get_or_insert_with(|| Fog::new(gpu, size));

@@ -93,7 +93,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         false => {
             let mut ordered = zeros(path, values.len())?;
             let Some(places) = Arc::get_mut(&mut ordered) else {
-                unreachable!("nobody else has seen the values");
+                unreachable!("`zeros` returns the only reference");
             };
             layout.order(&header.sizes, &values, places);
             ordered

@@ -70,7 +70,7 @@ pub(super) fn scalars(
 ) -> Result<Arc<[f32]>, Error> {
     let mut values = zeros(source.path(), count)?;
     let Some(places) = Arc::get_mut(&mut values) else {
-        unreachable!("nobody else has seen the values");
+        unreachable!("`zeros` returns the only reference");
     };
     let size = number.bytes();
     let mut bytes = vec![0; (CHUNK_BYTES / size).min(count) * size];

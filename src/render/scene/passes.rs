@@ -250,7 +250,7 @@ impl Scenes {
     }
 
     /// Draws a share of the translucent streamlines.
-    pub(super) fn draw_see_through(
+    pub(super) fn draw_transparent_lines(
         &self,
         tools: &Tools,
         encoder: &mut wgpu::CommandEncoder,
@@ -270,7 +270,7 @@ impl Scenes {
             .depth_for(gpu, encoder, depth, textures, begins);
         let ends_here = !share.part.ends && share.rows.is_empty();
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("see-through lines"),
+            label: Some("transparent lines"),
             color_attachments: &textures.attachments(begins),
             depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
                 view: depth,

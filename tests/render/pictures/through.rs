@@ -11,7 +11,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("render::transmittances multiply", background_left),
         test("render::layers count by depth", nearer_counts_more),
-        test("render::see-through in any order", any_order),
+        test("render::transparent in any order", any_order),
         test("render::a slab cuts streamlines in 3-D", slab),
     ]
 }

@@ -159,7 +159,7 @@ impl OpenedImage {
         let bytes = self.bytes()?;
         let mut values = zeros(self.source.path(), count)?;
         let Some(places) = Arc::get_mut(&mut values) else {
-            unreachable!("nobody else has seen the values");
+            unreachable!("`zeros` returns the only reference");
         };
         let mut places = places.iter_mut();
         // In double precision, because float32 does not represent every integer.
@@ -252,7 +252,7 @@ fn read_parts(
         false => {
             let mut ordered = zeros(path, values.len())?;
             let Some(places) = Arc::get_mut(&mut ordered) else {
-                unreachable!("nobody else has seen the values");
+                unreachable!("`zeros` returns the only reference");
             };
             layout.order(&values, places);
             ordered

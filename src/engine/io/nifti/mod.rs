@@ -125,7 +125,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
     let per_frame = all / header.frames;
     let mut first = zeros(source.path(), per_frame)?;
     let Some(places) = Arc::get_mut(&mut first) else {
-        unreachable!("nobody else has seen the values");
+        unreachable!("`zeros` returns the only reference");
     };
     let decoder = Decoder::new(header);
     let size = header.voxel_type.bytes();
@@ -232,7 +232,7 @@ fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<
     };
     let mut values = zeros(source.path(), stored * planes)?;
     let Some(places) = Arc::get_mut(&mut values) else {
-        unreachable!("nobody else has seen the values");
+        unreachable!("`zeros` returns the only reference");
     };
     let decoder = Decoder::new(header);
     let size = header.voxel_type.bytes();

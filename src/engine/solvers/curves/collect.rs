@@ -292,7 +292,7 @@ fn values<T: Sync>(items: &[T], value: impl Fn(&T) -> f32 + Sync) -> Arc<[f32]> 
     const PIECE: usize = 1 << 14;
     let mut values = zeroed(items.len());
     let Some(all) = Arc::get_mut(&mut values) else {
-        unreachable!("nobody else holds it")
+        unreachable!("`zeroed` returns the only reference")
     };
     let pieces = all.par_chunks_mut(PIECE).zip(items.par_chunks(PIECE));
     pieces.for_each(|(values, items)| {
@@ -307,7 +307,7 @@ fn values<T: Sync>(items: &[T], value: impl Fn(&T) -> f32 + Sync) -> Arc<[f32]> 
 fn offsets(lengths: &[u32]) -> Arc<[u64]> {
     let mut offsets = zeroed(lengths.len() + 1);
     let Some(ends) = Arc::get_mut(&mut offsets) else {
-        unreachable!("nobody else holds it")
+        unreachable!("`zeroed` returns the only reference")
     };
     let mut end = 0;
     for (to, length) in ends[1..].iter_mut().zip(lengths) {

@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("render::a surface is lit by its normal", surface_light),
         test("render::a cloud ends at what is opaque", ends_at_opaque),
         test("render::surfaces before clouds", surface_in_cloud),
-        test("render::see-through lines in a cloud", lines_in_cloud),
+        test("render::transparent lines in a cloud", lines_in_cloud),
         test("render::a plane cuts a cloud and shows the image", cut_away),
         test("render::a corner is cut away", corner),
     ]
