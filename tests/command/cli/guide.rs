@@ -7,6 +7,7 @@ use arcuate::guide::synonyms::{self, Subject};
 use arcuate::guide::{PAGES, Page, search};
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const README: &str = include_str!("../../../README.md");
@@ -17,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
             "cli::guide::every command of README and guide parses",
             parses,
         ),
+        test("cli::guide::commands write different files", outputs),
         test("cli::guide::every link leads to a page", links),
         test("cli::guide::every command has its place", complete),
         test("cli::guide::sections and search", sections),
@@ -25,15 +27,49 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn parses() {
+/// The commands of README and guide, in their order and without comments.
+fn commands() -> Vec<&'static str> {
     let texts = PAGES.iter().map(|page| page.text).chain([README]);
     let lines = texts.flat_map(str::lines);
-    let commands: Vec<&str> = lines.filter(|l| l.starts_with("arcuate ")).collect();
+    let lines = lines.filter(|line| line.starts_with("arcuate "));
+    let commands = lines.map(|line| line.split(" #").next().unwrap_or(line).trim_end());
+    commands.collect()
+}
+
+fn parses() {
+    let commands = commands();
     assert!(commands.len() >= 40, "{commands:?}");
     for command in commands {
-        let sentence = split_arguments(command.split(" #").next().unwrap_or(command));
+        let sentence = split_arguments(command);
         Arguments::try_parse_from(&sentence).unwrap_or_else(|e| panic!("{command}: {e}"));
     }
+}
+
+/// The files and folders that a command writes.
+fn written(arguments: &[String]) -> Vec<String> {
+    const OPTIONS: [&str; 4] = ["--out", "--noise", "--filtered", "--pairs"];
+    let pairs = arguments.windows(2);
+    let options = pairs.filter(|pair| OPTIONS.contains(&pair[0].as_str()));
+    let mut written: Vec<String> = options.map(|pair| pair[1].clone()).collect();
+    let positional = match arguments[1].as_str() {
+        "convert" | "select" | "table" | "profile" => arguments.get(3),
+        "connectome" => arguments.get(4),
+        _ => None,
+    };
+    written.extend(positional.cloned());
+    written
+}
+
+/// The same command may stand on several pages; another one does not overwrite its files.
+fn outputs() {
+    let mut commands_by_output: BTreeMap<String, &str> = BTreeMap::new();
+    for command in commands() {
+        for output in written(&split_arguments(command)) {
+            let first = *commands_by_output.entry(output.clone()).or_insert(command);
+            assert_eq!(first, command, "both write {output}");
+        }
+    }
+    assert!(commands_by_output.len() >= 40, "{commands_by_output:?}");
 }
 
 /// The targets of the links and pictures of a Markdown text.
