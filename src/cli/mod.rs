@@ -99,7 +99,7 @@ Examples:
   arcuate track --fod fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 10000 --out whole.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
   arcuate pathway dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
-  arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise
+  arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise_tumour
   arcuate segment t1.nii.gz --probe 21,-40,12 --add sphere:21,-40,12,6 --out tumour
   arcuate region --image fa.nii.gz --threshold 0.3..1 --out white.nii.gz
   arcuate convert tracks.trk tracks.trx

@@ -26,12 +26,12 @@ Examples:
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate track dwi.nii.gz --seeds per-voxel:1 --fa 0.2 --out whole.tck
   arcuate track dwi.nii.gz --seed mask:m1.nii.gz --bootstrap 100 --seeds random:50 --out prob.trx
-  arcuate track dwi.nii.gz --seed mask:m1.nii.gz --bootstrap 100 --noise noise --distance-to tumour.nii.gz --out all.tck
+  arcuate track dwi.nii.gz --seed mask:m1.nii.gz --bootstrap 100 --noise noise_track --distance-to tumour.nii.gz --out all.tck
   arcuate track phantom:1 --seed mask:seed.nii.gz --exclude box:0,0,0,2,80,80 --out left.tck
   arcuate track --fod fod/wm_fod.nii.gz --tissues 5tt.nii.gz --select 10000 --out whole.tck
   arcuate track --fod wm_fod.mif --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.trx
   arcuate track --fod fod/wm_fod.nii.gz --tissues aseg.mgz --seed-interface --select 50000 --out whole.trx
-  arcuate track dwi.nii.gz --fod fod/wm_fod.nii.gz --bootstrap 50 --select 50000 --out noise.trx
+  arcuate track dwi.nii.gz --fod fod/wm_fod.nii.gz --bootstrap 50 --select 50000 --out repeated.trx
   arcuate track --peaks fod/peaks.nii.gz --seeds per-voxel:1 --out deterministic.tck
 
 The tensors are estimated from SCAN. Without --seed, seeds are spread over the whole mask; with --fod or --peaks over all

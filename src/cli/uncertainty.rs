@@ -10,26 +10,23 @@ use super::options::{GivenParameters, ImageEnding, make_folder, noted};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::Mask;
-use crate::data::text::counted;
 use crate::io;
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
 use crate::solvers::pathway::RepetitionParams;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
-use crate::state::pathways::MIN_FOR_RANGES;
 use crate::state::pathways::jobs::{RepeatPathway, SaveDistances, paths_of};
 use crate::state::pathways::recipe::distance_argument;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const AFTER_HELP: &str = "\
 Examples:
   arcuate uncertainty dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out noise
-  arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise
-  arcuate uncertainty dwi.nii.gz --fod fod/wm_fod.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out noise
+  arcuate uncertainty dwi.nii.gz --from mask:m1.nii.gz --to mask:capsule.nii.gz --distance-to tumour.nii.gz --out noise_tumour
+  arcuate uncertainty dwi.nii.gz --fod fod/wm_fod.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out noise_fod
 
 Each repetition refits the tensors, or with --fod the distributions, with random signs of the residuals (wild bootstrap)
 and recomputes the pathway. Repetition r depends only on the random seed and on r. Files in the folder: share.nii.gz, the
@@ -159,12 +156,7 @@ impl RepetitionOptions {
         let mask = mask
             .map(|path| noted(io::mask_on_own_grid(path), path))
             .transpose()?;
-        if params.repetitions < MIN_FOR_RANGES {
-            warning!(
-                "Found {}, expected at least {MIN_FOR_RANGES} for percentiles and distances; raise --repetitions",
-                counted(params.repetitions, "repetition")
-            );
-        }
+        report::warn_of_few(params.repetitions, "--repetitions");
         Ok((params, mask))
     }
 
@@ -191,21 +183,14 @@ impl RepetitionOptions {
             command: command.clone(),
             values: ValueNames::default(),
         })?;
-        match &repeated.distances {
-            Some(from_mask) => {
+        match &repeated.measured.along {
+            Some(along) => {
                 runner.run(SaveDistances {
                     path: distances,
-                    distances: Arc::new(from_mask.clone()),
+                    distances: along.clone(),
                 })?;
             }
-            None if distances.exists() => {
-                warning!(
-                    "Found the distances of an earlier run, which do not belong to these repetitions; name the mask with \
-                     --distance-to, or delete the file: {}",
-                    distances.display()
-                );
-            }
-            None => {}
+            None => report::warn_of_earlier(&distances),
         }
         let mut value = report::report(&repeated);
         value["random_seed"] = json!(params.random_seed);

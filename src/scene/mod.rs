@@ -97,7 +97,7 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
             ..lines
         });
         // The live streamlines would cover the share of their repetitions.
-        let has_share = noise::of_streamlines(state).is_some();
+        let has_share = noise::streamline_share(state).is_some();
         let live = state.runtime.track.live.value().filter(|_| has_share);
         let covering = live.map(|live| live.output.kept.id());
         let mut all = lines(state);

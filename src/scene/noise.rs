@@ -14,8 +14,10 @@ use crate::state::pathways::share_window;
 
 /// Share of the repetitions at the outline.
 const OUTLINE_SHARE: f32 = 0.5;
+/// Paler than all colours of [`ColourMap::Share`], so that the outline stands out on both of its sides.
 const OUTLINE_RGB: [u8; 3] = [0xE9, 0xF3, 0xB0];
 const OUTLINE_PX: f32 = 1.4;
+/// Paths and centre lines: a pale green, which stands out on the blue of small shares and on the yellow of large ones.
 const PATH_RGB: [u8; 3] = [0x8F, 0xD3, 0xA0];
 const PATH_PX: f32 = 1.0;
 const PATH_OPACITY: f32 = 0.45;
@@ -36,22 +38,22 @@ pub struct ShownShare<'a> {
 }
 
 /// The share that is shown in place of the cost of pathways, or over the images of Track.
-pub fn shared(state: &State) -> Option<ShownShare<'_>> {
+pub fn shown_share(state: &State) -> Option<ShownShare<'_>> {
     let pathways = &state.document.pathways;
-    let noise = state.noise().filter(|_| pathways.noise.shows_share);
-    let of_pathway = noise.map(|noise| ShownShare {
+    let noise = state.pathway_noise().filter(|_| pathways.noise.shows_share);
+    let pathway_share = noise.map(|noise| ShownShare {
         volume: &noise.share,
         repetitions: noise.key.repetitions,
         opacity: pathways.opacity,
         has_cloud: pathways.cloud,
-        is_stale: state.noise_is_stale(),
+        is_stale: state.pathway_noise_is_stale(),
     });
-    of_pathway.or_else(|| of_streamlines(state))
+    pathway_share.or_else(|| streamline_share(state))
 }
 
 /// The share of the repetitions of streamlines, if it is shown.
-pub fn of_streamlines(state: &State) -> Option<ShownShare<'_>> {
-    let is_shown = state.document.streamlines.noise.shows_share;
+pub fn streamline_share(state: &State) -> Option<ShownShare<'_>> {
+    let is_shown = state.document.track.noise.shows_share;
     let noise = state.track_noise().filter(|_| is_shown)?;
     Some(ShownShare {
         volume: &noise.share,
@@ -72,7 +74,7 @@ fn strength(is_stale: bool) -> f32 {
 
 /// The share as an image over the others.
 pub fn image(state: &State) -> Option<Image> {
-    let share = shared(state)?;
+    let share = shown_share(state)?;
     Some(Image {
         volume: ById(share.volume.clone()),
         frame: 0,
@@ -89,7 +91,7 @@ pub fn image(state: &State) -> Option<Image> {
 
 /// The outline of the voxels in half of the repetitions.
 pub fn contour(state: &State) -> Option<Contour> {
-    let share = shared(state)?;
+    let share = shown_share(state)?;
     Some(Contour {
         source: ContourSource::Image(ById(share.volume.clone())),
         level: OUTLINE_SHARE,
@@ -102,7 +104,7 @@ pub fn contour(state: &State) -> Option<Contour> {
 
 /// The share as a cloud.
 pub fn cloud(state: &State) -> Option<VolumeDraw> {
-    let share = shared(state).filter(|share| share.has_cloud)?;
+    let share = shown_share(state).filter(|share| share.has_cloud)?;
     Some(VolumeDraw {
         volume: ById(share.volume.clone()),
         frame: 0,
@@ -132,14 +134,14 @@ fn thin(tractogram: &Tractogram, width_px: f32, opacity: f32) -> Lines {
 /// The cheapest path of each repetition, as thin lines.
 pub fn paths(state: &State) -> Option<Lines> {
     let settings = &state.document.pathways.noise;
-    let noise = state.noise().filter(|_| settings.shows_paths)?;
-    let opacity = PATH_OPACITY * strength(state.noise_is_stale());
+    let noise = state.pathway_noise().filter(|_| settings.shows_paths)?;
+    let opacity = PATH_OPACITY * strength(state.pathway_noise_is_stale());
     Some(thin(&noise.paths, PATH_PX, opacity))
 }
 
 /// Whether the centre lines of repeated streamlines are drawn, and the streamlines behind them.
 pub fn shows_centre_lines(state: &State) -> bool {
-    let is_shown = state.document.streamlines.noise.shows_centre_lines;
+    let is_shown = state.document.track.noise.shows_centre_lines;
     is_shown
         && state
             .track_noise()

@@ -70,9 +70,9 @@ pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
         .filter_map(|l| Some(l.content.volume()?.picture().id()))
         .collect();
     let is_cost_seen = settings.shown != ShownCost::Off && settings.opacity > 0.0;
-    let shows_share = noise::shared(state).is_some();
+    let shows_share = noise::shown_share(state).is_some();
     let shows_cost = live_with_cost(state).is_some() && (is_cost_seen || shows_share)
-        || noise::of_streamlines(state).is_some();
+        || noise::streamline_share(state).is_some();
     let shows_map = state.view.task == Task::Pathways
         && images
             .iter()

@@ -2,7 +2,7 @@
 
 pub use crate::state::core::text::{
     THIN, area, count, decimals_of, distance_text, duration_text, fixed, measure, ml,
-    range_decimals, range_texts, significant, volume, with_unit,
+    range_decimals, range_text, range_texts, significant, volume, with_unit,
 };
 
 /// `81 × 105 × 60`, with the number of volumes if there are several.

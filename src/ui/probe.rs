@@ -272,7 +272,7 @@ fn costs(state: &State) -> Vec<Reading> {
     let excess = 100.0 * (f64::from(pathway.total[place]) / pathway.min_cost - 1.0);
     let percent = format::with_unit(&format::fixed(excess, 1), "%");
     let total = format!("{} (+{percent})", value(pathway.total[place]));
-    let repetitions = repetitions(state.noise_at_crosshair()).into_iter();
+    let repetitions = repetitions(state.pathway_noise_at_crosshair()).into_iter();
     let costs = [side(0), side(1), reading_of(Quantity::Cost, COST, total)];
     repetitions.chain(costs).collect()
 }

@@ -8,7 +8,7 @@ use super::{devices, format, icons};
 use crate::data::text::within_sentence;
 use crate::state::device::jobs::DEVICE;
 use crate::state::filter::jobs::FIT_WEIGHTS;
-use crate::state::pathways::jobs::{NOISE_DISTANCES, REPETITIONS};
+use crate::state::pathways::jobs::{PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES};
 use crate::state::pictures::TurntableProgress;
 use crate::state::pictures::jobs::PICTURE;
 use crate::state::{Action, JobHandle, Slot, State};
@@ -102,7 +102,7 @@ fn status<'a>(ui: &Ui, state: &'a State) -> Option<Status<'a>> {
         // The first page shows it.
         Some(_) if state.document.is_empty() => None,
         Some(job) => Some(Status::Work(running(ui, state, job))),
-        None if state.is_repeating() => repetitions(state).map(Status::Work),
+        None if state.is_repeating_pathway() => repetitions(state).map(Status::Work),
         None if runtime.notices.status.is_empty() && state.document.is_empty() => {
             Some(Status::Text("No scan open"))
         }
@@ -194,8 +194,8 @@ fn slowest(state: &State) -> Option<&JobHandle> {
     // Opening a graphics card cannot be cancelled.
     let jobs = jobs.filter(|j| j.slot != DEVICE);
     // Each batch is a job of its own: together they are one piece of work.
-    let is_batch = |slot: Slot| matches!(slot, REPETITIONS | NOISE_DISTANCES);
-    let grows = state.noise_growth().is_some();
+    let is_batch = |slot: Slot| matches!(slot, PATHWAY_NOISE | PATHWAY_NOISE_DISTANCES);
+    let grows = state.pathway_noise_growth().is_some();
     let jobs = jobs.filter(|j| !(grows && is_batch(j.slot)));
     jobs.filter(|j| j.started.elapsed() > PATIENCE)
         .min_by_key(|j| j.started)
@@ -224,10 +224,10 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<RunningWork<'a>> {
 
 /// Repetitions of a pathway, each batch of which is a job.
 fn repetitions<'a>(state: &State) -> Option<RunningWork<'a>> {
-    let (done, all) = state.noise_growth()?;
+    let (done, all) = state.pathway_noise_growth()?;
     let [some, of_all] = [done, all].map(|n| format::count(n as u64));
     let mut text = format!("Repeating · {some} of {of_all} repetitions");
-    if let Some(noise) = state.current_noise() {
+    if let Some(noise) = state.current_pathway_noise() {
         let ms = noise.each_ms * (all - done) as f64;
         text = format!("{text} · {} left", format::duration_text(ms));
     }
@@ -236,7 +236,7 @@ fn repetitions<'a>(state: &State) -> Option<RunningWork<'a>> {
         text,
         share: Some(done as f32 / all.max(1) as f32),
         is_open: false,
-        slot: REPETITIONS,
+        slot: PATHWAY_NOISE,
         ticket: REPETITION_BATCHES,
     })
 }

@@ -10,7 +10,7 @@ pub mod kill;
 mod maps;
 mod masks;
 mod mutations;
-mod noise;
+mod pathway_noise;
 mod pathways;
 mod recovery;
 mod replay;
@@ -59,7 +59,9 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(snapshots::tests()).chain(worker::tests());
     let own = own.chain(segment::tests()).chain(filter::tests());
     let own = own.chain(unsaved::tests()).chain(unsaved_tasks::tests());
-    let own = own.chain(noise::tests()).chain(track_noise::tests());
+    let own = own
+        .chain(pathway_noise::tests())
+        .chain(track_noise::tests());
     own.chain(maps::tests()).chain(pathways::tests()).collect()
 }
 

@@ -14,13 +14,13 @@ mod lists;
 mod looks;
 mod menus;
 mod messages;
-mod noise;
 mod number_text;
 mod obstacles;
 mod odf_rays;
 mod palette;
 mod parameters;
 mod paths;
+mod pathway_noise;
 mod pathways;
 mod rays;
 mod regions;
@@ -188,7 +188,7 @@ pub fn tests() -> Vec<Trial> {
         paths::tests(),
         obstacles::tests(),
         pathways::tests(),
-        noise::tests(),
+        pathway_noise::tests(),
         track_noise::tests(),
         crossings::tests(),
         settings::tests(),

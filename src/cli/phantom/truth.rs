@@ -107,13 +107,8 @@ impl TruthImages {
         io::label_table::save(&at(&files.ends), rows)?;
         let bundles = head.bundles().iter().zip(&self.regions.corridors);
         for ((bundle, corridor), files) in bundles.zip(&files.bundles) {
-            let (mut points, mut offsets) = (Vec::new(), vec![0]);
-            for fibre in bundle.fibres(TRUTH_FIBRES) {
-                points.extend(fibre);
-                offsets.push(points.len() as u64);
-            }
             runner.run(SaveTractogram {
-                tractogram: Tractogram::new(points, offsets),
+                tractogram: Tractogram::of_curves(bundle.fibres(TRUTH_FIBRES)),
                 path: at(&files.fibres),
                 command: options.command(params),
                 values: ValueNames::default(),

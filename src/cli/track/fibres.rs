@@ -168,8 +168,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     text += &files::key(kept, &options.out);
     if let Some(noise) = noise {
-        let report = (&mut value, &mut text);
-        noise.compare(kept, &grid, &command, report, runner)?;
+        noise.compare(kept, &grid, &command, &mut value, &mut text, runner)?;
     }
     if let Some(requested) = params.select.filter(|requested| kept.len() < *requested) {
         let tried: u64 = output.seed_outcomes.iter().sum();

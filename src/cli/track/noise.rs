@@ -4,17 +4,17 @@ use crate::cli::options::{make_folder, noted};
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
 use crate::cli::uncertainty::report::{
-    along, distances_text, has_percentiles, levels_text, range, shares,
+    along, distances_text, levels_text, range, shares, warn_of_earlier, warn_of_few,
 };
-use crate::data::text::counted;
 use crate::data::{Grid, Mask, Tractogram};
 use crate::io;
 use crate::jobs::ValueNames;
 use crate::state::command_line::noise_arguments;
+use crate::state::core::text::percentiles_text;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::SaveDistances;
-use crate::state::pathways::{MIN_FOR_RANGES, NOISE_ONLY, NoiseDistances};
-use crate::state::track_noise::jobs::{CompareRepetitions, MeasureRepetitions, TrackNoise};
+use crate::state::pathways::{NOISE_ONLY, NoiseDistances};
+use crate::state::track_noise::jobs::{CompareRepetitions, MeasureTrackNoise, TrackNoise};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 #[derive(clap::Args, Debug)]
 pub struct NoiseOptions {
-    /// Write how far measurement noise alone moves the streamlines into this folder, from the repetitions of --bootstrap
+    /// Compare the repetitions of --bootstrap and write into this folder how far measurement noise alone moves the
+    /// streamlines
     #[arg(long, value_name = "FOLDER")]
     pub noise: Option<PathBuf>,
     /// Report the distance of the repetitions of --noise from this mask, for example a tumour
@@ -68,12 +69,7 @@ impl NoiseOptions {
             repetitions,
         };
         runner.may_fill(folder, &requested.files())?;
-        if !has_percentiles(repetitions) {
-            warning!(
-                "Found {}, expected at least {MIN_FOR_RANGES} for percentiles and distances; raise --bootstrap",
-                counted(repetitions, "repetition")
-            );
-        }
+        warn_of_few(repetitions, "--bootstrap");
         Ok(Some(requested))
     }
 }
@@ -105,7 +101,8 @@ impl RequestedNoise<'_> {
         kept: &Tractogram,
         grid: &Arc<Grid>,
         command: &str,
-        (value, text): (&mut Value, &mut String),
+        value: &mut Value,
+        text: &mut String,
         runner: &mut Runner,
     ) -> Result<(), Failure> {
         let (noise, _) = runner.run(CompareRepetitions {
@@ -118,7 +115,7 @@ impl RequestedNoise<'_> {
         let measured = match mask {
             Some(mask) => {
                 let noise = noise.clone();
-                Some(runner.run(MeasureRepetitions { noise, mask })?.0)
+                Some(runner.run(MeasureTrackNoise { noise, mask })?.0)
             }
             None => None,
         };
@@ -167,12 +164,7 @@ impl RequestedNoise<'_> {
                 "Found no distance, expected streamlines and a mask with voxels; see why streamlines were discarded, or \
                  choose another mask"
             ),
-            None if distances.exists() => warning!(
-                "Found the distances of an earlier run, which do not belong to these repetitions; name the mask with \
-                 --distance-to, or delete the file: {}",
-                distances.display()
-            ),
-            None => {}
+            None => warn_of_earlier(&distances),
         }
         Ok(files)
     }
@@ -194,8 +186,8 @@ impl RequestedNoise<'_> {
             "shares": shares(levels),
             "centre_lines": noise.paths.len(),
             "from_middle_mm": range(all, noise.offsets_mm),
-            "nearest_mm": distances.map(|d| d.shown),
-            "nearest_repeated_mm": range(all, distances.and_then(|d| d.nearest)),
+            "nearest_mm": distances.map(|distances| distances.shown),
+            "nearest_repeated_mm": range(all, distances.and_then(|distances| distances.nearest)),
             "along_centre_line": along(distances),
             "note": NOISE_ONLY,
         })
@@ -207,19 +199,12 @@ fn report(noise: &TrackNoise, measured: Option<&NoiseDistances>) -> String {
     let all = noise.key.repetitions;
     let mut text = levels_text(measured.map_or(&noise.levels, |measured| &measured.levels));
     if let Some(range) = noise.offsets_mm {
-        let _ = write!(
+        let percentiles = percentiles_text(range, all, |mm| format!("{mm:.1} mm"));
+        let _ = writeln!(
             text,
-            "Centre lines lie {:.1} mm from the middle one (median)",
+            "Centre lines lie a median of {:.1} mm{percentiles} from the middle one",
             range.median
         );
-        if has_percentiles(all) {
-            let _ = write!(
-                text,
-                ", 5 to 95 %: {:.1} to {:.1} mm",
-                range.low, range.high
-            );
-        }
-        text.push('\n');
     }
     if let Some(distances) = measured.and_then(|measured| measured.along.as_deref()) {
         text += &distances_text(distances, "The middle centre line", all);

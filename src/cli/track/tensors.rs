@@ -123,8 +123,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     text += &key(&tracked.output.kept, &curves.out);
     if let Some(noise) = noise {
         let grid = &fitted.fit.field.grid;
-        let report = (&mut value, &mut text);
-        noise.compare(&tracked.output.kept, grid, &command, report, runner)?;
+        noise.compare(
+            &tracked.output.kept,
+            grid,
+            &command,
+            &mut value,
+            &mut text,
+            runner,
+        )?;
     }
     if let Some(why) = nothing_kept(&fitted, &tracked, &params) {
         warning!("{why}");

@@ -2,25 +2,43 @@
 
 use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
-use crate::solvers::pathway::{Distances, NEAR_MM, Range90};
-use crate::state::core::text::{distance_text, duration_text};
+use crate::solvers::pathway::{Distances, MIN_FOR_RANGES, NEAR_MM, Range90};
+use crate::state::core::text::{distance_text, duration_text, percentiles_text};
 use crate::state::pathways::jobs::RepeatedPathway;
-use crate::state::pathways::{Level, MIN_FOR_RANGES, NOISE_ONLY};
+use crate::state::pathways::{Level, NOISE_ONLY};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Median and percentiles; with few repetitions, percentiles are those of single ones, and `null`.
 pub fn range(repetitions: usize, range: Option<Range90>) -> Value {
-    let has_percentiles = has_percentiles(repetitions);
-    json!(range.map(|r| json!({
-        "low": has_percentiles.then_some(r.low),
-        "median": r.median,
-        "high": has_percentiles.then_some(r.high),
+    let has_percentiles = Range90::has_percentiles(repetitions);
+    json!(range.map(|range| json!({
+        "low": has_percentiles.then_some(range.low),
+        "median": range.median,
+        "high": has_percentiles.then_some(range.high),
     })))
 }
 
-pub fn has_percentiles(repetitions: usize) -> bool {
-    repetitions >= MIN_FOR_RANGES
+/// Warns of repetitions that are too few for percentiles; `option` sets their number.
+pub fn warn_of_few(repetitions: usize, option: &str) {
+    if !Range90::has_percentiles(repetitions) {
+        warning!(
+            "Found {}, expected at least {MIN_FOR_RANGES} for percentiles and distances; raise {option}",
+            counted(repetitions, "repetition")
+        );
+    }
+}
+
+/// Warns of a file of distances that this run does not write.
+pub fn warn_of_earlier(distances: &Path) {
+    if distances.exists() {
+        warning!(
+            "Found the distances of an earlier run, which do not belong to these repetitions; name the mask with \
+             --distance-to, or delete the file: {}",
+            distances.display()
+        );
+    }
 }
 
 /// The voxels in at least a share of the repetitions, for each share.
@@ -38,12 +56,15 @@ pub fn shares(levels: &[Level]) -> Value {
 
 /// Distances along the shown path or centre line.
 pub fn along(distances: Option<&Distances>) -> Value {
-    json!(distances.map(|d| json!({
-        "mm": d.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
-        "low": d.along.iter().map(|(_, r)| r.low).collect::<Vec<_>>(),
-        "median": d.along.iter().map(|(_, r)| r.median).collect::<Vec<_>>(),
-        "high": d.along.iter().map(|(_, r)| r.high).collect::<Vec<_>>(),
-    })))
+    json!(distances.map(|distances| {
+        let ranges = || distances.along.iter().map(|(_, range)| range);
+        json!({
+            "mm": distances.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
+            "low": ranges().map(|range| range.low).collect::<Vec<_>>(),
+            "median": ranges().map(|range| range.median).collect::<Vec<_>>(),
+            "high": ranges().map(|range| range.high).collect::<Vec<_>>(),
+        })
+    }))
 }
 
 /// One line for each share.
@@ -76,14 +97,13 @@ pub fn distances_text(distances: &Distances, name: &str, repetitions: usize) -> 
         shown => format!("{name} comes within {} of the mask", distance_text(shown)),
     };
     if let Some(range) = distances.nearest {
-        let [median, low, high] = [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
+        let distance = |mm: f64| match mm <= 0.0 {
             true => "0 mm".to_owned(),
             false => distance_text(mm),
-        });
+        };
+        let median = distance(range.median);
         let _ = write!(text, "; median over the repetitions {median}");
-        if has_percentiles(repetitions) {
-            let _ = write!(text, " (5 to 95 %: {low} to {high})");
-        }
+        text += &percentiles_text(range, repetitions, distance);
     }
     text + "\n"
 }
@@ -91,7 +111,7 @@ pub fn distances_text(distances: &Distances, name: &str, repetitions: usize) -> 
 pub fn report(repeated: &RepeatedPathway) -> Value {
     let repetitions = &repeated.repetitions;
     let all = repetitions.paths.len();
-    let distances = repeated.distances.as_ref();
+    let distances = repeated.measured.along.as_deref();
     json!({
         "command": "uncertainty",
         "repetitions": all,
@@ -103,9 +123,9 @@ pub fn report(repeated: &RepeatedPathway) -> Value {
         "paths_near": repeated.near,
         "paths_near_interval": near_interval(repeated),
         "near_within_mm": NEAR_MM,
-        "shares": shares(&repeated.levels),
-        "nearest_mm": distances.map(|d| d.shown),
-        "nearest_repeated_mm": range(all, distances.and_then(|d| d.nearest)),
+        "shares": shares(&repeated.measured.levels),
+        "nearest_mm": distances.map(|distances| distances.shown),
+        "nearest_repeated_mm": range(all, distances.and_then(|distances| distances.nearest)),
         "along_path": along(distances),
         "wall_ms": repeated.wall_ms,
         "note": NOISE_ONLY,
@@ -123,9 +143,7 @@ pub fn text(repeated: &RepeatedPathway) -> String {
     let mut text = format!("Least cost {:.3}", repetitions.measured);
     if let Some(range) = repetitions.costs() {
         let _ = write!(text, "; median over the repetitions {:.3}", range.median);
-        if has_percentiles(all) {
-            let _ = write!(text, " (5 to 95 %: {:.3} to {:.3})", range.low, range.high);
-        }
+        text += &percentiles_text(range, all, |cost| format!("{cost:.3}"));
     }
     let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
     let _ = writeln!(
@@ -136,8 +154,8 @@ pub fn text(repeated: &RepeatedPathway) -> String {
         counted(all, "repetition"),
         duration_text(repeated.wall_ms)
     );
-    text += &levels_text(&repeated.levels);
-    if let Some(distances) = &repeated.distances {
+    text += &levels_text(&repeated.measured.levels);
+    if let Some(distances) = &repeated.measured.along {
         text += &distances_text(distances, "The path", all);
     }
     let _ = match repetitions.without_path() {

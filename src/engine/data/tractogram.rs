@@ -93,6 +93,19 @@ impl Tractogram {
         }
     }
 
+    /// Curves given by their points, world mm, without values.
+    pub fn of_curves<C>(curves: impl IntoIterator<Item = C>) -> Self
+    where
+        C: IntoIterator<Item = [f32; 3]>,
+    {
+        let (mut points, mut offsets) = (Vec::new(), vec![0]);
+        for curve in curves {
+            points.extend(curve);
+            offsets.push(points.len() as u64);
+        }
+        Self::new(points, offsets)
+    }
+
     /// Tractogram without streamlines and values.
     pub fn empty() -> Self {
         Self::new(Vec::new(), vec![0])

@@ -301,6 +301,18 @@ impl<K: LiveKey, V> Live<K, V> {
         self.end(Some(why.to_owned()));
     }
 
+    /// The job of this key ended without a result: it failed, and why, or it was cancelled for something else. Nothing
+    /// changes if another job is running, or none, since the job may belong to a closed document, or the user stopped it.
+    pub fn end_without_result(&mut self, key: &K, why: Option<&str>) {
+        if self.running() != Some(key) {
+            return;
+        }
+        match why {
+            Some(why) => self.fail_because(why),
+            None => self.stop(),
+        }
+    }
+
     fn end(&mut self, why: Option<String>) {
         self.was_preempted = false;
         match self.running.take() {

@@ -3,6 +3,7 @@
 pub use crate::data::text::{THIN, count, counted, file_name, file_stem, grouped, plural};
 
 use crate::io::quoted;
+use crate::solvers::pathway::Range90;
 use std::path::Path;
 
 /// `1 streamline`, `81 920 streamlines`.
@@ -48,6 +49,28 @@ pub fn significant(value: f64) -> String {
         return format!("{value:.2e}").replace('-', "−");
     }
     fixed(value, (3 - digits_before).clamp(0, 6) as usize)
+}
+
+/// `3.8 (2.1 to 6.5)`: the median of repetitions, and 5 to 95 % if they are enough for percentiles.
+pub fn range_text(range: Range90, repetitions: usize, number: impl Fn(f64) -> String) -> String {
+    let [median, low, high] = [range.median, range.low, range.high].map(number);
+    match Range90::has_percentiles(repetitions) {
+        true => format!("{median} ({low} to {high})"),
+        false => median,
+    }
+}
+
+/// ` (5 to 95 %: 2.1 to 6.5)`, after the median in a sentence; empty if repetitions are too few for percentiles.
+pub fn percentiles_text(
+    range: Range90,
+    repetitions: usize,
+    number: impl Fn(f64) -> String,
+) -> String {
+    let [low, high] = [range.low, range.high].map(number);
+    match Range90::has_percentiles(repetitions) {
+        true => format!(" (5 to 95 %: {low} to {high})"),
+        false => String::new(),
+    }
 }
 
 /// Decimals that give the larger of two ends three significant digits, or more if the ends would look alike.

@@ -2,7 +2,10 @@
 
 use crate::jobs::{BackendKind, BackendOpened};
 use crate::state::device::jobs::{DEVICE, FindCards, LoadKernels, UseBackend};
-use crate::state::pathways::jobs::{COMPARE, KEPT_PATHWAY, NOISE_DISTANCES, PATHWAY, REPETITIONS};
+use crate::state::pathways::jobs::{
+    COMPARE, KEPT_PATHWAY, PATHWAY, PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES,
+};
+use crate::state::track_noise::jobs::{TRACK_NOISE, TRACK_NOISE_DISTANCES};
 use crate::state::{Effect, OpenBackend, State, pathways, segment};
 
 /// Searches for graphics cards, unless they are known.
@@ -65,11 +68,17 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
         runtime.device.backend.no_card = None;
         runtime.notices.messages.retain(|message| !message.on_card);
         let mut requests = std::mem::take(&mut runtime.device.fallback.requests);
-        // Pathways, and what follows them, are requested again for their present keys.
+        // Pathways, what follows them and the noise of streamlines are requested again for their present keys.
         requests.retain(|r| {
             !matches!(
                 r.slot(),
-                PATHWAY | KEPT_PATHWAY | COMPARE | REPETITIONS | NOISE_DISTANCES
+                PATHWAY
+                    | KEPT_PATHWAY
+                    | COMPARE
+                    | PATHWAY_NOISE
+                    | PATHWAY_NOISE_DISTANCES
+                    | TRACK_NOISE
+                    | TRACK_NOISE_DISTANCES
             )
         });
         effects.extend(requests.into_iter().map(Effect::Submit));

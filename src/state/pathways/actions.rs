@@ -1,14 +1,13 @@
 //! Pathways between regions.
 
 use crate::solvers::lifted::SensitivityTo;
-use crate::state::files::jobs::SAVE;
 use crate::state::files::opening::exported;
 use crate::state::pathways::jobs::region::MakePathwayRegion;
 use crate::state::pathways::update::{
     change, chosen_pathway, delete, hover, keep, map_sensitivity, noise, rename, save, set,
     solve_again, swap,
 };
-use crate::state::pathways::{NoiseAction, PathwayAction};
+use crate::state::pathways::{PathwayAction, PathwayNoiseAction};
 use crate::state::{Effect, State};
 
 /// Applies one action.
@@ -54,15 +53,11 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
             state.runtime.pathways.not_compared = None;
             state.runtime.pathways.compared.retry();
         }
-        PathwayAction::Noise(NoiseAction::KeepShare) => noise::keep_share(state),
-        PathwayAction::Noise(NoiseAction::Save(file, path)) => {
-            match file.kind() {
-                Some(kind) => exported(state, kind, &path, effects),
-                None => state.runtime.forget_failures(SAVE),
-            }
+        PathwayAction::Noise(PathwayNoiseAction::KeepShare) => noise::keep_share(state),
+        PathwayAction::Noise(PathwayNoiseAction::Save(file, path)) => {
             noise::save(state, file, path, effects);
         }
-        PathwayAction::Noise(NoiseAction::RepeatAgain) => noise::repeat_again(state),
+        PathwayAction::Noise(PathwayNoiseAction::RepeatAgain) => noise::repeat_again(state),
         PathwayAction::SolveKept(id) => state.runtime.pathways.unsolved.retain(|u| *u != id),
     }
 }

@@ -6,8 +6,8 @@ use crate::state::Document;
 use crate::state::core::fields::{Fields, colour, cut, event_text, prefixed, renamed};
 use crate::state::pathways::standing::SURFACE;
 use crate::state::pathways::{
-    DistanceTarget, KeptPathway, NoiseMargin, NoiseSettings, PathwaySettings, SURFACE_USE,
-    ShownCost,
+    DISTANCE_TO, DistanceTarget, KeptPathway, NoiseMargin, PathwayNoiseSettings, PathwaySettings,
+    SHARE_OF_REPETITIONS, SURFACE_USE, ShownCost,
 };
 use std::sync::Arc;
 
@@ -70,13 +70,13 @@ fn crossings(settings: &PathwaySettings) -> Fields {
 }
 
 /// Settings of the repetitions of the live pathway.
-fn repetitions(settings: &NoiseSettings) -> Fields {
+fn repetitions(settings: &PathwayNoiseSettings) -> Fields {
     let mut fields = Fields::default();
     fields.check("Repeat the pathway", settings.repeats);
     fields.rows(&settings.params, &[]);
     let mm = settings.margin_mm;
     fields.rows(&NoiseMargin { mm }, &[]);
-    fields.check("Share of repetitions", settings.shows_share);
+    fields.check(SHARE_OF_REPETITIONS, settings.shows_share);
     fields.check("Paths of the repetitions", settings.shows_paths);
     fields
 }
@@ -92,7 +92,7 @@ pub(in crate::state) fn distance_targets(
             DistanceTarget::Surface => SURFACE,
             DistanceTarget::Layer(id) => documents[i].layer(id).map_or("", |layer| &layer.name),
         };
-        fields.name("Distance to", name);
+        fields.name(DISTANCE_TO, name);
         fields
     };
     match targets[0] == targets[1] {

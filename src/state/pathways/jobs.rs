@@ -5,6 +5,7 @@ mod distances;
 mod error;
 mod find;
 mod lifted;
+mod measure;
 mod noise;
 pub mod region;
 mod repetitions;
@@ -17,8 +18,9 @@ pub use compare::{
 pub use distances::SaveDistances;
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, PreparedLifted};
-pub use noise::{GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise};
-pub use repetitions::{REPETITIONS, RepeatPathway, RepeatedPathway, RepeatedScan, paths_of};
+pub(in crate::state) use measure::RepeatedCurves;
+pub use noise::{GrowRepetitions, MeasurePathwayNoise, PATHWAY_NOISE_DISTANCES, PathwayNoise};
+pub use repetitions::{PATHWAY_NOISE, RepeatPathway, RepeatedPathway, RepeatedScan, paths_of};
 pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
 
 use crate::compute::Control;

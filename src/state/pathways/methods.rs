@@ -8,12 +8,10 @@ use crate::solvers::metric::Cost;
 use crate::solvers::pathway::{NEAR_MM, Params, RepetitionParams};
 use crate::state::core::citations::Citations;
 use crate::state::core::settings::listed_settings;
-use crate::state::core::text::counted;
-use crate::state::pathways::jobs::Noise;
+use crate::state::core::text::{counted, percentiles_text};
+use crate::state::pathways::jobs::PathwayNoise;
 use crate::state::pathways::recipe::{PathwayInputs, ShareRecipe};
-use crate::state::pathways::{
-    MIN_FOR_RANGES, NOISE_ONLY, PathwayKey, PathwayParams, PathwayResult,
-};
+use crate::state::pathways::{NOISE_ONLY, PathwayKey, PathwayParams, PathwayResult};
 use crate::state::regions::methods::names_with_positions;
 use crate::state::track::methods::{BOOTSTRAP, BOOTSTRAP_TRACKING, FOD_BOOTSTRAP};
 use crate::state::track::types::odf::Model;
@@ -78,8 +76,8 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
             costs_and_settings(inputs.regions, &inputs.params, is_shown, citations);
         format!("{costs}.{settings}")
     };
-    let live = live.filter(|_| is_shown).and(state.current_noise());
-    if let Some(noise) = live.filter(|_| state.noise_growth().is_none()) {
+    let live = live.filter(|_| is_shown).and(state.current_pathway_noise());
+    if let Some(noise) = live.filter(|_| state.pathway_noise_growth().is_none()) {
         text += &repetitions_text(noise, citations);
     }
     for layer in &state.document.layers {
@@ -124,7 +122,7 @@ fn bootstrap(params: &RepetitionParams, model: Model, citations: &mut Citations)
 }
 
 /// Figures of the repetitions of the live pathway.
-fn repetitions_text(noise: &Noise, citations: &mut Citations) -> String {
+fn repetitions_text(noise: &PathwayNoise, citations: &mut Citations) -> String {
     let params = RepetitionParams {
         repetitions: noise.key.repetitions,
         random_seed: noise.key.random_seed,
@@ -146,9 +144,8 @@ fn repetitions_text(noise: &Noise, citations: &mut Citations) -> String {
             ", and the median of the least cost was {:.3}",
             range.median
         );
-        if noise.key.repetitions >= MIN_FOR_RANGES {
-            let _ = write!(text, " (5 to 95 %: {:.3} to {:.3})", range.low, range.high);
-        }
+        let number = |cost: f64| format!("{cost:.3}");
+        text += &percentiles_text(range, noise.key.repetitions, number);
     }
     text + ". " + NOISE_ONLY + "."
 }

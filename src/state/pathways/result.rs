@@ -119,13 +119,9 @@ impl CostliestStretch {
 
 /// Parts of a path as streamlines; single points are left out.
 fn parts(path: &Path, ranges: &[Range<usize>], places: &Places) -> Tractogram {
-    let (mut points, mut offsets) = (Vec::new(), vec![0]);
-    for range in ranges.iter().filter(|r| r.len() > 1) {
-        let part = path.points[range.clone()].iter();
-        points.extend(part.map(|p| p.as_vec3().to_array()));
-        offsets.push(points.len() as u64);
-    }
-    Tractogram::new(points, offsets).with_grid(places.grid.clone())
+    let ranges = ranges.iter().filter(|range| range.len() > 1);
+    let parts = ranges.map(|range| path.streamline().skip(range.start).take(range.len()));
+    Tractogram::of_curves(parts).with_grid(places.grid.clone())
 }
 
 impl PathQuery {
@@ -173,10 +169,8 @@ impl PathwayResult {
 
     /// A path as a streamline with the accumulated cost at each point.
     pub fn line_of(path: &Path, places: &Places) -> Tractogram {
-        let points: Vec<[f32; 3]> = path.points.iter().map(|p| p.as_vec3().to_array()).collect();
-        let offsets = vec![0, points.len() as u64];
         let cost: Vec<f32> = path.cost.iter().map(|c| *c as f32).collect();
-        Tractogram::new(points, offsets)
+        Tractogram::of_curves([path.streamline()])
             .with_per_point("cost", cost)
             .with_per_streamline("length", vec![path.total_mm() as f32])
             .with_grid(places.grid.clone())

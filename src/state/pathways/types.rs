@@ -5,9 +5,9 @@ mod noise;
 
 pub use key::{HoverKey, LEAST_EXCESS, PathwayKey, PathwayParams};
 pub use noise::{
-    DistanceTarget, Level, MIN_FOR_RANGES, NOISE_ONLY, NoiseAction, NoiseDistanceKey,
-    NoiseDistances, NoiseFile, NoiseKey, NoiseMargin, NoiseRuntime, NoiseSettings, TargetMask,
-    share_window, too_few,
+    DISTANCE_TO, DistanceTarget, KEEP_SHARE, Level, NOISE_ONLY, NoiseDistanceKey, NoiseDistances,
+    NoiseFile, NoiseMargin, PathwayNoiseAction, PathwayNoiseKey, PathwayNoiseRuntime,
+    PathwayNoiseSettings, SHARE_OF_REPETITIONS, TargetMask, share_window, too_few,
 };
 
 use crate::data::appearance::Transfer;
@@ -177,8 +177,8 @@ pub struct PathwaySettings {
     #[serde(default)]
     pub surface_use: SurfaceUse,
     /// Repetitions of the live pathway.
-    #[serde(default, skip_serializing_if = "NoiseSettings::are_default")]
-    pub noise: NoiseSettings,
+    #[serde(default, skip_serializing_if = "PathwayNoiseSettings::are_default")]
+    pub noise: PathwayNoiseSettings,
 }
 
 impl PathwaySettings {
@@ -213,7 +213,7 @@ impl PathwaySettings {
             transfer: Transfer::cost(),
             cut: VolumeCut::Nothing,
             surface_use: SurfaceUse::Ignored,
-            noise: NoiseSettings::defaults(),
+            noise: PathwayNoiseSettings::defaults(),
         }
     }
 
@@ -474,7 +474,7 @@ pub enum PathwayAction {
     /// Requests again a comparison that failed or was stopped.
     CompareAgain,
     /// An action on the repetitions of the live pathway.
-    Noise(NoiseAction),
+    Noise(PathwayNoiseAction),
 }
 
 /// A map of sensitivity that is being computed, with what its layer needs.
@@ -509,7 +509,7 @@ pub struct PathwayRuntime {
     /// The best path through the voxel at the pointer; `None`: no path passes it.
     pub hover: Live<HoverKey, Option<PathAtVoxel>>,
     /// Repetitions of the live pathway.
-    pub noise: NoiseRuntime,
+    pub noise: PathwayNoiseRuntime,
     /// A kept pathway.
     pub selected: Option<LayerId>,
     /// The kept pathway being recomputed, and those that failed.

@@ -17,10 +17,10 @@ pub(in crate::state) fn offer(state: &mut State) -> bool {
     let settings = &state.document.pathways;
     let offered_obstacle = offered(state, settings.surface_use.role());
     let noise = &settings.noise;
-    let of_pathway = noise.repeats.then_some(noise.distance_to);
+    let pathway_target = noise.repeats.then_some(noise.distance_to);
     let repetitions = state.document.track_repetitions();
-    let of_streamlines = repetitions.map(|_| state.document.streamlines.noise.distance_to);
-    let is_target = [of_pathway, of_streamlines].contains(&Some(DistanceTarget::Surface));
+    let streamline_target = repetitions.map(|_| state.document.track.noise.distance_to);
+    let is_target = [pathway_target, streamline_target].contains(&Some(DistanceTarget::Surface));
     let offered_target = offered(state, is_target.then_some(Role::Region));
     let pathways = &mut state.runtime.pathways;
     let both = [

@@ -18,7 +18,6 @@ use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::core::layer::LayerId;
 use crate::state::core::pane::Pane;
-use crate::state::track_noise::TrackNoiseSettings;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -254,9 +253,6 @@ pub struct StreamlineSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truth: Option<PathBuf>,
     pub measurements: Vec<Measurement>,
-    /// Noise of the live streamlines of Track.
-    #[serde(skip_serializing_if = "TrackNoiseSettings::are_default")]
-    pub noise: TrackNoiseSettings,
 }
 
 impl Default for StreamlineSettings {
@@ -278,7 +274,6 @@ impl Default for StreamlineSettings {
             },
             truth: None,
             measurements: Vec::new(),
-            noise: TrackNoiseSettings::defaults(),
         }
     }
 }

@@ -18,7 +18,7 @@ pub use crate::state::core::live::Standing;
 use crate::state::core::live::{Detail, Live, LiveKey};
 use crate::state::tensors::types::fods::FodSource;
 use crate::state::track::types::odf::{Model, OdfInputs, OdfRays, OdfTrackingSettings, TissueKey};
-use crate::state::track_noise::TrackNoiseRuntime;
+use crate::state::track_noise::{TrackNoiseRuntime, TrackNoiseSettings};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -415,6 +415,8 @@ pub struct TrackSettings {
     /// Rays in tensors.
     pub rays: Rays,
     pub ray_display: Display,
+    /// Noise of the live streamlines.
+    pub noise: TrackNoiseSettings,
 }
 
 impl Default for TrackSettings {
@@ -428,6 +430,7 @@ impl Default for TrackSettings {
             whole_brain: WholeBrain::default(),
             rays: Rays::defaults(),
             ray_display: ray_display(),
+            noise: TrackNoiseSettings::defaults(),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::state::Document;
 use crate::state::core::fields::Fields;
-use crate::state::pathways::NoiseMargin;
 use crate::state::pathways::changes::distance_targets;
-use crate::state::track_noise::TrackNoiseSettings;
+use crate::state::pathways::{NoiseMargin, SHARE_OF_REPETITIONS};
+use crate::state::track_noise::{CENTRE_LINES, TrackNoiseSettings};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
-    let [was, is] = [before, after].map(|document| &document.streamlines.noise);
+    let [was, is] = [before, after].map(|document| &document.track.noise);
     let mut all = fields(was).differences(&fields(is));
     let targets = [was, is].map(|settings| settings.distance_to);
     all.extend(distance_targets([before, after], targets));
@@ -16,8 +16,8 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
 
 fn fields(settings: &TrackNoiseSettings) -> Fields {
     let mut fields = Fields::default();
-    fields.check("Share of repetitions", settings.shows_share);
-    fields.check("Centre lines", settings.shows_centre_lines);
+    fields.check(SHARE_OF_REPETITIONS, settings.shows_share);
+    fields.check(CENTRE_LINES, settings.shows_centre_lines);
     let mm = settings.margin_mm;
     fields.rows(&NoiseMargin { mm }, &[]);
     fields

@@ -5,13 +5,13 @@ use crate::data::text::counted;
 use crate::data::tractogram::REPETITION;
 use crate::data::{Grid, Mask, Tractogram, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::pathway::{Distances, MaskDistance, Path, Range90};
+use crate::solvers::pathway::{Path, Range90};
 use crate::solvers::tractogram::repetitions::RepeatedStreamlines;
 use crate::state::job_end::ended;
+use crate::state::pathways::jobs::RepeatedCurves;
 use crate::state::pathways::{Level, NoiseDistanceKey, NoiseDistances};
 use crate::state::track_noise::{TrackNoiseKey, update};
 use crate::state::{Effect, State};
-use glam::Vec3;
 use std::sync::Arc;
 
 /// Share and centre lines of the repetitions of the live streamlines.
@@ -72,16 +72,14 @@ impl CompareRepetitions {
 
 /// The centre lines, with the numbers of their repetitions.
 fn centre_lines(kept: &Tractogram, repeated: &RepeatedStreamlines) -> Tractogram {
-    let (mut points, mut offsets, mut numbers) = (Vec::new(), vec![0], Vec::new());
-    for (number, line) in repeated.centres.iter().enumerate() {
-        let Some(line) = line else {
-            continue;
-        };
-        points.extend_from_slice(kept.streamline(*line));
-        offsets.push(points.len() as u64);
-        numbers.push(number as f32);
-    }
-    Tractogram::new(points, offsets)
+    let centres = repeated.centres.iter().enumerate();
+    let centres: Vec<(usize, usize)> = centres
+        .filter_map(|(repetition, line)| Some((repetition, (*line)?)))
+        .collect();
+    let lines = centres.iter().map(|(_, line)| kept.streamline(*line));
+    let numbers = centres.iter().map(|(repetition, _)| *repetition as f32);
+    let numbers: Vec<f32> = numbers.collect();
+    Tractogram::of_curves(lines.map(|line| line.iter().copied()))
         .with_per_streamline(REPETITION, numbers)
         .with_grid(repeated.grid.clone())
 }
@@ -109,10 +107,6 @@ impl Job for CompareRepetitions {
         let levels = Level::all(|share| repeated.mask(share), None, &backend, control)?;
         let share = repeated.share();
         let centre_lines = centre_lines(kept, &repeated);
-        let world = |points: &[[f32; 3]]| {
-            let points = points.iter().map(|point| Vec3::from(*point).as_dvec3());
-            Path::without_cost(points.collect())
-        };
         let mut centres = repeated.centres.iter().flatten();
         let middle = repeated.middle;
         // Computed here to keep it off the interface thread.
@@ -121,7 +115,10 @@ impl Job for CompareRepetitions {
         Ok(Box::new(TrackNoise {
             key: self.key(),
             share,
-            paths: centre_lines.streamlines().map(world).collect(),
+            paths: centre_lines
+                .streamlines()
+                .map(Path::of_streamline)
+                .collect(),
             middle: middle.and_then(|line| centres.position(|centre| *centre == line)),
             levels,
             offsets_mm: Range90::of_values(repeated.offsets_mm.clone()),
@@ -156,21 +153,18 @@ impl Receive<State> for CompareRepetitions {
 
 /// Measures how far a mask lies from the centre lines and the voxels of repetitions.
 #[derive(Clone, Debug)]
-pub struct MeasureRepetitions {
+pub struct MeasureTrackNoise {
     pub noise: Arc<TrackNoise>,
     pub mask: Mask,
 }
 
-impl MeasureRepetitions {
+impl MeasureTrackNoise {
     fn key(&self) -> NoiseDistanceKey {
-        NoiseDistanceKey {
-            share: self.noise.share.id(),
-            mask: self.mask.id(),
-        }
+        NoiseDistanceKey::new(&self.noise.share, &self.mask)
     }
 }
 
-impl Job for MeasureRepetitions {
+impl Job for MeasureTrackNoise {
     type Output = Box<NoiseDistances>;
 
     fn slot(&self) -> Slot {
@@ -188,22 +182,19 @@ impl Job for MeasureRepetitions {
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
         let (backend, noise) = (worker.backend(), &*self.noise);
-        let mask = MaskDistance::new(&self.mask);
-        let voxels = |share| noise.repeated.mask(share);
-        let levels = Level::all(voxels, mask.as_ref(), &backend, control)?;
-        let lines: Vec<&Path> = noise.paths.iter().collect();
-        let along = mask.zip(noise.middle_line());
-        let along =
-            along.map(|(mask, middle)| Distances::new(&lines, middle, &mask, &backend, control));
-        Ok(Box::new(NoiseDistances {
+        let centre_lines = RepeatedCurves {
             repetitions: noise.key.repetitions,
-            levels,
-            along: along.transpose()?.map(Arc::new),
-        }))
+            voxels: |share| noise.repeated.mask(share),
+            curves: noise.paths.iter().collect(),
+            shown: noise.middle_line(),
+        };
+        let mask = Some(&self.mask);
+        let distances = NoiseDistances::measure(centre_lines, mask, &backend, control)?;
+        Ok(Box::new(distances))
     }
 }
 
-impl Receive<State> for MeasureRepetitions {
+impl Receive<State> for MeasureTrackNoise {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,

@@ -3,7 +3,8 @@
 use crate::data::text::counted;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::OriginId;
-use crate::state::pathways::{MIN_FOR_RANGES, NOISE_ONLY};
+use crate::state::core::text::percentiles_text;
+use crate::state::pathways::NOISE_ONLY;
 use crate::state::track::methods::curves;
 use crate::state::track_noise::jobs::TrackNoise;
 use crate::state::{Content, State};
@@ -81,13 +82,7 @@ fn figures(noise: &TrackNoise, citations: &mut Citations) -> String {
             citations.cite(DIRECT_FLIP),
             range.median
         );
-        if all >= MIN_FOR_RANGES {
-            let _ = write!(
-                text,
-                " (5 to 95 %: {:.1} to {:.1} mm)",
-                range.low, range.high
-            );
-        }
+        text += &percentiles_text(range, all, |mm| format!("{mm:.1} mm"));
         text += " from the middle one";
     }
     text + ". " + NOISE_ONLY + "."

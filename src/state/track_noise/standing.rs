@@ -1,7 +1,8 @@
 //! Questions to the state about the repetitions of the live streamlines.
 
 use crate::data::Mask;
-use crate::state::pathways::{MIN_FOR_RANGES, NoiseDistances, TargetMask, too_few};
+use crate::solvers::pathway::Range90;
+use crate::state::pathways::{NoiseDistanceKey, NoiseDistances, TargetMask, too_few};
 use crate::state::track::types::CurveKind;
 use crate::state::track_noise::TrackNoiseKey;
 use crate::state::track_noise::jobs::TrackNoise;
@@ -80,19 +81,19 @@ impl State {
 
     /// The mask whose distance from the repetitions of streamlines is requested.
     pub fn track_noise_target(&self) -> TargetMask<'_> {
-        self.target_mask(self.document.streamlines.noise.distance_to)
+        self.target_mask(self.document.track.noise.distance_to)
     }
 
     /// The name of the object whose distance is requested; empty if it is gone.
     pub fn track_noise_target_name(&self) -> &str {
-        self.target_name(self.document.streamlines.noise.distance_to)
+        self.target_name(self.document.track.noise.distance_to)
     }
 
     /// The repetitions and the mask between which distances are requested.
     pub(in crate::state) fn measured_track_noise(&self) -> Option<(&Arc<TrackNoise>, &Mask)> {
         let noise = self.current_track_noise()?;
         match self.track_noise_target() {
-            TargetMask::Present(mask) if noise.key.repetitions >= MIN_FOR_RANGES => {
+            TargetMask::Present(mask) if Range90::has_percentiles(noise.key.repetitions) => {
                 Some((noise, mask))
             }
             _ => None,
@@ -103,8 +104,7 @@ impl State {
     pub fn track_noise_distances(&self) -> Option<&Arc<NoiseDistances>> {
         let (noise, mask) = self.measured_track_noise()?;
         let (key, distances) = self.runtime.track.noise.distances.shown()?;
-        let is_theirs = (key.share, key.mask) == (noise.share.id(), mask.id());
-        is_theirs.then_some(distances)
+        (*key == NoiseDistanceKey::new(&noise.share, mask)).then_some(distances)
     }
 
     /// Why there are no distances; `None` if there are, or they are being measured.
@@ -114,7 +114,7 @@ impl State {
         }
         // Measurements that failed are a note with a button.
         let noise = self.current_track_noise()?;
-        if noise.key.repetitions < MIN_FOR_RANGES {
+        if !Range90::has_percentiles(noise.key.repetitions) {
             return Some(too_few());
         }
         let is_empty = noise.paths.is_empty();

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Label of the switch that shows the centre lines.
+pub const CENTRE_LINES: &str = "Centre lines";
+
 /// Settings of the noise of streamlines; the number of repetitions is a parameter of tracking.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -71,15 +74,6 @@ impl LiveKey for TrackNoiseKey {
     /// Shares of earlier streamlines replace nothing.
     fn stands_in_for(&self, requested: &Self) -> bool {
         self == requested
-    }
-}
-
-/// The label of a file of repeated streamlines.
-pub fn file_label(file: NoiseFile) -> &'static str {
-    match file {
-        NoiseFile::Share => "Share of repetitions…",
-        NoiseFile::Paths => "Centre lines of the repetitions…",
-        NoiseFile::Distances => "Distances along the centre line…",
     }
 }
 

@@ -1,23 +1,24 @@
 //! Repetitions of the live streamlines: compared once the full result is there, measured, kept as a layer, written.
 
-use crate::jobs::ValueNames;
-use crate::state::command_line::NoCommand;
 use crate::state::core::fields::label;
 use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::Severity;
 use crate::state::edit::edit;
-use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::origin::commands;
-use crate::state::pathways::jobs::SaveDistances;
-use crate::state::pathways::update::noise::{share_kept, share_layer};
+use crate::state::pathways::update::noise::{
+    RepetitionFiles, distance_file, share_kept, share_layer,
+};
 use crate::state::pathways::{
-    NoiseDistanceKey, NoiseDistances, NoiseFile, NoiseMargin, TargetMask,
+    DISTANCE_TO, KEEP_SHARE, NoiseDistanceKey, NoiseDistances, NoiseFile, NoiseMargin,
+    SHARE_OF_REPETITIONS,
 };
 use crate::state::track_noise::jobs::{
-    CompareRepetitions, MeasureRepetitions, TRACK_NOISE, TRACK_NOISE_DISTANCES, TrackNoise,
+    CompareRepetitions, MeasureTrackNoise, TRACK_NOISE, TRACK_NOISE_DISTANCES, TrackNoise,
 };
 use crate::state::track_noise::recipe::StreamlineShareRecipe;
-use crate::state::track_noise::{TrackNoiseKey, TrackNoiseRuntime, TrackNoiseSettings};
+use crate::state::track_noise::{
+    CENTRE_LINES, TrackNoiseKey, TrackNoiseRuntime, TrackNoiseSettings,
+};
 use crate::state::{CommandLine, Effect, Phase, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,10 +74,7 @@ fn compare(state: &mut State, effects: &mut Vec<Effect>) {
 /// The key of the requested distances.
 fn distance_key(state: &State) -> Option<NoiseDistanceKey> {
     let (noise, mask) = state.measured_track_noise()?;
-    Some(NoiseDistanceKey {
-        share: noise.share.id(),
-        mask: mask.id(),
-    })
+    Some(NoiseDistanceKey::new(&noise.share, mask))
 }
 
 fn measure(state: &mut State, effects: &mut Vec<Effect>) {
@@ -90,7 +88,7 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
         requested,
     ) {
         (Order::Start(..), Some((noise, mask))) => {
-            effects.push(Effect::submit(MeasureRepetitions { noise, mask }));
+            effects.push(Effect::submit(MeasureTrackNoise { noise, mask }));
         }
         (Order::Cancel, _) => effects.push(Effect::Cancel(TRACK_NOISE_DISTANCES)),
         _ => {}
@@ -107,14 +105,7 @@ pub fn compared(state: &mut State, noise: TrackNoise) {
 /// A comparison failed with a sentence, or was cancelled.
 pub fn not_compared(state: &mut State, key: TrackNoiseKey, why: Option<&str>) {
     let live = &mut state.runtime.track.noise.live;
-    // The job may belong to a closed document, or have been stopped by the user.
-    if live.running() != Some(&key) {
-        return;
-    }
-    match why {
-        Some(why) => live.fail_because(why),
-        None => live.stop(),
-    }
+    live.end_without_result(&key, why);
 }
 
 /// Receives distances.
@@ -127,13 +118,7 @@ pub fn measured(state: &mut State, key: NoiseDistanceKey, distances: NoiseDistan
 /// A measurement failed with a sentence, or was cancelled.
 pub fn not_measured(state: &mut State, key: NoiseDistanceKey, why: Option<&str>) {
     let live = &mut state.runtime.track.noise.distances;
-    if live.running() != Some(&key) {
-        return;
-    }
-    match why {
-        Some(why) => live.fail_because(why),
-        None => live.stop(),
-    }
+    live.end_without_result(&key, why);
 }
 
 /// The user stopped the comparison.
@@ -162,14 +147,14 @@ pub fn repeat_again(state: &mut State) {
 
 /// Changes the settings.
 pub fn set(state: &mut State, settings: TrackNoiseSettings, phase: Phase) {
-    let name = match (&state.document.streamlines.noise, &settings) {
-        (was, is) if was.shows_share != is.shows_share => "Share of repetitions",
-        (was, is) if was.shows_centre_lines != is.shows_centre_lines => "Centre lines",
-        (was, is) if was.distance_to != is.distance_to => "Distance to",
+    let name = match (&state.document.track.noise, &settings) {
+        (was, is) if was.shows_share != is.shows_share => SHARE_OF_REPETITIONS,
+        (was, is) if was.shows_centre_lines != is.shows_centre_lines => CENTRE_LINES,
+        (was, is) if was.distance_to != is.distance_to => DISTANCE_TO,
         _ => label::<NoiseMargin>("margin"),
     };
     edit(state, name, phase == Phase::Live, |document| {
-        document.streamlines.noise = settings.sanitized();
+        document.track.noise = settings.sanitized();
     });
 }
 
@@ -200,8 +185,8 @@ pub fn keep_share(state: &mut State) {
     };
     let all = noise.key.repetitions;
     let share = noise.share.clone();
-    let id = edit(state, "Keep share of repetitions", false, |document| {
-        document.streamlines.noise.shows_share = false;
+    let id = edit(state, KEEP_SHARE, false, |document| {
+        document.track.noise.shows_share = false;
         share_layer(
             document,
             recipe,
@@ -217,18 +202,14 @@ pub fn keep_share(state: &mut State) {
 /// there is one.
 pub fn command_line(state: &State) -> Option<CommandLine> {
     state.current_track_noise()?;
-    let document = &state.document;
-    let streamlines = document.live_command_line(state.final_live()?);
-    let distance_to = match state.track_noise_target() {
-        TargetMask::Nothing | TargetMask::Awaited { .. } => None,
-        TargetMask::Present(mask) => match document.mask_file(mask) {
-            Some(file) => Some(file.to_owned()),
-            None => {
-                let name = state.track_noise_target_name().to_owned();
-                return Some(NoCommand::DistanceWithoutFile(name).into());
-            }
-        },
-    };
+    match state.target_file(state.document.track.noise.distance_to) {
+        Ok(distance_to) => command_with_distances(state, distance_to),
+        Err(why) => Some(why.into()),
+    }
+}
+
+fn command_with_distances(state: &State, distance_to: Option<PathBuf>) -> Option<CommandLine> {
+    let streamlines = state.document.live_command_line(state.final_live()?);
     Some(CommandLine::StreamlineNoise {
         streamlines: Box::new(streamlines),
         distance_to,
@@ -240,37 +221,14 @@ pub fn save(state: &mut State, file: NoiseFile, path: PathBuf, effects: &mut Vec
     let Some(noise) = usable(state) else {
         return;
     };
-    let streamlines = state.final_live();
-    let streamlines = streamlines.map(|live| state.document.live_command_line(live));
-    let command = streamlines.map(|streamlines| {
-        CommandLine::StreamlineNoise {
-            streamlines: Box::new(streamlines),
-            distance_to: None,
-        }
-        .text()
-    });
+    let command = command_with_distances(state, None).map(|line| line.text());
     let command = command.unwrap_or_default();
-    effects.push(match file {
-        NoiseFile::Share => Effect::submit(SaveVolume {
-            source: None,
-            volume: noise.share.clone(),
-            path,
-            command,
-        }),
-        NoiseFile::Paths => Effect::submit(SaveTractogram {
-            tractogram: noise.centre_lines.clone(),
-            path,
-            command,
-            values: ValueNames::default(),
-        }),
-        NoiseFile::Distances => {
-            let distances = state.track_noise_distances();
-            let Some(distances) = distances.and_then(|d| d.along.clone()) else {
-                let why = state.why_no_track_noise_distances();
-                let why = why.unwrap_or_else(|| "Waiting for the distances".to_owned());
-                return state.runtime.notify(Severity::Information, why);
-            };
-            Effect::submit(SaveDistances { path, distances })
-        }
-    });
+    let distances = state.track_noise_distances();
+    let files = RepetitionFiles {
+        share: noise.share.clone(),
+        curves: noise.centre_lines.clone(),
+        distances: distance_file(distances, state.why_no_track_noise_distances()),
+        command,
+    };
+    files.write(state, file, path, effects);
 }

@@ -20,7 +20,7 @@ pub use crate::state::filter::update::{command_line as filter_command, request a
 pub use crate::state::pathways::update::{
     FindKept, command_line as pathway_command, find as find_pathway,
     find_of_layer as find_pathway_of_layer,
-    noise::{command_line as noise_command, repeat_share},
+    noise::{command_line as pathway_noise_command, repeat_share},
 };
 use crate::state::runtime::TourStep;
 pub use crate::state::segment::update::command_line as segment_command;

@@ -3,7 +3,7 @@
 use crate::jobs::Slot;
 use crate::state::device::jobs::DEVICE;
 use crate::state::files::jobs::SAVE;
-use crate::state::pathways::jobs::{COMPARE, NOISE_DISTANCES, PATHWAY, REPETITIONS};
+use crate::state::pathways::jobs::{COMPARE, PATHWAY, PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES};
 use crate::state::pictures::jobs::PICTURE;
 use crate::state::regions::types::PlacedRegion;
 use crate::state::segment::jobs::SEGMENT;
@@ -39,8 +39,8 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
             slot,
             LIVE | PATHWAY
                 | COMPARE
-                | REPETITIONS
-                | NOISE_DISTANCES
+                | PATHWAY_NOISE
+                | PATHWAY_NOISE_DISTANCES
                 | TRACK_NOISE
                 | TRACK_NOISE_DISTANCES
         );
@@ -59,15 +59,15 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
 pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     let slot = match slot {
         // While repetitions grow, their distances are measured after each batch: the measurement ends by itself.
-        NOISE_DISTANCES if state.noise_growth().is_some() => REPETITIONS,
+        PATHWAY_NOISE_DISTANCES if state.pathway_noise_growth().is_some() => PATHWAY_NOISE,
         slot => slot,
     };
     effects.push(Effect::Cancel(slot));
     match slot {
         LIVE => track::update::stopped(state),
         PATHWAY => pathways::update::stopped(state),
-        REPETITIONS => pathways::update::noise::stopped(state),
-        NOISE_DISTANCES => pathways::update::noise::measurement_stopped(state),
+        PATHWAY_NOISE => pathways::update::noise::stopped(state),
+        PATHWAY_NOISE_DISTANCES => pathways::update::noise::measurement_stopped(state),
         TRACK_NOISE => track_noise::update::stopped(state),
         TRACK_NOISE_DISTANCES => track_noise::update::measurement_stopped(state),
         FOD => tensors::fods::stopped(state),

@@ -6,7 +6,7 @@ use crate::data::text::file_name;
 use crate::io::Format;
 use crate::state::files::types::RecentExports;
 use crate::state::filter::{FilterAction, FilterFile};
-use crate::state::pathways::{NoiseAction, NoiseFile, PathwayAction, PathwayFile};
+use crate::state::pathways::{NoiseFile, PathwayAction, PathwayFile, PathwayNoiseAction};
 use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
 use crate::state::tensors::jobs::fod::{ENDING as FOD_ENDING, FodFiles};
@@ -73,7 +73,7 @@ pub enum PathPurpose {
         file: PathwayFile,
     },
     /// A file of the repetitions of the live pathway.
-    Noise(NoiseFile),
+    PathwayNoise(NoiseFile),
     /// A file of the repetitions of the live streamlines.
     TrackNoise(NoiseFile),
     /// A file of the segmented surface.
@@ -277,7 +277,7 @@ impl PathPurpose {
                 PathwayFile::Path => "Export the cheapest path",
                 _ => "Export the cost",
             },
-            Self::Noise(file) => match file {
+            Self::PathwayNoise(file) => match file {
                 NoiseFile::Share => "Export the share of repetitions",
                 NoiseFile::Paths => "Export the paths of the repetitions",
                 NoiseFile::Distances => "Export the distances along the path",
@@ -343,7 +343,7 @@ impl PathPurpose {
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
             Self::Screenshot { .. } => Some(RecentExports::PICTURE),
             Self::Pathway { file, .. } => Some(file.kind()),
-            Self::Noise(file) | Self::TrackNoise(file) => file.kind(),
+            Self::PathwayNoise(file) | Self::TrackNoise(file) => file.kind(),
             Self::Segment(_) => Some(RecentExports::REGION),
             Self::Distributions { .. } => Some(RecentExports::LAYER),
         }
@@ -363,7 +363,7 @@ impl PathPurpose {
             Self::Session { .. } => vec![SESSION],
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
-            | Self::Noise(NoiseFile::Paths)
+            | Self::PathwayNoise(NoiseFile::Paths)
             | Self::TrackNoise(NoiseFile::Paths)
             | Self::Pathway {
                 file: PathwayFile::Path,
@@ -374,7 +374,7 @@ impl PathPurpose {
             Self::Layer { mask: false, .. }
             | Self::Regions { .. }
             | Self::Filter(FilterFile::Map(_), _)
-            | Self::Noise(NoiseFile::Share)
+            | Self::PathwayNoise(NoiseFile::Share)
             | Self::TrackNoise(NoiseFile::Share)
             | Self::Pathway {
                 file: PathwayFile::Total | PathwayFile::First | PathwayFile::Second,
@@ -399,7 +399,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
             Self::Csv(_)
-            | Self::Noise(NoiseFile::Distances)
+            | Self::PathwayNoise(NoiseFile::Distances)
             | Self::TrackNoise(NoiseFile::Distances) => vec!["csv"],
         }
     }
@@ -409,7 +409,7 @@ impl PathPurpose {
         let mut all = match self {
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
-            | Self::Noise(NoiseFile::Paths)
+            | Self::PathwayNoise(NoiseFile::Paths)
             | Self::TrackNoise(NoiseFile::Paths)
             | Self::Pathway {
                 file: PathwayFile::Path,
@@ -432,7 +432,7 @@ impl PathPurpose {
         match self {
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
-            | Self::Noise(NoiseFile::Paths)
+            | Self::PathwayNoise(NoiseFile::Paths)
             | Self::TrackNoise(NoiseFile::Paths)
             | Self::Pathway {
                 file: PathwayFile::Path,
@@ -496,8 +496,8 @@ impl PathPurpose {
                 file,
                 path,
             }),
-            Self::Noise(file) => {
-                Action::Pathway(PathwayAction::Noise(NoiseAction::Save(file, path)))
+            Self::PathwayNoise(file) => {
+                Action::Pathway(PathwayAction::Noise(PathwayNoiseAction::Save(file, path)))
             }
             Self::TrackNoise(file) => Action::TrackNoise(TrackNoiseAction::Save(file, path)),
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),

@@ -8,10 +8,9 @@ use super::parameters::{self, Shown};
 use crate::data::appearance::ColourMap;
 use crate::data::statistics::wilson_interval;
 use crate::parameters::Parameters as _;
-use crate::solvers::pathway::Range90;
 use crate::state::pathways::standing::SURFACE;
 use crate::state::pathways::{
-    DistanceTarget, Level, MIN_FOR_RANGES, NoiseDistances, NoiseFile, NoiseMargin,
+    DISTANCE_TO, DistanceTarget, Level, NoiseDistances, NoiseFile, NoiseMargin,
 };
 use crate::state::{CommandLine, Content, Phase, Severity, State};
 use crate::ui::theme::{self, size, space};
@@ -32,11 +31,11 @@ const SWATCH: f32 = 16.0;
 const ROW: f32 = 22.0;
 
 /// A switch with its help.
-pub fn check(ui: &mut Ui, name: &str, help: &str, on: bool, set: impl FnOnce(bool)) {
+pub fn check(ui: &mut Ui, name: &str, help: &str, is_on: bool, set: impl FnOnce(bool)) {
     let columns = Columns::allocate(ui);
     let place = columns.label.union(columns.wide);
-    if let Some(on) = checkbox(ui, place, name, on) {
-        set(on);
+    if let Some(is_on) = checkbox(ui, place, name, is_on) {
+        set(is_on);
     }
     help_over(ui, place, name, help);
 }
@@ -65,22 +64,13 @@ pub fn percent(share: f64) -> String {
     format::with_unit(&format::fixed(100.0 * share, 0), "%")
 }
 
-/// `3.8 (2.1 to 6.5)`: median, and 5 to 95 % if there are enough repetitions for percentiles.
-pub fn range_text(range: Range90, repetitions: usize) -> String {
-    if repetitions < MIN_FOR_RANGES {
-        return format::significant(range.median);
-    }
-    let [median, low, high] = [range.median, range.low, range.high].map(format::significant);
-    format!("{median} ({low} to {high})")
-}
-
 /// Volumes and nearest distances of three shares; `help` explains the voxels.
 pub fn levels(ui: &mut Ui, levels: &[Level], measured: Option<&NoiseDistances>, help: &str) {
     level_row(ui, None, ["In at least", "Volume", "Nearest"], help);
     for (i, level) in levels.iter().enumerate() {
         let name = format!("{} of repetitions", percent(level.share));
         let volume = format::ml(level.volume_ml, 2);
-        let from_mask = measured.and_then(|m| m.levels.get(i));
+        let from_mask = measured.and_then(|measured| measured.levels.get(i));
         let nearest = from_mask.map_or_else(|| "–".to_owned(), nearest);
         let [name, volume, nearest] = [&name, &volume, &nearest].map(String::as_str);
         level_row(ui, Some(level.share), [name, volume, nearest], help);
@@ -161,7 +151,7 @@ pub fn target_row(
         "" => "deleted: choose another",
         name => name,
     };
-    select_row(ui, "Distance to", help, shown, |ui| {
+    select_row(ui, DISTANCE_TO, help, shown, |ui| {
         let mut chosen = None;
         let layers = state.document.layers.iter().rev();
         let masks = layers.filter(|layer| matches!(layer.content, Content::Mask(_)));
@@ -200,8 +190,8 @@ pub struct Buttons<'a> {
     /// The command of the repetitions, or why there is none.
     pub line: Option<CommandLine>,
     pub no_line: &'a str,
-    /// The name of a file in the menu.
-    pub file_name: fn(NoiseFile) -> &'static str,
+    /// The label of a file in the menu.
+    pub file_label: fn(NoiseFile) -> &'static str,
 }
 
 /// The choice of the user.
@@ -236,7 +226,7 @@ impl Buttons<'_> {
                 let files =
                     files.filter(|file| self.has_distances || *file != NoiseFile::Distances);
                 menu::choice(ui, files.collect::<Vec<_>>(), |file| {
-                    (self.file_name)(*file)
+                    (self.file_label)(*file)
                 })
             };
             let file = menu::popup(&responses[1], 220.0, files);

@@ -4,8 +4,8 @@ use super::{Entry, EntryAction};
 use crate::data::Role;
 use crate::data::text::within_sentence;
 use crate::state::pathways::{
-    NoiseAction, NoiseSettings, PathwayAction, PathwaySettings, SURFACE_USE, ShownCost, SurfaceUse,
-    percent_joined,
+    KEEP_SHARE, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings, PathwaySettings,
+    SURFACE_USE, ShownCost, SurfaceUse, percent_joined,
 };
 use crate::state::track::types::odf::Model;
 use crate::state::{Action, KeptPathway, LayerId, Phase, State, Task, ViewAction};
@@ -87,7 +87,7 @@ fn repetitions(state: &State) -> Vec<Entry> {
     let settings = &state.document.pathways;
     let repeats = !settings.noise.repeats;
     let switched = PathwaySettings {
-        noise: NoiseSettings {
+        noise: PathwayNoiseSettings {
             repeats,
             ..settings.noise.clone()
         },
@@ -101,10 +101,10 @@ fn repetitions(state: &State) -> Vec<Entry> {
     if !repeats || state.document.why_no_repetitions().is_none() {
         all.push(entry(name.to_owned(), ALSO, set(switched)));
     }
-    if state.why_no_noise().is_none() {
-        let keep = Action::Pathway(PathwayAction::Noise(NoiseAction::KeepShare));
-        all.push(entry("Keep share of repetitions".to_owned(), ALSO, keep));
-        let line = crate::state::update::noise_command(state);
+    if state.why_no_pathway_noise().is_none() {
+        let keep = Action::Pathway(PathwayAction::Noise(PathwayNoiseAction::KeepShare));
+        all.push(entry(KEEP_SHARE.to_owned(), ALSO, keep));
+        let line = crate::state::update::pathway_noise_command(state);
         let copy = line.map(Action::CopyCommand);
         let name = "Copy as command: repetitions of the pathway";
         all.extend(copy.map(|copy| entry(name.to_owned(), ALSO, copy)));

@@ -1,6 +1,7 @@
 //! Commands for the noise of the streamlines of Track.
 
 use super::{Entry, EntryAction};
+use crate::state::pathways::KEEP_SHARE;
 use crate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings};
 use crate::state::{Action, Phase, State};
 
@@ -11,7 +12,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     if state.track_noise().is_none() {
         return Vec::new();
     }
-    let settings = &state.document.streamlines.noise;
+    let settings = &state.document.track.noise;
     let set = |settings: TrackNoiseSettings| {
         let phase = Phase::Done;
         Action::TrackNoise(TrackNoiseAction::Set { settings, phase })
@@ -35,7 +36,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     let mut all = vec![entry(share_name, share), entry(lines_name, lines)];
     if state.why_no_track_noise().is_none() {
         let keep = Action::TrackNoise(TrackNoiseAction::KeepShare);
-        all.push(entry("Keep share of repetitions", keep));
+        all.push(entry(KEEP_SHARE, keep));
         let line = crate::state::update::track_noise_command(state);
         let copy = line.map(Action::CopyCommand);
         all.extend(copy.map(|copy| entry("Copy as command: repetitions of the streamlines", copy)));

@@ -89,22 +89,22 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 
 /// `Repeating · 64 of 200 repetitions`, or the final number once no more are computed.
 fn repetitions(state: &State) -> Option<(String, Standing)> {
-    let requested = state.noise_key()?.repetitions;
+    let requested = state.pathway_noise_key()?.repetitions;
     let progress = |done: usize| {
         let done = count(done as u64);
         format!("{done} of {}", counted(requested, "repetition"))
     };
-    if let Some((done, _)) = state.noise_growth() {
-        let activity = if state.is_repeating() {
+    if let Some((done, _)) = state.pathway_noise_growth() {
+        let activity = if state.is_repeating_pathway() {
             "Repeating"
         } else {
             "Waiting"
         };
         return Some((format!("{activity} · {}", progress(done)), Standing::Final));
     }
-    let done = state.current_noise()?.key.repetitions;
+    let done = state.current_pathway_noise()?.key.repetitions;
     if done < requested {
-        let end = if state.is_noise_stopped() {
+        let end = if state.is_pathway_noise_stopped() {
             "Stopped"
         } else {
             "Failed"
@@ -193,7 +193,7 @@ impl Badge {
         still: bool,
     ) -> Option<Rect> {
         let (mut text, standing) = text(state)?;
-        let grows = standing == Standing::Final && state.noise_growth().is_some();
+        let grows = standing == Standing::Final && state.pathway_noise_growth().is_some();
         let drawing = standing == Standing::Final && !drawn && !grows;
         if drawing {
             text = "Drawing…".to_owned();

@@ -7,7 +7,7 @@ use crate::scene::{self, noise, pathways};
 use crate::solvers::curves::StopReason;
 use crate::state::core::ends::EndKind;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
-use crate::state::pathways::ShownCost;
+use crate::state::pathways::{SHARE_OF_REPETITIONS, ShownCost};
 use crate::state::{Display, Layer, State};
 use crate::ui::format::{fixed, measure, range_texts, with_unit};
 
@@ -77,7 +77,7 @@ pub fn of_slices(state: &State) -> Option<Legend> {
 
 /// Legend of the cost of pathways on slices.
 fn of_cost(state: &State) -> Option<Legend> {
-    if let Some((share, image)) = noise::shared(state).zip(noise::image(state)) {
+    if let Some((share, image)) = noise::shown_share(state).zip(noise::image(state)) {
         return Some(share_of_repetitions(share.is_stale)).filter(|_| image.opacity > 0.0);
     }
     let image = pathways::image(state).filter(|i| i.opacity > 0.0)?;
@@ -100,7 +100,7 @@ fn of_cost(state: &State) -> Option<Legend> {
 fn of_cloud(state: &State) -> Option<Legend> {
     let drawn = pathways::volumes(state, &state.view.camera);
     let cloud = drawn.iter().find(|v| v.style == VolumeStyle::Cloud)?;
-    if let Some(share) = noise::shared(state) {
+    if let Some(share) = noise::shown_share(state) {
         return Some(share_of_repetitions(share.is_stale));
     }
     match cloud.transfer.colours {
@@ -113,7 +113,7 @@ fn of_cloud(state: &State) -> Option<Legend> {
 fn share_of_repetitions(is_stale: bool) -> Legend {
     let percent = |value: &str| with_unit(value, "%");
     Legend::Bar {
-        name: "Share of repetitions".to_owned(),
+        name: SHARE_OF_REPETITIONS.to_owned(),
         low: percent("0"),
         high: percent("100"),
         colour_map: ColourMap::Share,
@@ -145,7 +145,7 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
     costs.extend(cost.filter(|cost| !costs.contains(cost)));
     if !costs.is_empty() {
         // Streamlines have colours of their own beside the share of their repetitions.
-        if noise::of_streamlines(state).is_some() {
+        if noise::streamline_share(state).is_some() {
             costs.extend(of_lines_on_slices(state));
         }
         return costs;

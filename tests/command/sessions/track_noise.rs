@@ -56,7 +56,7 @@ fn act(window: &mut Window, action: TrackNoiseAction) {
 }
 
 fn set(window: &mut Window, edit: impl FnOnce(&mut TrackNoiseSettings)) {
-    let mut settings = window.state.document.streamlines.noise.clone();
+    let mut settings = window.state.document.track.noise.clone();
     edit(&mut settings);
     let phase = Phase::Done;
     act(window, TrackNoiseAction::Set { settings, phase });
@@ -94,8 +94,8 @@ fn restored() {
     window.save(&path);
     let reopened = Window::opened(&path);
     assert_eq!(reopened.messages(), "");
-    let settings = &reopened.state.document.streamlines.noise;
-    assert_eq!(*settings, window.state.document.streamlines.noise);
+    let settings = &reopened.state.document.track.noise;
+    assert_eq!(*settings, window.state.document.track.noise);
     // The shown repetitions are not stored: they are compared again, to the same figures.
     let compared = reopened.state.current_track_noise().expect("compared");
     assert_eq!(compared.repeated.visits, shown.repeated.visits);
@@ -111,8 +111,9 @@ fn restored() {
     // Sessions have no such member unless something was changed.
     set(&mut window, |noise| *noise = TrackNoiseSettings::defaults());
     window.save(&here.join("defaults.arcuate"));
-    let stored = serde_json::to_value(&window.state.document.streamlines).expect("stored");
-    assert!(stored.get("noise").is_none(), "{stored}");
+    let stored = |name: &str| std::fs::read_to_string(here.join(name)).expect("a session");
+    assert!(stored("noise.arcuate").contains("\"track_noise\""));
+    assert!(!stored("defaults.arcuate").contains("\"track_noise\""));
 }
 
 /// Distributions are estimated from the same scan with random signs of its residuals, by the window as by the command.

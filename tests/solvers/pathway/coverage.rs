@@ -32,7 +32,7 @@ const REPETITIONS: usize = 100;
 const PART: [f64; 2] = [0.15, 0.85];
 
 struct Scene {
-    on: Backend,
+    backend: Backend,
     gradients: arcuate::data::Gradients,
     dwi: Volume,
     noisy: TensorField,
@@ -41,13 +41,13 @@ struct Scene {
 }
 
 fn heads() {
-    let on = cuda_backend().unwrap_or_else(|| backend(2));
+    let backend = cuda_backend().unwrap_or_else(|| backend(2));
     let (mut all, mut holding) = (0, 0);
     for snr in [15.0, 20.0, 30.0] {
         let (mut of_snr, mut holding_of_snr) = (0, 0);
         for seed in 11..15 {
             let head = Head::new(seed);
-            let scene = scene(&on, &head, seed, snr);
+            let scene = scene(&backend, &head, seed, snr);
             for bundle in head.bundles() {
                 let [a, b] = PART.map(|t| bundle.centre_line(t));
                 let Some((range, exact, measured)) = compared(&scene, a, b) else {
@@ -70,27 +70,27 @@ fn heads() {
     assert!(all > 0);
 }
 
-fn scene(on: &Backend, head: &Head, seed: u64, snr: f64) -> Scene {
+fn scene(backend: &Backend, head: &Head, seed: u64, snr: f64) -> Scene {
     let control = Control::new();
     let grid = scan_grid(VOXEL_MM).unwrap();
     let options = |snr: Option<f64>| ScanOptions {
         snr,
         ..scan_options(grid.clone(), seed)
     };
-    let scan = |snr| on.install(|| head.diffusion_scan(&options(snr), &control).unwrap());
-    let mask: Mask = on.install(|| head.brain_mask(&grid, &control).unwrap());
+    let scan = |snr| backend.install(|| head.diffusion_scan(&options(snr), &control).unwrap());
+    let mask: Mask = backend.install(|| head.brain_mask(&grid, &control).unwrap());
     let fit = tensor_fit::Params::defaults();
     let fitted = |dwi: &Volume, gradients| {
-        tensor_fit::fit(dwi, gradients, &mask, &fit, on, &control)
+        tensor_fit::fit(dwi, gradients, &mask, &fit, backend, &control)
             .unwrap()
             .field
     };
     let (dwi, gradients) = scan(Some(snr));
     let (exact, _) = scan(None);
     let (noisy, clean) = (fitted(&dwi, &gradients), fitted(&exact, &gradients));
-    let fa = tensor_fit::maps(&noisy, on, &control).unwrap().fa;
+    let fa = tensor_fit::maps(&noisy, backend, &control).unwrap().fa;
     Scene {
-        on: on.clone(),
+        backend: backend.clone(),
         gradients,
         dwi,
         noisy,
@@ -102,7 +102,7 @@ fn scene(on: &Backend, head: &Head, seed: u64, snr: f64) -> Scene {
 /// The percentiles, E* of the tensors without noise in the same voxels and unit of cost, and the measured E*; `None` where
 /// no path joins the ends.
 fn compared(scene: &Scene, a: DVec3, b: DVec3) -> Option<(pathway::Range90, f64, f64)> {
-    let (on, control) = (&scene.on, Control::new());
+    let (backend, control) = (&scene.backend, Control::new());
     let regions = [(Role::Seed, a), (Role::Target, b)].map(|(role, centre)| Region {
         id: RegionId(0),
         name: "end".to_owned(),
@@ -117,8 +117,15 @@ fn compared(scene: &Scene, a: DVec3, b: DVec3) -> Option<(pathway::Range90, f64,
     });
     let params = pathway::Params::defaults();
     let domain = Domain::of_tensors(&scene.fa, params.min_fa, &regions);
-    let domain = on.install(|| domain.mask()).ok()?;
-    let metric = Metric::new(&scene.noisy, &params.metric, Some(&domain), on, &control).ok()?;
+    let domain = backend.install(|| domain.mask()).ok()?;
+    let metric = Metric::new(
+        &scene.noisy,
+        &params.metric,
+        Some(&domain),
+        backend,
+        &control,
+    )
+    .ok()?;
     let exact: Vec<_> = metric
         .voxels
         .iter()
@@ -126,7 +133,7 @@ fn compared(scene: &Scene, a: DVec3, b: DVec3) -> Option<(pathway::Range90, f64,
         .collect();
     let exact = metric.with_tensors(&exact, &params.metric);
     let solved = |metric: &Metric| {
-        let prepared = Prepared::new(metric, params.local, on, &control).ok()?;
+        let prepared = Prepared::new(metric, params.local, backend, &control).ok()?;
         let sources = regions.each_ref().map(|r| CostSource::region(metric, r));
         let [Ok(from), Ok(to)] = sources else {
             return None;
@@ -136,7 +143,7 @@ fn compared(scene: &Scene, a: DVec3, b: DVec3) -> Option<(pathway::Range90, f64,
             schedule: None,
         };
         let sources = [Arc::new(from), Arc::new(to)];
-        let mut fields = solve(&prepared, &sources, &solver, on, &control).ok()?;
+        let mut fields = solve(&prepared, &sources, &solver, backend, &control).ok()?;
         let second = fields.pop()?;
         Pathway::new(fields.pop()?, second).ok()
     };
@@ -148,7 +155,7 @@ fn compared(scene: &Scene, a: DVec3, b: DVec3) -> Option<(pathway::Range90, f64,
         fit: &fit,
     };
     let counted = (&params.metric, DEFAULT_EPSILON);
-    let mut all = Repetitions::of_tensors(&measured, scan, counted, 1, on, &control).unwrap();
-    all.extend(REPETITIONS, on, &control).unwrap();
+    let mut all = Repetitions::of_tensors(&measured, scan, counted, 1, backend, &control).unwrap();
+    all.extend(REPETITIONS, backend, &control).unwrap();
     Some((all.costs()?, exact.min_cost, measured.min_cost))
 }

@@ -33,13 +33,9 @@ fn grid() -> Arc<Grid> {
 
 /// Streamlines with the numbers of their repetitions.
 fn lines(all: &[(usize, Vec<[f32; 3]>)]) -> Tractogram {
-    let points: Vec<[f32; 3]> = all.iter().flat_map(|(_, line)| line.clone()).collect();
-    let mut offsets = vec![0];
-    for (_, line) in all {
-        offsets.push(offsets[offsets.len() - 1] + line.len() as u64);
-    }
+    let lines = all.iter().map(|(_, line)| line.iter().copied());
     let numbers: Vec<f32> = all.iter().map(|(number, _)| *number as f32).collect();
-    Tractogram::new(points, offsets).with_per_streamline(REPETITION, numbers)
+    Tractogram::of_curves(lines).with_per_streamline(REPETITION, numbers)
 }
 
 fn run(
@@ -224,10 +220,7 @@ fn distances() {
         .collect();
     let kept = lines(&all);
     let found = run(&kept, COUNT, 2).unwrap();
-    let curve = |line: usize| {
-        let points = kept.streamline(line).iter();
-        Path::without_cost(points.map(|p| Vec3::from(*p).as_dvec3()).collect())
-    };
+    let curve = |line: usize| Path::of_streamline(kept.streamline(line));
     let curves: Vec<Path> = found.centres.iter().flatten().map(|i| curve(*i)).collect();
     let curves: Vec<&Path> = curves.iter().collect();
     let middle = curve(found.middle.unwrap());

@@ -13,11 +13,13 @@ use arcuate::scene;
 use arcuate::solvers::level_set::{Cause, Ended, Leak};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::pathways::jobs::{
-    GrowRepetitions, MeasureNoise, NOISE_DISTANCES, REPETITIONS, RepeatPathway, RepeatedPathway,
-    RepeatedScan,
+    GrowRepetitions, MeasurePathwayNoise, PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES, RepeatPathway,
+    RepeatedPathway, RepeatedScan,
 };
-use arcuate::state::pathways::{DistanceTarget, NoiseAction, NoiseSettings, PathwayAction};
-use arcuate::state::update::noise_command;
+use arcuate::state::pathways::{
+    DistanceTarget, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings,
+};
+use arcuate::state::update::pathway_noise_command;
 use arcuate::state::{Action, CommandLine, LayerId, Phase, Task, ViewAction};
 use arcuate::ui::views::badge;
 use glam::{DVec3, dvec3};
@@ -64,7 +66,7 @@ fn looking() -> Window {
     window
 }
 
-fn noise(window: &mut Window, edit: impl FnOnce(&mut NoiseSettings)) {
+fn noise(window: &mut Window, edit: impl FnOnce(&mut PathwayNoiseSettings)) {
     change(window, Phase::Done, |s| edit(&mut s.noise));
 }
 
@@ -82,11 +84,11 @@ fn repeating(repetitions: usize) -> Window {
 }
 
 fn count(window: &Window) -> usize {
-    let noise = window.state.current_noise();
+    let noise = window.state.current_pathway_noise();
     noise.map_or(0, |noise| noise.key.repetitions)
 }
 
-fn act(window: &mut Window, action: NoiseAction) {
+fn act(window: &mut Window, action: PathwayNoiseAction) {
     window.act(Action::Pathway(PathwayAction::Noise(action)));
 }
 
@@ -132,7 +134,7 @@ pub(super) fn with_ball(window: &mut Window, name: &str, centre: DVec3, radius_m
 fn grown() {
     let mut window = repeating(24);
     assert_eq!(count(&window), 24);
-    assert_eq!(window.state.noise_growth(), None);
+    assert_eq!(window.state.pathway_noise_growth(), None);
     let batches: Vec<usize> = window
         .jobs_of::<GrowRepetitions>()
         .map(|job| job.key.repetitions)
@@ -140,7 +142,11 @@ fn grown() {
     assert_eq!(batches.first(), Some(&10), "{batches:?}");
     assert_eq!(batches.last(), Some(&24), "{batches:?}");
     assert!(batches.is_sorted() && batches.len() > 1, "{batches:?}");
-    let shown = window.state.current_noise().expect("repetitions").clone();
+    let shown = window
+        .state
+        .current_pathway_noise()
+        .expect("repetitions")
+        .clone();
     let expected = as_command(&mut window, None);
     assert_eq!(shown.repetitions.visits, expected.repetitions.visits);
     assert_eq!(shown.repetitions.paths, expected.repetitions.paths);
@@ -150,13 +156,15 @@ fn grown() {
     let volumes = |levels: &[arcuate::state::pathways::Level]| -> Vec<f64> {
         levels.iter().map(|level| level.volume_ml).collect()
     };
-    assert_eq!(volumes(&shown.levels), volumes(&expected.levels));
+    assert_eq!(volumes(&shown.levels), volumes(&expected.measured.levels));
     // Noise moves the pathway: some voxels are in some of the repetitions only.
     let between = |s: &&f32| **s > 0.0 && **s < 1.0;
     assert!(shown.share.values.iter().filter(between).count() > 10);
     assert_eq!(shown.paths.len(), 24 - shown.repetitions.without_path());
     // The command with the same figures.
-    let line = noise_command(&window.state).expect("a command").text();
+    let line = pathway_noise_command(&window.state)
+        .expect("a command")
+        .text();
     assert!(
         line.starts_with("arcuate uncertainty /data/scan.nii.gz ") && line.contains(" --from "),
         "{line}"
@@ -168,11 +176,11 @@ fn grown() {
 
 fn switched() {
     let mut window = looking();
-    assert!(!NoiseSettings::defaults().repeats);
+    assert!(!PathwayNoiseSettings::defaults().repeats);
     assert_eq!(window.jobs_of::<GrowRepetitions>().count(), 0);
-    assert!(window.state.noise().is_none());
+    assert!(window.state.pathway_noise().is_none());
     assert_eq!(
-        window.state.why_no_noise(),
+        window.state.why_no_pathway_noise(),
         Some("Repeat the pathway first")
     );
     repeat(&mut window, 12);
@@ -184,7 +192,7 @@ fn switched() {
     // In other tasks nothing of it is shown or computed.
     let jobs = window.jobs_of::<GrowRepetitions>().count();
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
-    assert!(window.state.noise().is_none());
+    assert!(window.state.pathway_noise().is_none());
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     assert_eq!(window.jobs_of::<GrowRepetitions>().count(), jobs);
     window.act(Action::Undo);
@@ -199,12 +207,17 @@ fn switched() {
 /// A drag leaves no repetitions of the present pathway; the earlier share stays dimmed until ten new ones are finished.
 fn reset() {
     let mut window = repeating(14);
-    let before = window.state.current_noise().expect("all").share.id();
+    let before = window
+        .state
+        .current_pathway_noise()
+        .expect("all")
+        .share
+        .id();
     window.state.runtime.pathways.full_ms = [Some(1e4); 2];
     let jobs = window.jobs_of::<GrowRepetitions>().count();
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Live);
-    assert!(window.state.noise_is_stale());
-    assert_eq!(window.state.noise_growth(), None);
+    assert!(window.state.pathway_noise_is_stale());
+    assert_eq!(window.state.pathway_noise_growth(), None);
     assert_eq!(window.jobs_of::<GrowRepetitions>().count(), jobs);
     let image = scene::noise::image(&window.state).expect("the earlier share");
     assert_eq!(image.volume.0.id(), before);
@@ -213,12 +226,12 @@ fn reset() {
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     // The full pathway, its comparison, and then the first batch.
     while window.jobs_of::<GrowRepetitions>().count() == jobs {
-        assert!(window.state.noise_is_stale());
+        assert!(window.state.pathway_noise_is_stale());
         let pending = window.pending.len();
         assert!(pending > 0, "work is going on");
         window.deliver(|_| {});
     }
-    assert!(window.state.noise_is_stale(), "until ten are there");
+    assert!(window.state.pathway_noise_is_stale(), "until ten are there");
     let badge = |window: &Window| badge::text(&window.state).map(|(text, _)| text);
     assert_eq!(
         badge(&window).as_deref(),
@@ -226,7 +239,7 @@ fn reset() {
     );
     window.deliver(|_| {});
     assert_eq!(count(&window), 10);
-    assert!(!window.state.noise_is_stale());
+    assert!(!window.state.pathway_noise_is_stale());
     let job = window
         .jobs_of::<GrowRepetitions>()
         .next_back()
@@ -250,7 +263,7 @@ fn dragged_width() {
     let jobs = window.jobs_of::<GrowRepetitions>().count();
     for epsilon in [0.21, 0.22, 0.23] {
         change(&mut window, Phase::Live, |s| s.epsilon = epsilon);
-        assert!(window.state.noise_is_stale());
+        assert!(window.state.pathway_noise_is_stale());
     }
     assert_eq!(window.jobs_of::<GrowRepetitions>().count(), jobs);
     change(&mut window, Phase::Done, |s| s.epsilon = 0.23);
@@ -267,19 +280,19 @@ fn stopped() {
     }
     window.deliver(|_| {});
     assert_eq!(count(&window), 10);
-    window.act(Action::CancelJob(REPETITIONS));
-    assert!(window.cancelled.contains(&REPETITIONS));
+    window.act(Action::CancelJob(PATHWAY_NOISE));
+    assert!(window.cancelled.contains(&PATHWAY_NOISE));
     assert_eq!(
-        window.state.why_noise_rests(),
+        window.state.why_pathway_noise_rests(),
         Some("Stopped after 10 repetitions")
     );
-    assert_eq!(window.state.noise_growth(), None);
+    assert_eq!(window.state.pathway_noise_growth(), None);
     assert_eq!(
         badge::text(&window.state).map(|(text, _)| text).as_deref(),
         Some("Stopped · 10 of 30 repetitions")
     );
     assert_eq!(
-        window.state.why_no_noise(),
+        window.state.why_no_pathway_noise(),
         None,
         "those that are there can be kept"
     );
@@ -292,12 +305,14 @@ fn stopped() {
     window.holding = false;
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(window.jobs_of::<GrowRepetitions>().count(), jobs);
-    let command = noise_command(&window.state).expect("a command").text();
+    let command = pathway_noise_command(&window.state)
+        .expect("a command")
+        .text();
     assert!(command.contains(" --repetitions 10"), "{command}");
-    act(&mut window, NoiseAction::RepeatAgain);
+    act(&mut window, PathwayNoiseAction::RepeatAgain);
     assert_eq!(count(&window), 30);
-    assert_eq!(window.state.why_noise_rests(), None);
-    let shown = window.state.current_noise().expect("all").clone();
+    assert_eq!(window.state.why_pathway_noise_rests(), None);
+    let shown = window.state.current_pathway_noise().expect("all").clone();
     let expected = as_command(&mut window, None);
     assert_eq!(shown.repetitions.visits, expected.repetitions.visits);
 }
@@ -313,16 +328,16 @@ fn restarted() {
         job.known.is_some()
     };
     assert!(!known(&window));
-    let first = window.state.current_noise().expect("all").clone();
+    let first = window.state.current_pathway_noise().expect("all").clone();
     noise(&mut window, |n| n.params.random_seed = 7);
     assert!(known(&window));
-    let seeded = window.state.current_noise().expect("all").clone();
+    let seeded = window.state.current_pathway_noise().expect("all").clone();
     assert_ne!(seeded.repetitions.paths, first.repetitions.paths);
     let expected = as_command(&mut window, None);
     assert_eq!(seeded.repetitions.visits, expected.repetitions.visits);
     change(&mut window, Phase::Done, |s| s.epsilon = 0.35);
     assert!(known(&window));
-    let wider = window.state.current_noise().expect("all").clone();
+    let wider = window.state.current_pathway_noise().expect("all").clone();
     assert_eq!(wider.repetitions.paths, seeded.repetitions.paths);
     let sum = |visits: &[u32]| visits.iter().sum::<u32>();
     assert!(sum(&wider.repetitions.visits) > sum(&seeded.repetitions.visits));
@@ -346,14 +361,14 @@ fn other_counts() {
     // Fewer are other repetitions: counts do not say which of them a voxel was in.
     repeat(&mut window, 12);
     assert_eq!(count(&window), 12);
-    let shown = window.state.current_noise().expect("all").clone();
+    let shown = window.state.current_pathway_noise().expect("all").clone();
     let expected = as_command(&mut window, None);
     assert_eq!(shown.repetitions.visits, expected.repetitions.visits);
 }
 
 fn masked() {
     let mut window = repeating(20);
-    let why = window.state.why_no_noise_distances();
+    let why = window.state.why_no_pathway_noise_distances();
     assert_eq!(
         why.as_deref(),
         Some("Segment a tumour or choose a mask to measure distances")
@@ -366,22 +381,29 @@ fn masked() {
         jobs,
         "shares stay"
     );
-    let measured = window.state.noise_distances().expect("distances").clone();
-    assert_eq!(window.state.why_no_noise_distances(), None);
+    let measured = window
+        .state
+        .pathway_noise_distances()
+        .expect("distances")
+        .clone();
+    assert_eq!(window.state.why_no_pathway_noise_distances(), None);
     let mask = match &window.state.document.layer(ball).expect("found").content {
         arcuate::state::Content::Mask(mask) => mask.clone(),
         other => panic!("{other:?}"),
     };
     let expected = as_command(&mut window, Some(mask));
     let along = measured.along.as_ref().expect("a plot");
-    let expected_along = expected.distances.as_ref().expect("distances");
+    let expected_along = expected.measured.along.as_ref().expect("distances");
     assert_eq!(along.along, expected_along.along);
     assert_eq!(along.shown, expected_along.shown);
     assert_eq!(along.nearest, expected_along.nearest);
     let separations = |levels: &[arcuate::state::pathways::Level]| -> Vec<_> {
         levels.iter().map(|level| level.from_mask).collect()
     };
-    assert_eq!(separations(&measured.levels), separations(&expected.levels));
+    assert_eq!(
+        separations(&measured.levels),
+        separations(&expected.measured.levels)
+    );
     // A lower share gives a larger volume, which lies nearer.
     let nearest: Vec<f64> = measured
         .levels
@@ -389,21 +411,23 @@ fn masked() {
         .map(|level| level.from_mask.expect("a distance").nearest_mm)
         .collect();
     assert!(nearest.is_sorted() && nearest[0] > 0.0, "{nearest:?}");
-    let line = noise_command(&window.state).expect("a command").text();
+    let line = pathway_noise_command(&window.state)
+        .expect("a command")
+        .text();
     assert!(
         line.ends_with(" --distance-to /data/tumour.nii.gz"),
         "{line}"
     );
     // More repetitions are measured, too.
     repeat(&mut window, 26);
-    let measured = window.state.noise_distances().expect("distances");
+    let measured = window.state.pathway_noise_distances().expect("distances");
     assert_eq!(measured.repetitions, 26);
     // A mask across the path overlaps; no distance is negative.
     let across = with_ball(&mut window, "across", DVec3::ZERO, 6.0);
     noise(&mut window, |n| {
         n.distance_to = DistanceTarget::Layer(across);
     });
-    let measured = window.state.noise_distances().expect("distances");
+    let measured = window.state.pathway_noise_distances().expect("distances");
     let level = measured.levels[0].from_mask.expect("a separation");
     assert!(level.shared_ml > 0.0 && level.nearest_mm == 0.0);
     assert!(
@@ -413,7 +437,7 @@ fn masked() {
             .is_some_and(|along| along.shown == 0.0)
     );
     window.act(Action::Undo);
-    let measured = window.state.noise_distances().expect("distances");
+    let measured = window.state.pathway_noise_distances().expect("distances");
     assert!(
         measured
             .along
@@ -422,8 +446,8 @@ fn masked() {
     );
     // A layer that is gone.
     window.act(Action::Layer(arcuate::state::LayerAction::Delete(ball)));
-    assert!(window.state.noise_distances().is_none());
-    assert!(window.state.why_no_noise_distances().is_some());
+    assert!(window.state.pathway_noise_distances().is_none());
+    assert!(window.state.why_no_pathway_noise_distances().is_some());
 }
 
 /// The surface of Segment is measured where it is, and waits where it leaks.
@@ -433,7 +457,11 @@ fn from_surface() {
     sphere(&mut window, true, dvec3(12.0, 0.0, 0.0), 4.0);
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(count(&window), 20);
-    let measured = window.state.noise_distances().expect("distances").clone();
+    let measured = window
+        .state
+        .pathway_noise_distances()
+        .expect("distances")
+        .clone();
     let surface = match segment::live(&window).measured.shape.as_deref() {
         Some(arcuate::data::Shape::Mask(mask)) => mask.clone(),
         other => panic!("{other:?}"),
@@ -442,10 +470,10 @@ fn from_surface() {
     let along = measured.along.as_ref().expect("a plot");
     assert_eq!(
         along.along,
-        expected.distances.as_ref().expect("distances").along
+        expected.measured.along.as_ref().expect("distances").along
     );
     // A surface is in no file that a command could name.
-    match noise_command(&window.state) {
+    match pathway_noise_command(&window.state) {
         Some(line @ CommandLine::NoCommand(_)) => {
             assert!(
                 line.text().contains("Surface of Segment"),
@@ -462,9 +490,9 @@ fn from_surface() {
         cause: Cause::Growth,
     });
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
-    assert!(window.state.noise_distances().is_none());
+    assert!(window.state.pathway_noise_distances().is_none());
     assert_eq!(
-        window.state.why_no_noise_distances().as_deref(),
+        window.state.why_no_pathway_noise_distances().as_deref(),
         Some("No distances while the surface is leaking")
     );
     assert_eq!(count(&window), 20, "the repetitions stay");
@@ -480,20 +508,23 @@ fn too_few() {
         window.deliver(|_| {});
     }
     assert_eq!(
-        window.state.why_no_noise_distances().as_deref(),
+        window.state.why_no_pathway_noise_distances().as_deref(),
         Some("Too few repetitions for distances yet")
     );
-    assert_eq!(window.jobs_of::<MeasureNoise>().count(), 0);
+    assert_eq!(window.jobs_of::<MeasurePathwayNoise>().count(), 0);
     // The distances of all are measured before the next batch, or after the last.
     while !window.pending.is_empty() {
         window.deliver(|_| {});
     }
     assert_eq!(count(&window), 22);
-    assert!(window.state.noise_distances().is_some());
-    window.act(Action::CancelJob(NOISE_DISTANCES));
+    assert!(window.state.pathway_noise_distances().is_some());
+    window.act(Action::CancelJob(PATHWAY_NOISE_DISTANCES));
     window.holding = false;
     window.state.runtime.jobs.running.clear();
     repeat(&mut window, 12);
-    let why = window.state.why_no_noise_distances().expect("a reason");
+    let why = window
+        .state
+        .why_no_pathway_noise_distances()
+        .expect("a reason");
     assert!(why.contains("at least 20 repetitions"), "{why}");
 }

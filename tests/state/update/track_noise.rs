@@ -21,7 +21,7 @@ use arcuate::state::methods::methods;
 use arcuate::state::pathways::jobs::SaveDistances;
 use arcuate::state::pathways::{DistanceTarget, NOISE_ONLY, NoiseFile};
 use arcuate::state::track_noise::jobs::{
-    CompareRepetitions, MeasureRepetitions, TRACK_NOISE, TrackNoise,
+    CompareRepetitions, MeasureTrackNoise, TRACK_NOISE, TrackNoise,
 };
 use arcuate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings};
 use arcuate::state::update::track_noise_command;
@@ -30,7 +30,7 @@ use arcuate::ui::probe;
 use arcuate::ui::views::legend;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -86,7 +86,7 @@ fn repeating(repetitions: usize) -> Window {
 }
 
 fn set(window: &mut Window, edit: impl FnOnce(&mut TrackNoiseSettings)) {
-    let mut settings = window.state.document.streamlines.noise.clone();
+    let mut settings = window.state.document.track.noise.clone();
     edit(&mut settings);
     let phase = Phase::Done;
     act(window, TrackNoiseAction::Set { settings, phase });
@@ -191,7 +191,7 @@ fn other_tasks() {
     for task in [Task::View, Task::Pathways, Task::Segment] {
         window.act(Action::View(ViewAction::SelectTask(task)));
         assert!(window.state.track_noise().is_none());
-        assert!(scene::noise::of_streamlines(&window.state).is_none());
+        assert!(scene::noise::streamline_share(&window.state).is_none());
         assert!(scene::noise::centre_lines(&window.state).is_none());
     }
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
@@ -292,13 +292,13 @@ fn too_few() {
     let ball = with_ball(&mut window, "tumour", dvec3(12.0, 0.0, 0.0), 4.0);
     set(&mut window, |n| n.distance_to = DistanceTarget::Layer(ball));
     assert!(window.state.track_noise_distances().is_none());
-    assert_eq!(window.jobs_of::<MeasureRepetitions>().count(), 0);
+    assert_eq!(window.jobs_of::<MeasureTrackNoise>().count(), 0);
     assert_eq!(
         window.state.why_no_track_noise_distances().as_deref(),
         Some("Too few repetitions for distances: at least 20 repetitions are needed")
     );
     bootstrap(&mut window, Some(20));
-    assert_eq!(window.jobs_of::<MeasureRepetitions>().count(), 1);
+    assert_eq!(window.jobs_of::<MeasureTrackNoise>().count(), 1);
     assert!(window.state.track_noise_distances().is_some());
 }
 
@@ -323,7 +323,7 @@ fn kept() {
     let live = track_noise_command(&window.state).map(|line| line.text());
     assert_eq!(Some(own), live);
     // The layer is seen: the live share does not cover it, and its colours stay.
-    assert!(!document.streamlines.noise.shows_share);
+    assert!(!document.track.noise.shows_share);
     let legend = legend::of_slices(&window.state).and_then(|l| l.sentence());
     let legend = legend.expect("a colour bar");
     assert!(legend.starts_with(&layer.name), "{legend}");
@@ -349,7 +349,7 @@ fn kept() {
         window.act(Action::Undo);
     }
     assert!(window.state.document.layer(layer.id).is_none());
-    assert!(window.state.document.streamlines.noise.shows_share);
+    assert!(window.state.document.track.noise.shows_share);
 }
 
 fn exported() {
@@ -372,6 +372,9 @@ fn exported() {
         job.expect("a file").tractogram.id(),
         noise.centre_lines.id()
     );
+    // The next export goes to the same folder.
+    let exports = &window.state.runtime.files.exports;
+    assert_eq!(exports.folder.as_deref(), Some(Path::new("/nowhere")));
     save(&mut window, NoiseFile::Distances, "distances.csv");
     assert_eq!(window.jobs_of::<SaveDistances>().count(), 0);
     let text = messages(&window);
@@ -467,7 +470,7 @@ fn settings() {
     set(&mut window, |n| n.margin_mm = 8.0);
     assert_eq!(window.state.history.undo_label(), Some("Margin"));
     // A file may hold any number.
-    let kept = window.state.document.streamlines.noise.clone();
+    let kept = window.state.document.track.noise.clone();
     let odd = TrackNoiseSettings {
         margin_mm: f64::NAN,
         ..kept.clone()
@@ -481,12 +484,12 @@ fn settings() {
     assert!(status.contains("Margin"), "{status}");
     window.act(Action::Undo);
     assert_eq!(
-        window.state.document.streamlines.noise,
+        window.state.document.track.noise,
         TrackNoiseSettings::defaults()
     );
     window.act(Action::Redo);
     window.act(Action::Redo);
-    assert_eq!(window.state.document.streamlines.noise, kept);
+    assert_eq!(window.state.document.track.noise, kept);
 }
 
 fn described() {

@@ -87,7 +87,7 @@ fn opened(state: State) -> Window {
 }
 
 fn settings(window: &Window) -> &TrackNoiseSettings {
-    &window.state().state.document.streamlines.noise
+    &window.state().state.document.track.noise
 }
 
 fn has(window: &Window, text: &str) -> bool {

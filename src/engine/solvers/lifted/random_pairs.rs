@@ -71,10 +71,9 @@ impl RandomPairs {
         let rates = |field: &LiftedField, target: &[u32], in_end: &dyn Fn(DVec3) -> bool| {
             Rates::new(&cheapest(field, target)?, places, in_end)
         };
-        let on = (backend, control);
         Ok(Self {
             prepared: prepared.clone(),
-            pairs: PairRates::joined(places, is_white, &draw, on, fields, rates)?,
+            pairs: PairRates::joined(places, is_white, &draw, backend, control, fields, rates)?,
         })
     }
 

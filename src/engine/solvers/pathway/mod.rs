@@ -72,7 +72,9 @@ pub use random_pairs::{
     Ends, MAX_PAIRS, MIN_PAIRS, NoRates, PairRates, RandomPairs, Rates, STRETCH_MM,
 };
 pub use repeated_tensors::Scan;
-pub use repetitions::{NEAR_MM, Range90, Repeat, Repetition, Repetitions, Tasks, WITHIN};
+pub use repetitions::{
+    MIN_FOR_RANGES, NEAR_MM, Range90, Repeat, Repetition, Repetitions, Tasks, WITHIN,
+};
 pub use sensitivity::Sensitivity;
 pub use trace::{Path, trace};
 

@@ -159,7 +159,8 @@ impl PairRates {
         places: &Places,
         is_white: impl Fn(usize) -> bool,
         draw: &Draw,
-        (backend, control): (&Backend, &Control),
+        backend: &Backend,
+        control: &Control,
         fields: impl Fn(Vec<Vec<u32>>) -> Result<Vec<F>, Error>,
         rates: impl Fn(&F, &[u32], &dyn Fn(DVec3) -> bool) -> Option<Rates> + Sync,
     ) -> Result<Self, Error> {
@@ -271,10 +272,9 @@ impl RandomPairs {
         let rates = |field: &CostField, target: &[u32], in_end: &dyn Fn(DVec3) -> bool| {
             Rates::from_path(&cheapest(field, target)?, metric, in_end)
         };
-        let on = (backend, control);
         Ok(Self {
             prepared: prepared.clone(),
-            pairs: PairRates::joined(metric, is_white, &draw, on, solved, rates)?,
+            pairs: PairRates::joined(metric, is_white, &draw, backend, control, solved, rates)?,
         })
     }
 

@@ -41,6 +41,8 @@ use std::sync::Arc;
 pub const NEAR_MM: f64 = 4.0;
 /// The share of the values that lie within a [`Range90`].
 pub const WITHIN: f64 = 0.9;
+/// With fewer repetitions, the percentiles of a [`Range90`] are those of single repetitions.
+pub const MIN_FOR_RANGES: usize = 20;
 
 /// Median, and 5th and 95th percentiles.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -62,6 +64,11 @@ impl Range90 {
             median: quantile(&mut values, 0.5)?,
             high: quantile(&mut values, 1.0 - tail)?,
         })
+    }
+
+    /// Whether so many repetitions are enough for percentiles ([`MIN_FOR_RANGES`]).
+    pub fn has_percentiles(repetitions: usize) -> bool {
+        repetitions >= MIN_FOR_RANGES
     }
 }
 

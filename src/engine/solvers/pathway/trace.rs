@@ -4,7 +4,7 @@ use crate::data::Grid;
 use crate::data::segment::nearest_on_segment;
 use crate::solvers::eikonal::{CostField, simplex};
 use crate::solvers::metric::{Metric, Places, norm};
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -33,8 +33,10 @@ impl Path {
         })
     }
 
-    /// A curve through points without costs, such as a streamline.
-    pub fn without_cost(points: Vec<DVec3>) -> Self {
+    /// The course of a streamline, without costs.
+    pub fn of_streamline(points: &[[f32; 3]]) -> Self {
+        let points = points.iter().map(|point| Vec3::from(*point).as_dvec3());
+        let points: Vec<DVec3> = points.collect();
         let mut length_mm = vec![0.0];
         for pair in points.windows(2) {
             length_mm.push(length_mm[length_mm.len() - 1] + pair[0].distance(pair[1]));
@@ -68,6 +70,11 @@ impl Path {
             cost,
             length_mm,
         }
+    }
+
+    /// The points as a streamline has them, in single precision.
+    pub fn streamline(&self) -> impl Iterator<Item = [f32; 3]> {
+        self.points.iter().map(|point| point.as_vec3().to_array())
     }
 
     /// The point at a distance from the first point along the path, mm; the last point beyond it, `None` without any.

@@ -87,7 +87,7 @@ impl RepeatedStreamlines {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        let lines = by_repetition(kept, repetitions)?;
+        let members = by_repetition(kept, repetitions)?;
         control.check()?;
         let pieces = PIECES * backend.threads();
         memory::claim_for::<u32>(
@@ -97,23 +97,26 @@ impl RepeatedStreamlines {
         )?;
         control.begin("Repetitions", 2 * repetitions as u64);
         let (visits, centres) = backend.install(|| {
-            let visits = visits(kept, &lines, grid, pieces, control)?;
-            let centres = lines.par_iter().map(|lines| {
+            let visits = visits(kept, &members, grid, pieces, control)?;
+            let centres = members.par_iter().map(|streamlines| {
                 control.check()?;
-                let centre = most_central(kept, lines);
+                let centre = most_central(kept, streamlines);
                 control.advance(1);
                 Ok(centre)
             });
             Ok::<_, Cancelled>((visits, centres.collect::<Result<Vec<_>, Cancelled>>()?))
         })?;
-        let all: Vec<usize> = centres.iter().flatten().copied().collect();
-        let middle = backend.install(|| most_central(kept, &all));
-        let from = middle.and_then(|line| coarse(kept, line));
-        let offset = |line: &usize| Some(distance(&from?, &coarse(kept, *line)?));
-        let others = all.iter().filter(|line| Some(**line) != middle);
+        let centre_lines: Vec<usize> = centres.iter().flatten().copied().collect();
+        let middle = backend.install(|| most_central(kept, &centre_lines));
+        let middle_points = middle.and_then(|line| coarse(kept, line));
+        let offset = |line: &usize| Some(distance(&middle_points?, &coarse(kept, *line)?));
+        let others = centre_lines.iter().filter(|line| Some(**line) != middle);
         Ok(Self {
             grid: grid.clone(),
-            counts: lines.iter().map(|lines| lines.len() as u32).collect(),
+            counts: members
+                .iter()
+                .map(|streamlines| streamlines.len() as u32)
+                .collect(),
             visits,
             offsets_mm: others.filter_map(offset).collect(),
             centres,
@@ -149,42 +152,42 @@ impl RepeatedStreamlines {
 
 /// The indices of the streamlines of each repetition.
 fn by_repetition(kept: &Tractogram, repetitions: usize) -> Result<Vec<Vec<usize>>, Error> {
-    let mut lines = vec![Vec::new(); repetitions];
+    let mut members = vec![Vec::new(); repetitions];
     if kept.is_empty() {
-        return Ok(lines);
+        return Ok(members);
     }
     let numbers = kept.per_streamline.get(REPETITION);
     let numbers = numbers.ok_or(InputError::NoRepetitions)?;
-    for (line, number) in numbers.iter().enumerate() {
+    for (streamline, number) in numbers.iter().enumerate() {
         let is_whole = *number >= 0.0 && number.fract() == 0.0;
-        let own = lines.get_mut(*number as usize).filter(|_| is_whole);
-        let own = own.ok_or(InputError::OtherRepetition {
+        let repetition = members.get_mut(*number as usize).filter(|_| is_whole);
+        let repetition = repetition.ok_or(InputError::OtherRepetition {
             repetition: *number,
             repetitions,
         })?;
-        own.push(line);
+        repetition.push(streamline);
     }
-    Ok(lines)
+    Ok(members)
 }
 
 /// By voxel, the repetitions with a streamline through it. The sums are whole numbers, which no order changes.
 fn visits(
     kept: &Tractogram,
-    lines: &[Vec<usize>],
+    members: &[Vec<usize>],
     grid: &Arc<Grid>,
     pieces: usize,
     control: &Control,
 ) -> Result<Vec<u32>, Cancelled> {
     let visits: Vec<AtomicU32> = (0..grid.voxel_count()).map(|_| AtomicU32::new(0)).collect();
-    let size = lines.len().div_ceil(pieces).max(1);
-    lines.par_chunks(size).try_for_each(|some| {
+    let repetitions = members.len().div_ceil(pieces).max(1);
+    members.par_chunks(repetitions).try_for_each(|piece| {
         let mut walk = Walk::new(grid);
         // The last repetition that passed each voxel.
         let mut last = vec![NOT_PASSED; grid.voxel_count()];
-        for (number, lines) in (0..).zip(some) {
+        for (number, streamlines) in (0..).zip(piece) {
             control.check()?;
-            for line in lines {
-                walk.line(kept.streamline(*line), |voxel| {
+            for streamline in streamlines {
+                walk.line(kept.streamline(*streamline), |voxel| {
                     if last[voxel] != number {
                         last[voxel] = number;
                         visits[voxel].fetch_add(1, Ordering::Relaxed);
@@ -199,8 +202,8 @@ fn visits(
 }
 
 /// A streamline at a few points; `None` if it has no length or a point that is not finite.
-fn coarse(kept: &Tractogram, line: usize) -> Option<Coarse> {
-    let places = resampled(kept.streamline(line), COARSE)?;
+fn coarse(kept: &Tractogram, streamline: usize) -> Option<Coarse> {
+    let places = resampled(kept.streamline(streamline), COARSE)?;
     Some(std::array::from_fn(|i| places.points[i]))
 }
 
@@ -215,21 +218,21 @@ fn distance(a: &Coarse, b: &Coarse) -> f64 {
 }
 
 /// The streamline with the least mean distance to the others; `None` if none has a length.
-fn most_central(kept: &Tractogram, lines: &[usize]) -> Option<usize> {
-    let sampled = lines.len().min(SAMPLE);
-    let sample = (0..sampled).map(|i| lines[i * lines.len() / sampled]);
-    let lines: Vec<(usize, Coarse)> = sample
-        .filter_map(|line| Some((line, coarse(kept, line)?)))
+fn most_central(kept: &Tractogram, streamlines: &[usize]) -> Option<usize> {
+    let sampled = streamlines.len().min(SAMPLE);
+    let sample = (0..sampled).map(|i| streamlines[i * streamlines.len() / sampled]);
+    let sample: Vec<(usize, Coarse)> = sample
+        .filter_map(|streamline| Some((streamline, coarse(kept, streamline)?)))
         .collect();
-    let mut sums = vec![0.0; lines.len()];
-    for (i, (_, a)) in lines.iter().enumerate() {
-        for (j, (_, b)) in lines.iter().enumerate().skip(i + 1) {
+    let mut sums = vec![0.0; sample.len()];
+    for (i, (_, a)) in sample.iter().enumerate() {
+        for (j, (_, b)) in sample.iter().enumerate().skip(i + 1) {
             let mm = distance(a, b);
             sums[i] += mm;
             sums[j] += mm;
         }
     }
-    let all = lines.iter().zip(&sums);
-    let least = all.min_by(|(_, a), (_, b)| f64::total_cmp(a, b));
-    least.map(|((line, _), _)| *line)
+    let sums = sample.iter().zip(&sums);
+    let least = sums.min_by(|(_, a), (_, b)| f64::total_cmp(a, b));
+    least.map(|((streamline, _), _)| *streamline)
 }

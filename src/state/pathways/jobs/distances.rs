@@ -1,4 +1,4 @@
-//! Distances of repeated paths from a mask, as a table.
+//! Distances of repetitions from a mask, as a table.
 
 use crate::compute::Control;
 use crate::io::atomic::write_rows;
@@ -8,7 +8,7 @@ use crate::state::files::jobs::{WriteFile, saved};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Saves one row per position along the pathway.
+/// Saves one row per position along the shown curve.
 #[derive(Clone, Debug)]
 pub struct SaveDistances {
     pub path: PathBuf,

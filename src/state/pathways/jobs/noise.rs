@@ -1,23 +1,23 @@
 //! Repetitions of the live pathway, batch by batch, and their distances from a mask.
 
 use super::RepeatedScan;
-use super::repetitions::{REPETITIONS, near, paths_of};
+use super::repetitions::{PATHWAY_NOISE, near, paths_of, repeated_paths};
 use crate::compute::Control;
 use crate::data::{Mask, Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, wait,
 };
-use crate::solvers::pathway::{Distances, MaskDistance, Path, Range90, Repetitions};
+use crate::solvers::pathway::{Range90, Repetitions};
 use crate::state::job_end::ended;
 use crate::state::pathways::{
-    Level, NoiseDistanceKey, NoiseDistances, NoiseKey, PathwayResult, update,
+    Level, NoiseDistanceKey, NoiseDistances, PathwayNoiseKey, PathwayResult, update,
 };
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Distances of the repetitions from a mask.
-pub const NOISE_DISTANCES: Slot = Slot::latest_wins("noise-distances");
+pub const PATHWAY_NOISE_DISTANCES: Slot = Slot::latest_wins("pathway-noise-distances");
 
 /// Time that a batch takes, so that other work waits for no longer than that.
 const BATCH_MS: f64 = 500.0;
@@ -29,19 +29,19 @@ const MAX_ROUNDS: usize = 25;
 pub struct GrowRepetitions {
     pub pathway: Arc<PathwayResult>,
     /// The key after this batch.
-    pub key: NoiseKey,
+    pub key: PathwayNoiseKey,
     /// The scan behind its tensors or distributions.
     pub scan: RepeatedScan,
     /// Repetitions that these begin with, or whose residuals they use: those of the same pathway.
-    pub known: Option<Arc<Noise>>,
+    pub known: Option<Arc<PathwayNoise>>,
     /// The job waits for this long first, since newer controls may replace it.
     pub rest: Duration,
 }
 
 /// Repetitions with the values to display.
 #[derive(Clone, Debug)]
-pub struct Noise {
-    pub key: NoiseKey,
+pub struct PathwayNoise {
+    pub key: PathwayNoiseKey,
     pub repetitions: Repetitions,
     /// Share of the repetitions whose pathway contains each voxel.
     pub share: Volume,
@@ -69,10 +69,10 @@ pub fn next_batch(at_once: usize, more: usize, wall_ms: f64) -> usize {
 }
 
 impl Job for GrowRepetitions {
-    type Output = Box<Noise>;
+    type Output = Box<PathwayNoise>;
 
     fn slot(&self) -> Slot {
-        REPETITIONS
+        PATHWAY_NOISE
     }
 
     fn label(&self) -> String {
@@ -109,7 +109,7 @@ impl Job for GrowRepetitions {
         // Computed here to keep it off the interface thread.
         share.precompute_windows();
         paths.bounds();
-        Ok(Box::new(Noise {
+        Ok(Box::new(PathwayNoise {
             key: self.key,
             share,
             paths,
@@ -150,25 +150,22 @@ impl Receive<State> for GrowRepetitions {
 
 /// Measures how far a mask lies from the paths and pathways of repetitions.
 #[derive(Clone, Debug)]
-pub struct MeasureNoise {
-    pub noise: Arc<Noise>,
+pub struct MeasurePathwayNoise {
+    pub noise: Arc<PathwayNoise>,
     pub mask: Mask,
 }
 
-impl MeasureNoise {
+impl MeasurePathwayNoise {
     fn key(&self) -> NoiseDistanceKey {
-        NoiseDistanceKey {
-            share: self.noise.share.id(),
-            mask: self.mask.id(),
-        }
+        NoiseDistanceKey::new(&self.noise.share, &self.mask)
     }
 }
 
-impl Job for MeasureNoise {
+impl Job for MeasurePathwayNoise {
     type Output = Box<NoiseDistances>;
 
     fn slot(&self) -> Slot {
-        NOISE_DISTANCES
+        PATHWAY_NOISE_DISTANCES
     }
 
     fn label(&self) -> String {
@@ -182,22 +179,18 @@ impl Job for MeasureNoise {
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
         let backend = worker.backend();
-        let repetitions = &self.noise.repetitions;
-        let mask = MaskDistance::new(&self.mask);
-        let voxels = |share| repetitions.mask(share);
-        let levels = Level::all(voxels, mask.as_ref(), &backend, control)?;
-        let shown = &self.noise.pathway.path;
-        let paths: Vec<&Path> = repetitions.existing_paths().collect();
-        let along = mask.map(|mask| Distances::new(&paths, shown, &mask, &backend, control));
-        Ok(Box::new(NoiseDistances {
-            repetitions: repetitions.paths.len(),
-            levels,
-            along: along.transpose()?.map(Arc::new),
-        }))
+        let PathwayNoise {
+            repetitions,
+            pathway,
+            ..
+        } = &*self.noise;
+        let paths = repeated_paths(repetitions, pathway);
+        let distances = NoiseDistances::measure(paths, Some(&self.mask), &backend, control)?;
+        Ok(Box::new(distances))
     }
 }
 
-impl Receive<State> for MeasureNoise {
+impl Receive<State> for MeasurePathwayNoise {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,

@@ -1,25 +1,23 @@
 //! Repetitions of a pathway with random signs of the residuals.
 
 use super::error::PathwayError;
+use super::measure::RepeatedCurves;
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Role, Tractogram, Volume};
 use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::lifted;
-use crate::solvers::pathway::{Distances, MaskDistance, Path, RepetitionParams, Repetitions, Scan};
+use crate::solvers::pathway::{Path, RepetitionParams, Repetitions, Scan};
 use crate::solvers::tensor_fit;
 use crate::state::job_end::for_command_line;
-use crate::state::pathways::{Level, PathwayCosts, PathwayParams, PathwayResult};
+use crate::state::pathways::{NoiseDistances, PathwayCosts, PathwayParams, PathwayResult};
 use crate::state::tensors::jobs::input::Distributions;
 use crate::state::tensors::types::fods::FodBootstrapInput;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Repetitions of a pathway.
-pub const REPETITIONS: Slot = Slot::latest_wins("repetitions");
-
-/// Shares of the repetitions that have a level.
-const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
+pub const PATHWAY_NOISE: Slot = Slot::latest_wins("pathway-noise");
 
 /// A pathway to be repeated.
 #[derive(Clone, Debug)]
@@ -101,29 +99,21 @@ pub struct RepeatedPathway {
     pub repetitions: Repetitions,
     /// Repetitions whose path stays near the shown one.
     pub near: usize,
-    pub levels: Vec<Level>,
-    pub distances: Option<Distances>,
+    /// Its levels, and its distances from the requested mask.
+    pub measured: NoiseDistances,
     pub wall_ms: f64,
 }
 
-impl Level {
-    /// The levels of [`SHARES`]; `voxels` gives the voxels in at least a share of the repetitions.
-    pub(in crate::state) fn all(
-        voxels: impl Fn(f64) -> Mask,
-        mask: Option<&MaskDistance>,
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<Vec<Self>, Error> {
-        let level = |share: f64| {
-            let voxels = voxels(share);
-            let from_mask = mask.map(|mask| mask.to_mask(&voxels, backend, control));
-            Ok(Self {
-                share,
-                volume_ml: voxels.volume_ml(),
-                from_mask: from_mask.transpose()?.flatten(),
-            })
-        };
-        SHARES.into_iter().map(level).collect()
+/// The repetitions of a pathway, to be measured.
+pub(super) fn repeated_paths<'a>(
+    repetitions: &'a Repetitions,
+    pathway: &'a PathwayResult,
+) -> RepeatedCurves<'a, impl Fn(f64) -> Mask> {
+    RepeatedCurves {
+        repetitions: repetitions.paths.len(),
+        voxels: |share| repetitions.mask(share),
+        curves: repetitions.existing_paths().collect(),
+        shown: Some(&pathway.path),
     }
 }
 
@@ -143,13 +133,9 @@ pub(super) fn near(
 
 /// The cheapest path of each repetition that has one, with its cost.
 pub fn paths_of(repetitions: &Repetitions) -> Tractogram {
-    let (mut points, mut offsets, mut costs) = (Vec::new(), vec![0], Vec::new());
-    for (cost, path) in repetitions.paths.iter().flatten() {
-        points.extend(path.points.iter().map(|p| p.as_vec3().to_array()));
-        offsets.push(points.len() as u64);
-        costs.push(*cost as f32);
-    }
-    Tractogram::new(points, offsets)
+    let costs = repetitions.paths.iter().flatten();
+    let costs: Vec<f32> = costs.map(|(cost, _)| *cost as f32).collect();
+    Tractogram::of_curves(repetitions.existing_paths().map(Path::streamline))
         .with_per_streamline("cost", costs)
         .with_grid(repetitions.places.grid.clone())
 }
@@ -158,7 +144,7 @@ impl Job for RepeatPathway {
     type Output = Box<RepeatedPathway>;
 
     fn slot(&self) -> Slot {
-        REPETITIONS
+        PATHWAY_NOISE
     }
 
     fn label(&self) -> String {
@@ -181,18 +167,13 @@ impl Job for RepeatPathway {
             .none_yet(pathway, epsilon, seed, &backend, control)?;
         repetitions.extend(self.params.repetitions, &backend, control)?;
         let near = near(&repetitions, pathway, &backend, control)?;
-        let mask = self.distance_to.as_ref().and_then(MaskDistance::new);
-        let voxels = |share| repetitions.mask(share);
-        let levels = Level::all(voxels, mask.as_ref(), &backend, control)?;
-        let paths: Vec<&Path> = repetitions.existing_paths().collect();
-        let distances = mask
-            .map(|mask| Distances::new(&paths, &pathway.path, &mask, &backend, control))
-            .transpose()?;
+        let paths = repeated_paths(&repetitions, pathway);
+        let mask = self.distance_to.as_ref();
+        let measured = NoiseDistances::measure(paths, mask, &backend, control)?;
         Ok(Box::new(RepeatedPathway {
             repetitions,
             near,
-            levels,
-            distances,
+            measured,
             wall_ms: started.elapsed().as_secs_f64() * 1e3,
         }))
     }

@@ -2,14 +2,18 @@
 
 use crate::data::{Mask, Shape};
 use crate::parameters;
+use crate::solvers::pathway::Range90;
+use crate::state::command_line::NoCommand;
 use crate::state::core::layer::Content;
-use crate::state::pathways::jobs::{NOISE_DISTANCES, Noise, REPETITIONS, RepeatedScan};
+use crate::state::pathways::jobs::{
+    PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES, PathwayNoise, RepeatedScan,
+};
 use crate::state::pathways::{
-    DistanceTarget, MIN_FOR_RANGES, NoiseDistances, NoiseKey, PathwayKey, SurfaceInput, TargetMask,
-    too_few,
+    DistanceTarget, NoiseDistances, PathwayKey, PathwayNoiseKey, SurfaceInput, TargetMask, too_few,
 };
 use crate::state::track::types::odf::Model;
 use crate::state::{Document, State, Task};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Number of repetitions in the first batch. With fewer, the new share is less informative than the earlier one that it
@@ -81,7 +85,7 @@ impl Document {
 impl State {
     /// The key of all requested repetitions; `None` unless they are switched on and shown, and the pathway is final and
     /// its scan is open.
-    pub fn noise_key(&self) -> Option<NoiseKey> {
+    pub fn pathway_noise_key(&self) -> Option<PathwayNoiseKey> {
         let settings = &self.document.pathways;
         // A replay repeats the stored results only.
         let strict = self.runtime.sessions.strict;
@@ -91,7 +95,7 @@ impl State {
             return None;
         }
         let params = parameters::sanitized(&settings.noise.params);
-        Some(NoiseKey {
+        Some(PathwayNoiseKey {
             pathway: PathwayKey::from_result(pathway),
             epsilon: settings.epsilon,
             random_seed: params.random_seed,
@@ -100,62 +104,66 @@ impl State {
     }
 
     /// The shown repetitions; `None` until there are some, and in other tasks.
-    pub fn noise(&self) -> Option<&Arc<Noise>> {
+    pub fn pathway_noise(&self) -> Option<&Arc<PathwayNoise>> {
         let is_shown = self.view.task == Task::Pathways && self.document.pathways.noise.repeats;
         let live = self.runtime.pathways.noise.live.value();
         live.filter(|_| is_shown)
     }
 
     /// The shown repetitions if they are those of the present pathway and settings, even if more are to come.
-    pub fn current_noise(&self) -> Option<&Arc<Noise>> {
-        let requested = self.noise_key()?;
-        self.noise().filter(|noise| requested.extends(&noise.key))
+    pub fn current_pathway_noise(&self) -> Option<&Arc<PathwayNoise>> {
+        let requested = self.pathway_noise_key()?;
+        self.pathway_noise()
+            .filter(|noise| requested.extends(&noise.key))
     }
 
     /// Whether repetitions are shown that belong to an earlier pathway or earlier settings.
-    pub fn noise_is_stale(&self) -> bool {
-        self.noise().is_some() && self.current_noise().is_none()
+    pub fn pathway_noise_is_stale(&self) -> bool {
+        self.pathway_noise().is_some() && self.current_pathway_noise().is_none()
     }
 
     /// How many repetitions there are, and how many are requested, while more of them are to come.
-    pub fn noise_growth(&self) -> Option<(usize, usize)> {
-        let requested = self.noise_key()?;
-        let done = self.current_noise().map_or(0, |n| n.key.repetitions);
-        let is_growing = done < requested.repetitions && self.why_noise_rests().is_none();
+    pub fn pathway_noise_growth(&self) -> Option<(usize, usize)> {
+        let requested = self.pathway_noise_key()?;
+        let done = self
+            .current_pathway_noise()
+            .map_or(0, |noise| noise.key.repetitions);
+        let is_growing = done < requested.repetitions && self.why_pathway_noise_rests().is_none();
         is_growing.then_some((done, requested.repetitions))
     }
 
     /// Whether a batch of repetitions, or its distances, are being computed while more are to come.
-    pub fn is_repeating(&self) -> bool {
+    pub fn is_repeating_pathway(&self) -> bool {
         let jobs = &self.runtime.jobs;
-        self.noise_growth().is_some() && jobs.is_running(&[REPETITIONS, NOISE_DISTANCES])
+        self.pathway_noise_growth().is_some()
+            && jobs.is_running(&[PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES])
     }
 
     /// The key after the next batch, or of all requested repetitions once they are computed.
-    pub(in crate::state) fn next_noise_key(&self) -> Option<NoiseKey> {
-        let all = self.noise_key()?;
-        let next = match self.current_noise() {
+    pub(in crate::state) fn next_pathway_noise_key(&self) -> Option<PathwayNoiseKey> {
+        let all = self.pathway_noise_key()?;
+        let next = match self.current_pathway_noise() {
             None => FIRST_BATCH,
             Some(noise) => noise.key.repetitions + noise.next_batch,
         };
         let repetitions = next.min(all.repetitions);
-        Some(NoiseKey { repetitions, ..all })
+        Some(PathwayNoiseKey { repetitions, ..all })
     }
 
     /// Why no more repetitions are computed although they are requested: they failed, or the user stopped them.
-    pub fn why_noise_rests(&self) -> Option<&str> {
+    pub fn why_pathway_noise_rests(&self) -> Option<&str> {
         let live = &self.runtime.pathways.noise.live;
-        let next = self.next_noise_key()?;
+        let next = self.next_pathway_noise_key()?;
         live.has_failed_for(&next).then(|| live.failure()).flatten()
     }
 
     /// Whether the user stopped the repetitions before all were computed.
-    pub fn is_noise_stopped(&self) -> bool {
-        self.runtime.pathways.noise.was_stopped && self.why_noise_rests().is_some()
+    pub fn is_pathway_noise_stopped(&self) -> bool {
+        self.runtime.pathways.noise.was_stopped && self.why_pathway_noise_rests().is_some()
     }
 
     /// Why the repetitions cannot be kept or exported; `None` if they can.
-    pub fn why_no_noise(&self) -> Option<&str> {
+    pub fn why_no_pathway_noise(&self) -> Option<&str> {
         let document = &self.document;
         if !document.pathways.noise.repeats {
             return Some("Repeat the pathway first");
@@ -163,12 +171,12 @@ impl State {
         if let Some(why) = document.why_no_repetitions().or(self.why_not_final()) {
             return Some(why);
         }
-        match self.current_noise() {
-            _ if self.noise_growth().is_some() => {
+        match self.current_pathway_noise() {
+            _ if self.pathway_noise_growth().is_some() => {
                 Some("Waiting for all repetitions; Esc stops them and keeps the finished ones")
             }
             None => Some(
-                self.why_noise_rests()
+                self.why_pathway_noise_rests()
                     .unwrap_or("There are no repetitions yet"),
             ),
             Some(_) => None,
@@ -176,7 +184,7 @@ impl State {
     }
 
     /// The mask whose distance from the repetitions is requested.
-    pub fn noise_target(&self) -> TargetMask<'_> {
+    pub fn pathway_noise_target(&self) -> TargetMask<'_> {
         self.target_mask(self.document.pathways.noise.distance_to)
     }
 
@@ -202,7 +210,7 @@ impl State {
     }
 
     /// The name of the object whose distance is requested; empty if it is gone.
-    pub fn noise_target_name(&self) -> &str {
+    pub fn pathway_noise_target_name(&self) -> &str {
         self.target_name(self.document.pathways.noise.distance_to)
     }
 
@@ -214,11 +222,27 @@ impl State {
         }
     }
 
+    /// The file of the mask of such an object, for a command; `None` without a mask. Fails if only the mask has no file.
+    pub(in crate::state) fn target_file(
+        &self,
+        target: DistanceTarget,
+    ) -> Result<Option<PathBuf>, NoCommand> {
+        let TargetMask::Present(mask) = self.target_mask(target) else {
+            return Ok(None);
+        };
+        match self.document.mask_file(mask) {
+            Some(file) => Ok(Some(file.to_owned())),
+            None => Err(NoCommand::DistanceWithoutFile(
+                self.target_name(target).to_owned(),
+            )),
+        }
+    }
+
     /// The repetitions and the mask between which distances are requested.
-    pub(in crate::state) fn measured_noise(&self) -> Option<(&Arc<Noise>, &Mask)> {
-        let noise = self.current_noise()?;
-        match self.noise_target() {
-            TargetMask::Present(mask) if noise.key.repetitions >= MIN_FOR_RANGES => {
+    pub(in crate::state) fn measured_pathway_noise(&self) -> Option<(&Arc<PathwayNoise>, &Mask)> {
+        let noise = self.current_pathway_noise()?;
+        match self.pathway_noise_target() {
+            TargetMask::Present(mask) if Range90::has_percentiles(noise.key.repetitions) => {
                 Some((noise, mask))
             }
             _ => None,
@@ -227,42 +251,43 @@ impl State {
 
     /// Distances of the shown repetitions, or of the first of them while those of all are measured; `None` until they are
     /// measured.
-    pub fn noise_distances(&self) -> Option<&Arc<NoiseDistances>> {
-        let (noise, mask) = self.measured_noise()?;
+    pub fn pathway_noise_distances(&self) -> Option<&Arc<NoiseDistances>> {
+        let (noise, mask) = self.measured_pathway_noise()?;
         let live = &self.runtime.pathways.noise.distances;
         let (key, distances) = live.shown()?;
         let is_complete = key.share == noise.share.id();
-        let is_shown = is_complete || live.running().is_some() || self.noise_growth().is_some();
+        let is_shown =
+            is_complete || live.running().is_some() || self.pathway_noise_growth().is_some();
         (key.mask == mask.id() && is_shown).then_some(distances)
     }
 
     /// Why there are no distances; `None` if there are, or they are being measured.
-    pub fn why_no_noise_distances(&self) -> Option<String> {
-        if let Some(why) = self.noise_target().why_none() {
+    pub fn why_no_pathway_noise_distances(&self) -> Option<String> {
+        if let Some(why) = self.pathway_noise_target().why_none() {
             return Some(why.to_owned());
         }
         // Measurements that failed are a note with a button.
-        let few = self.current_noise();
-        few.filter(|noise| noise.key.repetitions < MIN_FOR_RANGES)?;
-        Some(match self.noise_growth() {
+        let few = self.current_pathway_noise();
+        few.filter(|noise| !Range90::has_percentiles(noise.key.repetitions))?;
+        Some(match self.pathway_noise_growth() {
             Some(_) => "Too few repetitions for distances yet".to_owned(),
             None => too_few(),
         })
     }
 
     /// Why the distances of the shown repetitions were not measured; `None` unless that failed or the user stopped it.
-    pub fn noise_distances_failure(&self) -> Option<&str> {
-        let measured = self.noise_distances().is_some();
+    pub fn pathway_noise_distances_failure(&self) -> Option<&str> {
+        let measured = self.pathway_noise_distances().is_some();
         let live = &self.runtime.pathways.noise.distances;
         let failure = live
             .failure()
             .filter(|_| !measured && live.running().is_none());
-        self.measured_noise().and(failure)
+        self.measured_pathway_noise().and(failure)
     }
 
     /// How many of the repetitions contain a voxel at the crosshair, and how many there are.
-    pub fn noise_at_crosshair(&self) -> Option<(usize, usize)> {
-        let noise = self.current_noise()?;
+    pub fn pathway_noise_at_crosshair(&self) -> Option<(usize, usize)> {
+        let noise = self.current_pathway_noise()?;
         let share = noise.share.nearest(0, self.view.crosshair)?;
         let all = noise.key.repetitions;
         Some(((f64::from(share) * all as f64).round() as usize, all))

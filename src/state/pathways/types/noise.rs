@@ -1,21 +1,26 @@
 //! The noise of the live pathway: how far measurement noise alone moves it, from repetitions of the fit.
 
-use crate::data::{DataId, Mask, keyed};
+use crate::data::{DataId, Mask, Volume, keyed};
 use crate::parameters::{self, Kind, Limits, Number, Param, Parameters, Unit};
-use crate::solvers::pathway::{Distances, RepetitionParams, Separation};
+use crate::solvers::pathway::{Distances, MIN_FOR_RANGES, RepetitionParams, Separation};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey};
 use crate::state::core::text::counted;
 use crate::state::files::types::RecentExports;
-use crate::state::pathways::jobs::Noise;
+use crate::state::pathways::jobs::PathwayNoise;
 use crate::state::pathways::{PathwayKey, SurfaceInput};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// With fewer repetitions, percentiles are those of single repetitions, and no distances are shown.
-pub const MIN_FOR_RANGES: usize = 20;
 /// States what figures from repetitions leave out; shown wherever they are.
 pub const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
+
+/// Label of the choice of a [`DistanceTarget`].
+pub const DISTANCE_TO: &str = "Distance to";
+/// Label of the switch that shows the share of the repetitions.
+pub const SHARE_OF_REPETITIONS: &str = "Share of repetitions";
+/// Label of the step that keeps the share of the repetitions as a layer.
+pub const KEEP_SHARE: &str = "Keep share of repetitions";
 
 /// The object whose distance from the paths is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -31,7 +36,7 @@ pub enum DistanceTarget {
 /// Settings of the repetitions of the live pathway.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
-pub struct NoiseSettings {
+pub struct PathwayNoiseSettings {
     /// Whether the pathway is repeated while the controls rest, and the repetitions are shown.
     pub repeats: bool,
     /// Number of repetitions and random seed.
@@ -46,13 +51,13 @@ pub struct NoiseSettings {
     pub shows_paths: bool,
 }
 
-impl Default for NoiseSettings {
+impl Default for PathwayNoiseSettings {
     fn default() -> Self {
         Self::defaults()
     }
 }
 
-impl NoiseSettings {
+impl PathwayNoiseSettings {
     /// Off: without a graphics card, repetitions keep the processors busy.
     pub fn defaults() -> Self {
         Self {
@@ -112,7 +117,7 @@ impl Parameters for NoiseMargin {
 
 /// Everything that some repetitions of a pathway depend on.
 #[derive(Clone, PartialEq, Debug)]
-pub struct NoiseKey {
+pub struct PathwayNoiseKey {
     pub pathway: PathwayKey,
     pub epsilon: f64,
     pub random_seed: u64,
@@ -120,14 +125,14 @@ pub struct NoiseKey {
     pub repetitions: usize,
 }
 
-impl LiveKey for NoiseKey {
+impl LiveKey for PathwayNoiseKey {
     /// A late batch of other settings replaces nothing.
     fn stands_in_for(&self, requested: &Self) -> bool {
         requested.extends(self)
     }
 }
 
-impl NoiseKey {
+impl PathwayNoiseKey {
     /// Whether these repetitions begin with those of another key.
     pub fn extends(&self, earlier: &Self) -> bool {
         let of_earlier = Self {
@@ -147,6 +152,15 @@ pub struct NoiseDistanceKey {
 }
 
 impl LiveKey for NoiseDistanceKey {}
+
+impl NoiseDistanceKey {
+    pub fn new(share: &Volume, mask: &Mask) -> Self {
+        Self {
+            share: share.id(),
+            mask: mask.id(),
+        }
+    }
+}
 
 /// The voxels that belong to the pathways or streamlines of at least a share of the repetitions.
 #[derive(Clone, Copy, Debug)]
@@ -198,11 +212,21 @@ keyed!(NoiseFile, suffix {
 impl NoiseFile {
     pub const ALL: [Self; 3] = [Self::Share, Self::Paths, Self::Distances];
 
-    pub fn name(self) -> &'static str {
+    /// Its label in the menu of pathways.
+    pub fn pathway_label(self) -> &'static str {
         match self {
             Self::Share => "Share of repetitions…",
             Self::Paths => "Paths of the repetitions…",
             Self::Distances => "Distances along the path…",
+        }
+    }
+
+    /// Its label in the menu of streamlines.
+    pub fn track_label(self) -> &'static str {
+        match self {
+            Self::Share => "Share of repetitions…",
+            Self::Paths => "Centre lines of the repetitions…",
+            Self::Distances => "Distances along the centre line…",
         }
     }
 
@@ -218,7 +242,7 @@ impl NoiseFile {
 
 /// User actions on repetitions.
 #[derive(Clone, Debug)]
-pub enum NoiseAction {
+pub enum PathwayNoiseAction {
     /// Adds the share of the repetitions as a layer.
     KeepShare,
     Save(NoiseFile, std::path::PathBuf),
@@ -228,8 +252,8 @@ pub enum NoiseAction {
 
 /// Runtime state of the repetitions.
 #[derive(Clone, Debug, Default)]
-pub struct NoiseRuntime {
-    pub live: Live<NoiseKey, Arc<Noise>>,
+pub struct PathwayNoiseRuntime {
+    pub live: Live<PathwayNoiseKey, Arc<PathwayNoise>>,
     pub distances: Live<NoiseDistanceKey, Arc<NoiseDistances>>,
     /// The surface of Segment whose distance is requested; set by Segment after every action.
     pub surface: SurfaceInput,

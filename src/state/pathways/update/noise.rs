@@ -1,28 +1,28 @@
 //! Repetitions of the live pathway: growing batch by batch while nothing else runs, measured, kept as a layer, written.
 
-use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
+use crate::data::{Tractogram, Volume};
 use crate::jobs::ValueNames;
-use crate::solvers::pathway::RepetitionParams;
-use crate::state::command_line::NoCommand;
+use crate::solvers::pathway::{Distances, RepetitionParams};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, LayerId, OriginId};
 use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::Severity;
 use crate::state::edit::edit;
 use crate::state::files::jobs::{SAVE, SaveTractogram, SaveVolume};
+use crate::state::files::opening::exported;
 use crate::state::origin::commands;
 use crate::state::origin::{Describe as _, Origin};
 use crate::state::pathways::jobs::{
-    GrowRepetitions, MeasureNoise, NOISE_DISTANCES, Noise, REPETITIONS, RepeatPathway,
-    RepeatedScan, SaveDistances, TRACE,
+    GrowRepetitions, MeasurePathwayNoise, PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES, PathwayNoise,
+    RepeatPathway, RepeatedScan, SaveDistances, TRACE,
 };
 use crate::state::pathways::recipe::{ShareRecipe, UncertaintyCommand};
 use crate::state::pathways::update::ends_name;
 use crate::state::pathways::{
-    NoiseDistanceKey, NoiseDistances, NoiseFile, NoiseKey, NoiseRuntime, PathwayParams,
-    PathwayResult, ShownCost, TargetMask, share_window,
+    KEEP_SHARE, NoiseDistanceKey, NoiseDistances, NoiseFile, PathwayNoiseKey, PathwayNoiseRuntime,
+    PathwayParams, PathwayResult, ShownCost, share_window,
 };
 use crate::state::tensors::inputs::{self, MissingInput};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
@@ -54,24 +54,24 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 fn forget(state: &mut State, effects: &mut Vec<Effect>) {
     let noise = &mut state.runtime.pathways.noise;
     if noise.live.running().is_some() {
-        effects.push(Effect::Cancel(REPETITIONS));
+        effects.push(Effect::Cancel(PATHWAY_NOISE));
     }
     if noise.distances.running().is_some() {
-        effects.push(Effect::Cancel(NOISE_DISTANCES));
+        effects.push(Effect::Cancel(PATHWAY_NOISE_DISTANCES));
     }
     let surface = std::mem::take(&mut noise.surface);
-    *noise = NoiseRuntime {
+    *noise = PathwayNoiseRuntime {
         surface,
-        ..NoiseRuntime::default()
+        ..PathwayNoiseRuntime::default()
     };
 }
 
 fn grow(state: &mut State, effects: &mut Vec<Effect>) {
-    let key = state.next_noise_key();
+    let key = state.next_pathway_noise_key();
     let live = &state.runtime.pathways.noise.live;
     if let Some(running) = live.running() {
         if key.as_ref() != Some(running) {
-            effects.push(Effect::Cancel(REPETITIONS));
+            effects.push(Effect::Cancel(PATHWAY_NOISE));
         }
         return;
     }
@@ -82,7 +82,7 @@ fn grow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some((pathway, scan)) = state.final_pathway().cloned().zip(scan) else {
         return;
     };
-    let rest = match state.current_noise() {
+    let rest = match state.current_pathway_noise() {
         None => REST,
         Some(_) => Duration::ZERO,
     };
@@ -112,13 +112,16 @@ fn is_idle(state: &State) -> bool {
     !is_comparing && !is_measuring && state.runtime.jobs.is_idle(&[TRACE, SAVE])
 }
 
+/// The key of the requested distances.
+fn distance_key(state: &State) -> Option<NoiseDistanceKey> {
+    let (noise, mask) = state.measured_pathway_noise()?;
+    Some(NoiseDistanceKey::new(&noise.share, mask))
+}
+
 fn measure(state: &mut State, effects: &mut Vec<Effect>) {
-    let requested = state.measured_noise();
+    let requested = state.measured_pathway_noise();
     let requested = requested.map(|(noise, mask)| (noise.clone(), mask.clone()));
-    let key = requested.as_ref().map(|(noise, mask)| NoiseDistanceKey {
-        share: noise.share.id(),
-        mask: mask.id(),
-    });
+    let key = distance_key(state);
     // A running measurement is not cancelled; otherwise each batch could cancel the last one.
     let distances = &mut state.runtime.pathways.noise.distances;
     match (
@@ -126,16 +129,16 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
         requested,
     ) {
         (Order::Start(..), Some((noise, mask))) => {
-            effects.push(Effect::submit(MeasureNoise { noise, mask }));
+            effects.push(Effect::submit(MeasurePathwayNoise { noise, mask }));
         }
-        (Order::Cancel, _) => effects.push(Effect::Cancel(NOISE_DISTANCES)),
+        (Order::Cancel, _) => effects.push(Effect::Cancel(PATHWAY_NOISE_DISTANCES)),
         _ => {}
     }
 }
 
 /// Receives more repetitions.
-pub fn grown(state: &mut State, noise: Noise) {
-    let requested = state.next_noise_key();
+pub fn grown(state: &mut State, noise: PathwayNoise) {
+    let requested = state.next_pathway_noise_key();
     let live = &mut state.runtime.pathways.noise.live;
     // A batch may end in the moment in which the user stops it.
     if live.running() != Some(&noise.key) {
@@ -146,22 +149,17 @@ pub fn grown(state: &mut State, noise: Noise) {
 }
 
 /// A batch failed with a sentence, or was stopped.
-pub fn not_grown(state: &mut State, key: &NoiseKey, why: Option<&str>) {
+pub fn not_grown(state: &mut State, key: &PathwayNoiseKey, why: Option<&str>) {
     let live = &mut state.runtime.pathways.noise.live;
-    // The job may belong to a closed document, or have been stopped by the user.
-    if live.running() != Some(key) {
-        return;
-    }
-    match why {
-        Some(why) => live.fail_because(why),
-        None => live.stop(),
-    }
+    live.end_without_result(key, why);
 }
 
 /// The user stopped the repetitions: the finished ones stay.
 pub fn stopped(state: &mut State) {
-    let requested = state.next_noise_key();
-    let done = state.current_noise().map_or(0, |n| n.key.repetitions);
+    let requested = state.next_pathway_noise_key();
+    let done = state
+        .current_pathway_noise()
+        .map_or(0, |noise| noise.key.repetitions);
     let text = match done {
         0 => "Stopped before the first repetitions".to_owned(),
         _ => format!("Stopped after {}", counted(done, "repetition")),
@@ -187,11 +185,7 @@ pub fn repeat_again(state: &mut State) {
 
 /// Receives distances.
 pub fn measured(state: &mut State, key: NoiseDistanceKey, distances: NoiseDistances) {
-    let requested = state.measured_noise();
-    let requested = requested.map(|(noise, mask)| NoiseDistanceKey {
-        share: noise.share.id(),
-        mask: mask.id(),
-    });
+    let requested = distance_key(state);
     let live = &mut state.runtime.pathways.noise.distances;
     live.done(key, Detail::Full, Arc::new(distances), requested.as_ref());
 }
@@ -199,13 +193,7 @@ pub fn measured(state: &mut State, key: NoiseDistanceKey, distances: NoiseDistan
 /// A measurement failed with a sentence, or was cancelled.
 pub fn not_measured(state: &mut State, key: NoiseDistanceKey, why: Option<&str>) {
     let live = &mut state.runtime.pathways.noise.distances;
-    if live.running() != Some(&key) {
-        return;
-    }
-    match why {
-        Some(why) => live.fail_because(why),
-        None => live.stop(),
-    }
+    live.end_without_result(&key, why);
 }
 
 /// Reports why the repetitions cannot be used yet.
@@ -215,7 +203,7 @@ fn report(state: &mut State, why: &str) {
 }
 
 /// The recipe of the shares of repetitions; `None` if the origin of the tensors is unknown.
-fn recipe(document: &Document, noise: &Noise) -> Option<ShareRecipe> {
+fn recipe(document: &Document, noise: &PathwayNoise) -> Option<ShareRecipe> {
     Some(ShareRecipe {
         fit: commands::field_origin(document, noise.key.pathway.field)?,
         regions: noise.key.pathway.regions.clone(),
@@ -231,10 +219,10 @@ fn recipe(document: &Document, noise: &Noise) -> Option<ShareRecipe> {
 /// Adds the share of the repetitions as a layer on top, or replaces the values of the one with the same recipe. The cost
 /// and the live share would hide it: the cost is switched off, and the live share is hidden, in the same step.
 pub(in crate::state) fn keep_share(state: &mut State) {
-    if let Some(why) = state.why_no_noise().map(str::to_owned) {
+    if let Some(why) = state.why_no_pathway_noise().map(str::to_owned) {
         return report(state, &why);
     }
-    let noise = state.current_noise().cloned();
+    let noise = state.current_pathway_noise().cloned();
     let Some(noise) = noise else {
         return;
     };
@@ -244,7 +232,7 @@ pub(in crate::state) fn keep_share(state: &mut State) {
     let name = format!("Share of repetitions of {}", ends_name(&noise.pathway));
     let all = noise.key.repetitions;
     let share = noise.share.clone();
-    let id = edit(state, "Keep share of repetitions", false, |document| {
+    let id = edit(state, KEEP_SHARE, false, |document| {
         document.pathways.shown = ShownCost::Off;
         document.pathways.noise.shows_share = false;
         share_layer(document, recipe, &name, share, all)
@@ -262,7 +250,7 @@ pub(in crate::state) fn share_layer(
 ) -> LayerId {
     let origin = document.origins.add(recipe);
     let layers = &mut document.layers;
-    if let Some(at) = layers.iter().position(|l| l.origin == origin) {
+    if let Some(at) = layers.iter().position(|layer| layer.origin == origin) {
         let mut known = layers.remove(at);
         let layer = Arc::make_mut(&mut known);
         layer.content = Content::Image(share);
@@ -299,17 +287,11 @@ fn share_display(repetitions: usize) -> Display {
 /// The command that computes the shown repetitions and the distances from the chosen mask, if there is one.
 pub fn command_line(state: &State) -> Option<CommandLine> {
     let document = &state.document;
-    let noise = state.current_noise()?;
+    let noise = state.current_pathway_noise()?;
     let recipe = recipe(document, noise)?;
-    let distance_to = match state.noise_target() {
-        TargetMask::Nothing | TargetMask::Awaited { .. } => None,
-        TargetMask::Present(mask) => match document.mask_file(mask) {
-            Some(file) => Some(file.to_owned()),
-            None => {
-                let name = state.noise_target_name().to_owned();
-                return Some(CommandLine::NoCommand(NoCommand::DistanceWithoutFile(name)));
-            }
-        },
+    let distance_to = match state.target_file(document.pathways.noise.distance_to) {
+        Ok(distance_to) => distance_to,
+        Err(why) => return Some(why.into()),
     };
     Some(match recipe.command_line(document) {
         CommandLine::Uncertainty(command) => {
@@ -389,8 +371,11 @@ pub(in crate::state) fn save(
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    let why = state.why_no_noise().map(str::to_owned);
-    let noise = state.current_noise().filter(|_| why.is_none()).cloned();
+    let why = state.why_no_pathway_noise().map(str::to_owned);
+    let noise = state
+        .current_pathway_noise()
+        .filter(|_| why.is_none())
+        .cloned();
     let Some(noise) = noise else {
         return report(
             state,
@@ -401,28 +386,71 @@ pub(in crate::state) fn save(
     let recipe = recipe(document, &noise);
     let command = recipe.map(|recipe| recipe.command_line(document).text());
     let command = command.unwrap_or_default();
-    effects.push(match file {
-        NoiseFile::Share => Effect::submit(SaveVolume {
-            source: None,
-            volume: noise.share.clone(),
-            path,
-            command,
-        }),
-        NoiseFile::Paths => Effect::submit(SaveTractogram {
-            tractogram: noise.paths.clone(),
-            path,
-            command,
-            values: ValueNames::default(),
-        }),
-        NoiseFile::Distances => {
-            let distances = state.noise_distances();
-            let distances = distances.filter(|d| d.repetitions == noise.key.repetitions);
-            let Some(distances) = distances.and_then(|d| d.along.clone()) else {
-                let why = state.why_no_noise_distances();
-                let why = why.unwrap_or_else(|| "Waiting for the distances".to_owned());
-                return report(state, &why);
-            };
-            Effect::submit(SaveDistances { path, distances })
+    let distances = state.pathway_noise_distances();
+    let distances = distances.filter(|distances| distances.repetitions == noise.key.repetitions);
+    let files = RepetitionFiles {
+        share: noise.share.clone(),
+        curves: noise.paths.clone(),
+        distances: distance_file(distances, state.why_no_pathway_noise_distances()),
+        command,
+    };
+    files.write(state, file, path, effects);
+}
+
+/// The distances along the shown curve that a file contains, or why there are none.
+pub(in crate::state) fn distance_file(
+    distances: Option<&Arc<NoiseDistances>>,
+    why: Option<String>,
+) -> Result<Arc<Distances>, String> {
+    let along = distances.and_then(|distances| distances.along.clone());
+    along.ok_or_else(|| why.unwrap_or_else(|| "Waiting for the distances".to_owned()))
+}
+
+/// The contents of the files of repetitions.
+pub(in crate::state) struct RepetitionFiles {
+    pub share: Volume,
+    /// The paths or centre lines of the repetitions.
+    pub curves: Tractogram,
+    pub distances: Result<Arc<Distances>, String>,
+    /// The command that writes these files.
+    pub command: String,
+}
+
+impl RepetitionFiles {
+    /// Writes one of the files, or reports why there is none.
+    pub(in crate::state) fn write(
+        self,
+        state: &mut State,
+        file: NoiseFile,
+        path: PathBuf,
+        effects: &mut Vec<Effect>,
+    ) {
+        let command = self.command;
+        let job = match file {
+            NoiseFile::Share => Effect::submit(SaveVolume {
+                source: None,
+                volume: self.share,
+                path: path.clone(),
+                command,
+            }),
+            NoiseFile::Paths => Effect::submit(SaveTractogram {
+                tractogram: self.curves,
+                path: path.clone(),
+                command,
+                values: ValueNames::default(),
+            }),
+            NoiseFile::Distances => match self.distances {
+                Ok(distances) => Effect::submit(SaveDistances {
+                    path: path.clone(),
+                    distances,
+                }),
+                Err(why) => return report(state, &why),
+            },
+        };
+        match file.kind() {
+            Some(kind) => exported(state, kind, &path, effects),
+            None => state.runtime.forget_failures(SAVE),
         }
-    });
+        effects.push(job);
+    }
 }

@@ -406,11 +406,12 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     document.track.streamline_display = saved.track_display.clone();
     document.track.whole_brain = parameters::sanitized(&saved.whole_brain);
     document.track.rays = Rays {
-        metric: saved.metric,
-        params: saved.rays.clone(),
-        cut: saved.cut,
+        metric: saved.rays.metric,
+        params: saved.rays.params.clone(),
+        cut: saved.rays.cut,
     };
-    document.track.ray_display = saved.ray_display.clone();
+    document.track.ray_display = saved.rays.display.clone();
+    document.track.noise = saved.track_noise.clone().sanitized();
     document.store = saved.store;
 }
 

@@ -104,7 +104,6 @@ pub(in crate::state) fn add_regions(
     let settings = &mut document.streamlines;
     settings.profile.params = parameters::sanitized(&settings.profile.params);
     settings.connect.params = parameters::sanitized(&settings.connect.params);
-    settings.noise = settings.noise.clone().sanitized();
     named
 }
 

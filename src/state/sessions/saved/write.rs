@@ -9,7 +9,7 @@ use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::snapshots::own_results;
 use crate::state::sessions::saved::{
     Content, MissingLayer, SavedContent, SavedDocument, SavedLayer, SavedMaskOrigin, SavedOrigin,
-    SavedRegion, SavedShape, Table,
+    SavedRays, SavedRegion, SavedShape, Table,
 };
 use crate::state::sessions::unsaved::PartsInSession;
 use crate::state::sessions::{
@@ -204,10 +204,13 @@ impl ReferencedItems<'_> {
             track: d.track.streamlines.clone(),
             track_display: finite(&d.track.streamline_display),
             whole_brain: d.track.whole_brain,
-            metric: d.track.rays.metric,
-            rays: d.track.rays.params.clone(),
-            cut: d.track.rays.cut,
-            ray_display: finite(&d.track.ray_display),
+            track_noise: d.track.noise.clone(),
+            rays: SavedRays {
+                metric: d.track.rays.metric,
+                params: d.track.rays.params.clone(),
+                cut: d.track.rays.cut,
+                display: finite(&d.track.ray_display),
+            },
             pathways: d.pathways.clone(),
             kept_pathways: {
                 let kept = d.kept_pathways.iter();

@@ -23,6 +23,7 @@ use crate::state::sessions::types::origins::{SavedInput, SavedOrigin, Table};
 use crate::state::sessions::unsaved::PartsInSession;
 use crate::state::streamlines::StreamlineSettings;
 use crate::state::track::types::{Method, WholeBrain};
+use crate::state::track_noise::TrackNoiseSettings;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -109,10 +110,10 @@ pub struct SavedDocument {
     pub track_display: Display,
     #[serde(default)]
     pub whole_brain: WholeBrain,
-    pub metric: RayMetricParams,
-    pub rays: geodesic::Params,
-    pub cut: Cut,
-    pub ray_display: Display,
+    #[serde(default, skip_serializing_if = "TrackNoiseSettings::are_default")]
+    pub track_noise: TrackNoiseSettings,
+    #[serde(flatten)]
+    pub rays: SavedRays,
     #[serde(default = "PathwaySettings::defaults")]
     pub pathways: PathwaySettings,
     #[serde(default)]
@@ -126,6 +127,17 @@ pub struct SavedDocument {
     /// Records refer to its regions by their indices in the list.
     #[serde(default)]
     pub streamlines: StreamlineSettings,
+}
+
+/// Settings of rays in tensors: members of their document.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedRays {
+    pub metric: RayMetricParams,
+    #[serde(rename = "rays")]
+    pub params: geodesic::Params,
+    pub cut: Cut,
+    #[serde(rename = "ray_display")]
+    pub display: Display,
 }
 
 impl SavedDocument {

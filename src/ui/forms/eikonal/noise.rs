@@ -4,17 +4,16 @@ use super::super::parameters::{self, Rows};
 use crate::data::statistics::wilson_interval;
 use crate::solvers::pathway::{NEAR_MM, RepetitionParams};
 use crate::state::core::text::counted;
-use crate::state::pathways::jobs::Noise;
+use crate::state::pathways::jobs::PathwayNoise;
 use crate::state::pathways::{
-    NOISE_ONLY, NoiseAction, NoiseDistances, NoiseFile, NoiseSettings, PathwayAction,
+    NOISE_ONLY, NoiseDistances, NoiseFile, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings,
     PathwaySettings,
 };
 use crate::state::{Action, Phase, State};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::forms::noise::plot::{self, Plot};
 use crate::ui::forms::noise::{
-    Buttons, NAME, Pressed, check, continue_note, known_within, levels, margin, overlap,
-    range_text, target_row,
+    Buttons, NAME, Pressed, check, continue_note, known_within, levels, margin, overlap, target_row,
 };
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::{charts, paint, rows, section};
@@ -28,7 +27,7 @@ const REPEAT_HELP: &str = "Refits the tensors or distributions with random signs
 const NO_REPETITIONS: &str = "There are no repetitions yet";
 
 /// A change of the settings.
-type Change<'a> = Box<dyn FnOnce(&mut NoiseSettings) + 'a>;
+type Change<'a> = Box<dyn FnOnce(&mut PathwayNoiseSettings) + 'a>;
 type OnChange<'a> = dyn FnMut(Change, Phase) + 'a;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -56,9 +55,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return rows::hint(ui, why);
     }
     progress(ui, state, actions);
-    if let Some(shown) = state.noise() {
-        let measured = state.noise_distances();
-        rows::dimmed(ui, state.noise_is_stale(), |ui| {
+    if let Some(shown) = state.pathway_noise() {
+        let measured = state.pathway_noise_distances();
+        rows::dimmed(ui, state.pathway_noise_is_stale(), |ui| {
             figures(ui, state, shown, measured.map(AsRef::as_ref));
         });
     }
@@ -75,7 +74,7 @@ fn changed(settings: &PathwaySettings, change: Change, phase: Phase) -> Action {
 }
 
 /// The switch and the parameters.
-fn controls(ui: &mut Ui, noise: &NoiseSettings, set: &mut OnChange) {
+fn controls(ui: &mut Ui, noise: &PathwayNoiseSettings, set: &mut OnChange) {
     check(ui, REPEAT, REPEAT_HELP, noise.repeats, |repeats| {
         set(Box::new(move |noise| noise.repeats = repeats), Phase::Done);
     });
@@ -87,7 +86,7 @@ fn controls(ui: &mut Ui, noise: &NoiseSettings, set: &mut OnChange) {
 }
 
 /// The choice of the results that are drawn.
-fn shown(ui: &mut Ui, noise: &NoiseSettings, set: &mut OnChange) {
+fn shown(ui: &mut Ui, noise: &PathwayNoiseSettings, set: &mut OnChange) {
     const SHARE_HELP: &str = "Colours on slices and the cloud in 3-D are the share of the repetitions whose pathway contains \
                               a voxel; the outline is at one half";
     const PATHS_HELP: &str = "The cheapest path of each repetition, as a thin line";
@@ -110,9 +109,13 @@ fn shown(ui: &mut Ui, noise: &NoiseSettings, set: &mut OnChange) {
 /// How many repetitions there are, the remaining time, how well shares are known, and why no more come.
 fn progress(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let done = state.current_noise().map_or(0, |n| n.key.repetitions);
-    let shown = state.noise().map_or(0, |n| n.key.repetitions);
-    let growth = state.noise_growth();
+    let done = state
+        .current_pathway_noise()
+        .map_or(0, |noise| noise.key.repetitions);
+    let shown = state
+        .pathway_noise()
+        .map_or(0, |noise| noise.key.repetitions);
+    let growth = state.pathway_noise_growth();
     let all = state.document.pathways.noise.params.repetitions;
     let text = match growth {
         Some((done, all)) => format!(
@@ -122,7 +125,7 @@ fn progress(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ),
         None => counted(shown, "repetition"),
     };
-    let left = match (growth, state.current_noise()) {
+    let left = match (growth, state.current_pathway_noise()) {
         (Some(_), None) if state.final_pathway().is_some() => "starting…".to_owned(),
         (Some((done, all)), Some(noise)) => {
             let ms = noise.each_ms * (all - done) as f64;
@@ -155,35 +158,39 @@ fn progress(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         (_, None) => format!("Shares are known to within {}", known_within(done)),
     };
     rows::line(ui, &text);
-    if let Some(why) = state.why_noise_rests()
+    if let Some(why) = state.why_pathway_noise_rests()
         && continue_note(ui, why)
     {
-        actions.push(act(NoiseAction::RepeatAgain));
+        actions.push(act(PathwayNoiseAction::RepeatAgain));
     }
 }
 
-fn act(action: NoiseAction) -> Action {
+fn act(action: PathwayNoiseAction) -> Action {
     Action::Pathway(PathwayAction::Noise(action))
 }
 
 /// Volumes and nearest distances of three shares, and how E* and the path vary.
-fn figures(ui: &mut Ui, state: &State, noise: &Noise, measured: Option<&NoiseDistances>) {
+fn figures(ui: &mut Ui, state: &State, noise: &PathwayNoise, measured: Option<&NoiseDistances>) {
     let all = noise.key.repetitions;
     const HELP: &str = "Voxels that the pathways of at least this share of the repetitions contain, and their distance from \
                         the chosen object, rounded down";
     levels(ui, &noise.levels, measured, HELP);
-    let target = state.noise_target_name();
-    if let Some(text) = measured.and_then(|m| overlap(m, "the pathway", target)) {
+    let target = state.pathway_noise_target_name();
+    if let Some(text) = measured.and_then(|measured| overlap(measured, "the pathway", target)) {
         rows::hint(ui, &text);
     }
     let measured_cost = format::significant(noise.repetitions.measured);
     rows::reading(ui, "E* of the pathway", &measured_cost);
     if let Some(range) = noise.costs {
-        rows::reading(ui, "E*, repeated", &range_text(range, all));
+        rows::reading(
+            ui,
+            "E*, repeated",
+            &format::range_text(range, all, format::significant),
+        );
     }
-    let [low, high] = wilson_interval(noise.near, all).map(|s| format::fixed(100.0 * s, 0));
+    let [low, high] = wilson_interval(noise.near, all).map(|share| format::fixed(100.0 * share, 0));
     let interval = format::with_unit(&format!("{low}–{high}"), "%");
-    let [near, count] = [noise.near, all].map(|n| format::count(n as u64));
+    let [near, count] = [noise.near, all].map(|count| format::count(count as u64));
     let name = format!(
         "Path within {}",
         format::with_unit(&format::fixed(NEAR_MM, 0), "mm")
@@ -218,20 +225,23 @@ fn distances(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         let change: Change = Box::new(move |noise| noise.distance_to = distance_to);
         actions.push(changed(settings, change, Phase::Done));
     }
-    if let Some(why) = state.noise_distances_failure() {
+    if let Some(why) = state.pathway_noise_distances_failure() {
         if continue_note(ui, why) {
-            actions.push(act(NoiseAction::RepeatAgain));
+            actions.push(act(PathwayNoiseAction::RepeatAgain));
         }
         return;
     }
-    match (state.noise_distances(), state.why_no_noise_distances()) {
+    match (
+        state.pathway_noise_distances(),
+        state.why_no_pathway_noise_distances(),
+    ) {
         (_, Some(why)) => rows::hint(ui, &why),
         (Some(measured), None) => {
             margin(ui, noise.margin_mm, |mm, phase| {
                 let change: Change = Box::new(move |noise| noise.margin_mm = mm);
                 actions.push(changed(settings, change, phase));
             });
-            let Some(shown) = state.current_noise() else {
+            let Some(shown) = state.current_pathway_noise() else {
                 return;
             };
             let pathway = &shown.pathway;
@@ -251,14 +261,14 @@ fn distances(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
 /// Keeps, exports and copies.
 fn buttons(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let buttons = Buttons {
-        why: state.why_no_noise(),
-        has_distances: state.noise_distances().is_some(),
-        line: crate::state::update::noise_command(state),
+        why: state.why_no_pathway_noise(),
+        has_distances: state.pathway_noise_distances().is_some(),
+        line: crate::state::update::pathway_noise_command(state),
         no_line: NO_REPETITIONS,
-        file_name: NoiseFile::name,
+        file_label: NoiseFile::pathway_label,
     };
     match buttons.show(ui) {
-        Some(Pressed::Keep) => actions.push(act(NoiseAction::KeepShare)),
+        Some(Pressed::Keep) => actions.push(act(PathwayNoiseAction::KeepShare)),
         Some(Pressed::Export(file)) => ask_for_path(state, memory, file),
         Some(Pressed::Copy(line)) => actions.push(Action::CopyCommand(*line)),
         None => {}
@@ -267,7 +277,7 @@ fn buttons(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
 
 /// Asks where to write a file of the repetitions.
 pub fn ask_for_path(state: &State, memory: &mut Memory, file: NoiseFile) {
-    let purpose = PathPurpose::Noise(file);
+    let purpose = PathPurpose::PathwayNoise(file);
     let text = suggestion(state, &format!("noise {}", file.suffix()), &purpose);
     memory
         .files

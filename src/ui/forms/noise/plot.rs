@@ -3,7 +3,7 @@
 use crate::solvers::pathway::{Distances, Path, Range90};
 use crate::state::pathways::NoiseDistances;
 use crate::state::{Action, ViewAction};
-use crate::ui::format::{self, distance_text, fixed, with_unit};
+use crate::ui::format::{self, distance_text, fixed, range_text, with_unit};
 use crate::ui::theme::{self, Palette, size, space};
 use crate::ui::widgets::{paint, rows};
 use crate::ui::{Memory, panels};
@@ -62,7 +62,8 @@ pub fn show(ui: &mut Ui, plot: &Plot, memory: &Memory, actions: &mut Vec<Action>
         return rows::hint(ui, "The chosen mask is empty");
     };
     let [name, capitalized] = plot.names;
-    nearest(ui, along, capitalized);
+    let repetitions = plot.measured.repetitions;
+    nearest(ui, along, capitalized, repetitions);
     let caption = format!("Distance along the {name}, mm");
     panels::caption(ui, &caption, "median, 5–95 %");
     let height = CHART + 20.0;
@@ -81,7 +82,7 @@ pub fn show(ui: &mut Ui, plot: &Plot, memory: &Memory, actions: &mut Vec<Action>
     draw(ui.painter(), p, &axes, along, memory.narrow);
     margin(ui.painter(), p, &axes, plot.margin_mm);
     ends(ui.painter(), p, (rect, chart), plot);
-    let spoken = spoken(along, name);
+    let spoken = spoken(along, name, repetitions);
     response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
     let clicked = response
         .interact_pointer_pos()
@@ -99,31 +100,31 @@ pub fn show(ui: &mut Ui, plot: &Plot, memory: &Memory, actions: &mut Vec<Action>
             response.on_hover_text(format!(
                 "At {}: {}. Click to move the crosshair there",
                 with_unit(&fixed(mm, 0), "mm"),
-                range_text(range)
+                distance_range(range, repetitions)
             ));
         }
     }
 }
 
 /// The least distance of the shown line, and that of the repetitions.
-fn nearest(ui: &mut Ui, along: &Distances, name: &str) {
+fn nearest(ui: &mut Ui, along: &Distances, name: &str, repetitions: usize) {
     let shown = match along.shown <= 0.0 {
         true => "enters it".to_owned(),
         false => distance_text(along.shown),
     };
     rows::reading(ui, &format!("{name}, nearest"), &shown);
     if let Some(range) = along.nearest {
-        rows::reading(ui, "Nearest, repeated", &range_text(range));
+        rows::reading(ui, "Nearest, repeated", &distance_range(range, repetitions));
     }
 }
 
-/// `3.8 (2.1 to 6.5) mm`: median, and 5 to 95 %, rounded down.
-fn range_text(range: Range90) -> String {
-    let [median, low, high] = [range.median, range.low, range.high].map(|mm| match mm <= 0.0 {
+/// `3.8 (2.1 to 6.5) mm`: distances, rounded down.
+fn distance_range(range: Range90, repetitions: usize) -> String {
+    let rounded_down = |mm: f64| match mm <= 0.0 {
         true => "0".to_owned(),
         false => fixed((mm * 10.0).floor() * 0.1, 1),
-    });
-    with_unit(&format!("{median} ({low} to {high})"), "mm")
+    };
+    with_unit(&range_text(range, repetitions, rounded_down), "mm")
 }
 
 /// The distances next to a position along the path.
@@ -232,12 +233,12 @@ fn ends(painter: &Painter, p: &Palette, (rect, chart): (Rect, Rect), plot: &Plot
 }
 
 /// The plot as a sentence.
-fn spoken(along: &Distances, name: &str) -> String {
+fn spoken(along: &Distances, name: &str, repetitions: usize) -> String {
     let medians = along.along.iter();
     match medians.min_by(|a, b| a.1.median.total_cmp(&b.1.median)) {
         Some((mm, range)) => format!(
             "Distance along the {name}: least median {}, at {}",
-            range_text(*range),
+            distance_range(*range, repetitions),
             with_unit(&fixed(*mm, 0), "mm")
         ),
         None => format!("Distance along the {name}: no repetition has one"),

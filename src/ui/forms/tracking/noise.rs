@@ -1,10 +1,9 @@
 //! The noise of the live streamlines: the repetitions of their bootstrap, figures, and distances from a mask.
 
 use crate::data::text::counted;
-use crate::solvers::pathway::Range90;
-use crate::state::pathways::{MIN_FOR_RANGES, NOISE_ONLY, NoiseDistances, NoiseFile};
+use crate::state::pathways::{NOISE_ONLY, NoiseDistances, NoiseFile};
 use crate::state::track_noise::jobs::TrackNoise;
-use crate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings, file_label};
+use crate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings};
 use crate::state::{Action, Phase, State};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::forms::noise::plot::{self, Plot};
@@ -35,7 +34,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some(repetitions) = state.document.track_repetitions() else {
         return rows::hint(ui, NO_BOOTSTRAP);
     };
-    switches(ui, &state.document.streamlines.noise, actions);
+    switches(ui, &state.document.track.noise, actions);
     let (text, standing) = progress(state, repetitions);
     panels::caption(ui, &text, standing);
     if let Some(why) = state.track_noise_failure()
@@ -107,32 +106,24 @@ fn figures(ui: &mut Ui, state: &State, noise: &TrackNoise, measured: Option<&Noi
     );
     levels(ui, &noise.levels, measured, HELP);
     let target = state.track_noise_target_name();
-    if let Some(text) = measured.and_then(|m| overlap(m, "the streamlines", target)) {
+    if let Some(text) = measured.and_then(|measured| overlap(measured, "the streamlines", target)) {
         rows::hint(ui, &text);
     }
     if let Some(range) = noise.offsets_mm {
-        rows::reading(ui, "Centre lines, offset", &offsets_text(range, all));
+        let offsets = format::range_text(range, all, |mm| format::fixed(mm, 1));
+        let offsets = format::with_unit(&offsets, "mm");
+        rows::reading(ui, "Centre lines, offset", &offsets);
     }
     if let Some(text) = noise.without_text() {
         rows::hint(ui, &text);
     }
 }
 
-/// `0.7 (0.3 to 1.2) mm`: how far the centre lines lie from the middle one.
-fn offsets_text(range: Range90, repetitions: usize) -> String {
-    let [median, low, high] = [range.median, range.low, range.high].map(|mm| format::fixed(mm, 1));
-    let text = match repetitions < MIN_FOR_RANGES {
-        true => median,
-        false => format!("{median} ({low} to {high})"),
-    };
-    format::with_unit(&text, "mm")
-}
-
 /// The choice of the object whose distance is measured, the margin, and the plot along the middle line.
 fn distances(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     const HELP: &str = "The object whose distance from the centre lines is measured, nearest point to nearest point: the \
                         surface of Segment, or a mask";
-    let settings = &state.document.streamlines.noise;
+    let settings = &state.document.track.noise;
     if let Some(distance_to) = target_row(ui, state, settings.distance_to, HELP) {
         let changed = TrackNoiseSettings {
             distance_to,
@@ -155,14 +146,11 @@ fn distances(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     let Some((measured, line)) = measured.zip(middle) else {
         let is_measured =
             state.track_noise_key().is_some() && state.track_noise_failure().is_none();
-        return rows::hint(
-            ui,
-            if is_measured {
-                "Measuring distances…"
-            } else {
-                ""
-            },
-        );
+        let text = match is_measured {
+            true => "Measuring distances…",
+            false => "",
+        };
+        return rows::hint(ui, text);
     };
     margin(ui, settings.margin_mm, |margin_mm, phase| {
         let changed = TrackNoiseSettings {
@@ -188,7 +176,7 @@ fn buttons(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         has_distances: state.track_noise_distances().is_some(),
         line: crate::state::update::track_noise_command(state),
         no_line: NO_REPETITIONS,
-        file_name: file_label,
+        file_label: NoiseFile::track_label,
     };
     match buttons.show(ui) {
         Some(Pressed::Keep) => actions.push(Action::TrackNoise(TrackNoiseAction::KeepShare)),

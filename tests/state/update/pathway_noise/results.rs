@@ -13,10 +13,12 @@ use arcuate::solvers::pathway::RepetitionParams;
 use arcuate::state::files::jobs::{SaveTractogram, SaveVolume};
 use arcuate::state::methods::methods;
 use arcuate::state::pathways::jobs::{
-    GrowRepetitions, NOISE_DISTANCES, REPETITIONS, SaveDistances,
+    GrowRepetitions, PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES, SaveDistances,
 };
-use arcuate::state::pathways::{DistanceTarget, NOISE_ONLY, NoiseAction, NoiseFile, ShownCost};
-use arcuate::state::update::noise_command;
+use arcuate::state::pathways::{
+    DistanceTarget, NOISE_ONLY, NoiseFile, PathwayNoiseAction, ShownCost,
+};
+use arcuate::state::update::pathway_noise_command;
 use arcuate::state::{Action, ViewAction};
 use arcuate::ui::probe;
 use arcuate::ui::views::legend::of_slices;
@@ -26,12 +28,17 @@ use std::sync::Arc;
 
 pub fn kept() {
     let mut window = looking();
-    act(&mut window, NoiseAction::KeepShare);
+    act(&mut window, PathwayNoiseAction::KeepShare);
     let messages = segment::messages(&window);
     assert!(messages.contains("Repeat the pathway first"), "{messages}");
     repeat(&mut window, 12);
-    let share = window.state.current_noise().expect("all").share.clone();
-    act(&mut window, NoiseAction::KeepShare);
+    let share = window
+        .state
+        .current_pathway_noise()
+        .expect("all")
+        .share
+        .clone();
+    act(&mut window, PathwayNoiseAction::KeepShare);
     let document = &window.state.document;
     let layer = document.layers.last().expect("the share").clone();
     assert_eq!(layer.name, "Share of repetitions of Seed – Target");
@@ -47,7 +54,7 @@ pub fn kept() {
     let own = document.command_line(&layer).text();
     assert_eq!(
         Some(own),
-        noise_command(&window.state).map(|line| line.text())
+        pathway_noise_command(&window.state).map(|line| line.text())
     );
     // The layer is seen: neither the cost nor the live share covers it.
     assert_eq!(document.pathways.shown, ShownCost::Off);
@@ -63,7 +70,7 @@ pub fn kept() {
     let segmented = window.state.document.segmented_image();
     assert_ne!(segmented.map(|(l, _)| l.id), Some(layer.id));
     let layers = window.state.document.layers.len();
-    act(&mut window, NoiseAction::KeepShare);
+    act(&mut window, PathwayNoiseAction::KeepShare);
     assert_eq!(
         window.state.document.layers.len(),
         layers,
@@ -80,12 +87,12 @@ pub fn exported() {
     let mut window = looking();
     let path = |name: &str| PathBuf::from("/nowhere").join(name);
     let save = |window: &mut Window, file: NoiseFile, name: &str| {
-        act(window, NoiseAction::Save(file, path(name)));
+        act(window, PathwayNoiseAction::Save(file, path(name)));
     };
     save(&mut window, NoiseFile::Share, "share.nii.gz");
     assert_eq!(window.jobs_of::<SaveVolume>().count(), 0, "there are none");
     repeat(&mut window, 20);
-    let shown = window.state.current_noise().expect("all").clone();
+    let shown = window.state.current_pathway_noise().expect("all").clone();
     save(&mut window, NoiseFile::Share, "share.nii.gz");
     let job = window.jobs_of::<SaveVolume>().next_back().expect("a file");
     assert_eq!(job.volume.id(), shown.share.id());
@@ -111,7 +118,7 @@ pub fn exported() {
         .jobs_of::<SaveDistances>()
         .next_back()
         .expect("a file");
-    let shown = window.state.noise_distances().expect("distances");
+    let shown = window.state.pathway_noise_distances().expect("distances");
     let along = shown.along.as_ref().expect("a plot");
     assert!(Arc::ptr_eq(&job.distances, along));
 }
@@ -119,7 +126,7 @@ pub fn exported() {
 /// On slices and in 3-D, in place of the cost; the paths as thin lines; the voxel at the crosshair.
 pub fn drawn() {
     let mut window = repeating(10);
-    let shown = window.state.current_noise().expect("all").clone();
+    let shown = window.state.current_pathway_noise().expect("all").clone();
     let image = scene::pathways::image(&window.state).expect("an image");
     assert_eq!(image.volume.0.id(), shown.share.id());
     // A voxel of a single repetition is drawn; those of none are transparent.
@@ -156,7 +163,7 @@ pub fn drawn() {
     let path = &live(&window).path;
     let middle = path.point_at(0.5 * path.total_mm()).expect("a point");
     window.act(Action::View(ViewAction::MoveCrosshair(middle)));
-    let (some, all) = window.state.noise_at_crosshair().expect("counts");
+    let (some, all) = window.state.pathway_noise_at_crosshair().expect("counts");
     assert!(all == 10 && some > 0, "{some} of {all}");
     let [low, high] = wilson_interval(some, all).map(|s| (100.0 * s).round());
     let readings = probe::readings(&window.state);
@@ -189,12 +196,12 @@ pub fn refused() {
         why.is_some_and(|why| why.contains("no longer open")),
         "{why:?}"
     );
-    assert_eq!(window.state.why_no_noise(), why);
-    assert!(window.state.noise_key().is_none());
+    assert_eq!(window.state.why_no_pathway_noise(), why);
+    assert!(window.state.pathway_noise_key().is_none());
     window.state.document.pathways.model = arcuate::state::track::types::odf::Model::Distributions;
     // Missing distributions are reported before a missing scan.
     assert_eq!(window.state.document.why_no_repetitions(), None);
-    assert!(window.state.why_no_noise().is_some());
+    assert!(window.state.why_no_pathway_noise().is_some());
     assert_eq!(window.jobs_of::<GrowRepetitions>().count(), jobs);
     // A replay repeats the stored results only.
     let mut window = looking();
@@ -231,5 +238,5 @@ pub fn another() {
     window.holding = false;
     window.deliver(|_| {});
     assert!(window.state.runtime.pathways.noise.live.value().is_none());
-    assert!(REPETITIONS.is_of_document() && NOISE_DISTANCES.is_of_document());
+    assert!(PATHWAY_NOISE.is_of_document() && PATHWAY_NOISE_DISTANCES.is_of_document());
 }

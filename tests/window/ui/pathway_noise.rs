@@ -5,9 +5,10 @@ use crate::support::{self, test};
 use arcuate::data::Shape;
 use arcuate::parameters::Parameters as _;
 use arcuate::solvers::pathway::RepetitionParams;
-use arcuate::state::pathways::jobs::{GrowRepetitions, NOISE_DISTANCES};
+use arcuate::state::pathways::jobs::{GrowRepetitions, PATHWAY_NOISE_DISTANCES};
 use arcuate::state::pathways::{
-    DistanceTarget, NOISE_ONLY, NoiseAction, NoiseSettings, PathwayAction, PathwaySettings,
+    DistanceTarget, NOISE_ONLY, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings,
+    PathwaySettings,
 };
 use arcuate::state::{Action, Content, Phase, State, Task, ViewAction};
 use arcuate::ui::palette::names;
@@ -32,7 +33,7 @@ pub fn tests() -> Vec<Trial> {
 
 const SIZE: [f32; 2] = [1920.0, 2300.0];
 
-fn set(window: &mut support::Window, edit: impl FnOnce(&mut NoiseSettings)) {
+fn set(window: &mut support::Window, edit: impl FnOnce(&mut PathwayNoiseSettings)) {
     let mut noise = window.state.document.pathways.noise.clone();
     edit(&mut noise);
     let settings = PathwaySettings {
@@ -67,8 +68,8 @@ fn repeated(repetitions: usize) -> State {
         noise.params.repetitions = repetitions;
         noise.distance_to = DistanceTarget::Layer(mask);
     });
-    let why = window.state.why_noise_rests();
-    assert!(window.state.current_noise().is_some(), "{why:?}");
+    let why = window.state.why_pathway_noise_rests();
+    assert!(window.state.current_pathway_noise().is_some(), "{why:?}");
     window.state
 }
 
@@ -84,7 +85,7 @@ fn opened(state: State) -> Window {
     window
 }
 
-fn settings(window: &Window) -> &NoiseSettings {
+fn settings(window: &Window) -> &PathwayNoiseSettings {
     &window.state().state.document.pathways.noise
 }
 
@@ -177,12 +178,12 @@ fn growing() {
     assert!(has(&window, "20 of 40 repetitions"));
     assert!(has(&window, " now, ± "));
     assert!(is_disabled(&window, "Keep share"));
-    let key = window.state().state.noise_key().expect("requested");
+    let key = window.state().state.pathway_noise_key().expect("requested");
     assert_eq!(key.repetitions, 40);
     // The user stops the batch that is running.
     arcuate::state::update(
         &mut window.state_mut().state,
-        Action::CancelJob(NOISE_DISTANCES),
+        Action::CancelJob(PATHWAY_NOISE_DISTANCES),
     );
     window.run();
     assert!(has(&window, "Stopped after 20 repetitions"));
@@ -221,7 +222,7 @@ fn kept() {
     let kept = |a: &Action| {
         matches!(
             a,
-            Action::Pathway(PathwayAction::Noise(NoiseAction::KeepShare))
+            Action::Pathway(PathwayAction::Noise(PathwayNoiseAction::KeepShare))
         )
     };
     assert!(window.state().actions.iter().any(kept));

@@ -9,10 +9,11 @@ use arcuate::compute::Control;
 use arcuate::data::{Grid, Role};
 use arcuate::io::{self, Opened, nifti};
 use arcuate::state::pathways::{
-    DistanceTarget, NoiseAction, NoiseFile, NoiseSettings, PathwayAction, PathwaySettings,
+    DistanceTarget, NoiseFile, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings,
+    PathwaySettings,
 };
 use arcuate::state::track::types::odf::Model;
-use arcuate::state::update::noise_command;
+use arcuate::state::update::pathway_noise_command;
 use arcuate::state::{Action, FilesAction, Layer, Phase, Task, TensorAction, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -41,11 +42,11 @@ fn repeating_in(mut window: Window, repetitions: usize) -> Window {
         noise.params.repetitions = repetitions;
         noise.params.random_seed = 5;
     });
-    assert!(window.state.current_noise().is_some());
+    assert!(window.state.current_pathway_noise().is_some());
     window
 }
 
-fn set(window: &mut Window, edit: impl FnOnce(&mut NoiseSettings)) {
+fn set(window: &mut Window, edit: impl FnOnce(&mut PathwayNoiseSettings)) {
     let mut noise = window.state.document.pathways.noise.clone();
     edit(&mut noise);
     let settings = PathwaySettings {
@@ -56,7 +57,7 @@ fn set(window: &mut Window, edit: impl FnOnce(&mut NoiseSettings)) {
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
 }
 
-fn act(window: &mut Window, action: NoiseAction) {
+fn act(window: &mut Window, action: PathwayNoiseAction) {
     window.act(Action::Pathway(PathwayAction::Noise(action)));
 }
 
@@ -64,7 +65,7 @@ fn restored() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let mut window = repeating(here, 12);
-    act(&mut window, NoiseAction::KeepShare);
+    act(&mut window, PathwayNoiseAction::KeepShare);
     let kept = |window: &Window| -> Arc<Layer> {
         let document = &window.state.document;
         let mut layers = document.layers.iter();
@@ -73,7 +74,7 @@ fn restored() {
     };
     let before = kept(&window);
     let command = window.state.document.command_line(&before).text();
-    let shown = window.state.current_noise().expect("all").clone();
+    let shown = window.state.current_pathway_noise().expect("all").clone();
     let path = here.join("noise.arcuate");
     window.save(&path);
     let reopened = Window::opened(&path);
@@ -81,7 +82,11 @@ fn restored() {
     let settings = &reopened.state.document.pathways;
     assert_eq!(settings.noise, window.state.document.pathways.noise);
     // The shown repetitions are not stored: they grow again, to the same figures.
-    let regrown = reopened.state.current_noise().expect("they grow").clone();
+    let regrown = reopened
+        .state
+        .current_pathway_noise()
+        .expect("they grow")
+        .clone();
     assert_eq!(regrown.repetitions.visits, shown.repetitions.visits);
     assert_eq!(regrown.repetitions.paths, shown.repetitions.paths);
     let after = kept(&reopened);
@@ -114,11 +119,13 @@ fn crossings() {
     let phase = Phase::Done;
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
     let mut window = repeating_in(window, 12);
-    act(&mut window, NoiseAction::KeepShare);
-    let shown = window.state.current_noise().expect("all").clone();
+    act(&mut window, PathwayNoiseAction::KeepShare);
+    let shown = window.state.current_pathway_noise().expect("all").clone();
     // Its lobes exceed the reference amplitude, so that noise hardly changes the costs.
     assert_eq!(shown.repetitions.existing_paths().count(), 12);
-    let command = noise_command(&window.state).expect("a command").text();
+    let command = pathway_noise_command(&window.state)
+        .expect("a command")
+        .text();
     assert!(command.starts_with("arcuate fod "), "{command}");
     assert!(command.contains("arcuate uncertainty "), "{command}");
     let elsewhere = tempfile::tempdir().expect("a folder");
@@ -156,10 +163,12 @@ fn copied() {
         .into_iter()
         .zip(["share.nii.gz", "paths.tck", "own.csv"])
     {
-        act(&mut window, NoiseAction::Save(kind, here.join(name)));
+        act(&mut window, PathwayNoiseAction::Save(kind, here.join(name)));
     }
     assert_eq!(window.messages(), "");
-    let command = noise_command(&window.state).expect("a command").text();
+    let command = pathway_noise_command(&window.state)
+        .expect("a command")
+        .text();
     let elsewhere = tempfile::tempdir().expect("a folder");
     run_in_shell(&command, elsewhere.path());
     let out = elsewhere.path().join("noise");
@@ -170,7 +179,7 @@ fn copied() {
     };
     let share = values(&out.join("share.nii.gz"));
     assert_eq!(share, values(&here.join("share.nii.gz")));
-    let shown = window.state.current_noise().expect("all");
+    let shown = window.state.current_pathway_noise().expect("all");
     assert_eq!(share, shown.share.values);
     let points = |path: &Path| match opened(path) {
         Opened::Tractogram(lines, ..) => lines.points.to_vec(),

@@ -1,0 +1,65 @@
+//! The voxels of repetitions, and their distances from a mask.
+
+use crate::compute::{Backend, Control};
+use crate::data::Mask;
+use crate::solvers::Error;
+use crate::solvers::pathway::{Distances, MaskDistance, Path};
+use crate::state::pathways::{Level, NoiseDistances};
+use std::sync::Arc;
+
+/// Shares of the repetitions that have a level.
+const SHARES: [f64; 3] = [0.05, 0.5, 0.9];
+
+/// Repetitions of a pathway or of streamlines.
+pub(in crate::state) struct RepeatedCurves<'a, V> {
+    /// The number of repetitions.
+    pub repetitions: usize,
+    /// Gives the voxels in at least a share of the repetitions.
+    pub voxels: V,
+    /// The minimal path or the centre line of each repetition that has one.
+    pub curves: Vec<&'a Path>,
+    /// The curve along which distances are given; `None` without any curve.
+    pub shown: Option<&'a Path>,
+}
+
+impl Level {
+    /// The levels of [`SHARES`]; `voxels` gives the voxels in at least a share of the repetitions.
+    pub(in crate::state) fn all(
+        voxels: impl Fn(f64) -> Mask,
+        mask: Option<&MaskDistance>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Vec<Self>, Error> {
+        let level = |share: f64| {
+            let voxels = voxels(share);
+            let from_mask = mask.map(|mask| mask.to_mask(&voxels, backend, control));
+            Ok(Self {
+                share,
+                volume_ml: voxels.volume_ml(),
+                from_mask: from_mask.transpose()?.flatten(),
+            })
+        };
+        SHARES.into_iter().map(level).collect()
+    }
+}
+
+impl NoiseDistances {
+    /// The levels of repetitions, with their distances from a mask if there is one.
+    pub(in crate::state) fn measure(
+        repeated: RepeatedCurves<'_, impl Fn(f64) -> Mask>,
+        mask: Option<&Mask>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let mask = mask.and_then(MaskDistance::new);
+        let levels = Level::all(repeated.voxels, mask.as_ref(), backend, control)?;
+        let along = mask
+            .zip(repeated.shown)
+            .map(|(mask, shown)| Distances::new(&repeated.curves, shown, &mask, backend, control));
+        Ok(Self {
+            repetitions: repeated.repetitions,
+            levels,
+            along: along.transpose()?.map(Arc::new),
+        })
+    }
+}
