@@ -22,9 +22,9 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("sessions::repetitions_are_restored", restored),
-        test("sessions::repetitions_by_the_copied_command", copied),
-        test("sessions::repetitions_through_crossings", crossings),
+        test("sessions::pathway_noise_is_restored", restored),
+        test("sessions::pathway_noise_by_the_copied_command", copied),
+        test("sessions::pathway_noise_through_crossings", crossings),
     ]
 }
 

@@ -19,15 +19,21 @@ use std::sync::OnceLock;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("ui::noise::switched on in its section", switch),
-        test("ui::noise::figures, plot and sentence", figures),
-        test("ui::noise::a click in the plot moves the crosshair", plot),
-        test("ui::noise::few repetitions have no distances", few),
-        test("ui::noise::growing, stopped, continued", growing),
-        test("ui::noise::the object of distances is chosen", target),
-        test("ui::noise::kept and copied", kept),
-        test("ui::noise::reasons", reasons),
-        test("ui::noise::commands by name", commands),
+        test("ui::pathway_noise::switched on in its section", switch),
+        test("ui::pathway_noise::figures, plot and sentence", figures),
+        test(
+            "ui::pathway_noise::a click in the plot moves the crosshair",
+            plot,
+        ),
+        test("ui::pathway_noise::few repetitions have no distances", few),
+        test("ui::pathway_noise::growing, stopped, continued", growing),
+        test(
+            "ui::pathway_noise::the object of distances is chosen",
+            target,
+        ),
+        test("ui::pathway_noise::kept and copied", kept),
+        test("ui::pathway_noise::reasons", reasons),
+        test("ui::pathway_noise::commands by name", commands),
     ]
 }
 

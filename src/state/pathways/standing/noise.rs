@@ -9,7 +9,8 @@ use crate::state::pathways::jobs::{
     PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES, PathwayNoise, RepeatedScan,
 };
 use crate::state::pathways::{
-    DistanceTarget, NoiseDistances, PathwayKey, PathwayNoiseKey, SurfaceInput, TargetMask, too_few,
+    DistanceTarget, NO_REPETITIONS, NoiseDistances, PathwayKey, PathwayNoiseKey, SurfaceInput,
+    TargetMask, too_few,
 };
 use crate::state::track::types::odf::Model;
 use crate::state::{Document, State, Task};
@@ -175,10 +176,7 @@ impl State {
             _ if self.pathway_noise_growth().is_some() => {
                 Some("Waiting for all repetitions; Esc stops them and keeps the finished ones")
             }
-            None => Some(
-                self.why_pathway_noise_rests()
-                    .unwrap_or("There are no repetitions yet"),
-            ),
+            None => Some(self.why_pathway_noise_rests().unwrap_or(NO_REPETITIONS)),
             Some(_) => None,
         }
     }

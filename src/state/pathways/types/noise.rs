@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// States what figures from repetitions leave out; shown wherever they are.
 pub const NOISE_ONLY: &str = "This covers measurement noise only, not errors of the model, distortion, misalignment or brain shift";
 
+/// Why repetitions cannot be used before the first of them.
+pub const NO_REPETITIONS: &str = "There are no repetitions yet";
+
 /// Label of the choice of a [`DistanceTarget`].
 pub const DISTANCE_TO: &str = "Distance to";
 /// Label of the switch that shows the share of the repetitions.

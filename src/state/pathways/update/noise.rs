@@ -21,8 +21,8 @@ use crate::state::pathways::jobs::{
 use crate::state::pathways::recipe::{ShareRecipe, UncertaintyCommand};
 use crate::state::pathways::update::ends_name;
 use crate::state::pathways::{
-    KEEP_SHARE, NoiseDistanceKey, NoiseDistances, NoiseFile, PathwayNoiseKey, PathwayNoiseRuntime,
-    PathwayParams, PathwayResult, ShownCost, share_window,
+    KEEP_SHARE, NO_REPETITIONS, NoiseDistanceKey, NoiseDistances, NoiseFile, PathwayNoiseKey,
+    PathwayNoiseRuntime, PathwayParams, PathwayResult, ShownCost, share_window,
 };
 use crate::state::tensors::inputs::{self, MissingInput};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
@@ -377,10 +377,7 @@ pub(in crate::state) fn save(
         .filter(|_| why.is_none())
         .cloned();
     let Some(noise) = noise else {
-        return report(
-            state,
-            why.as_deref().unwrap_or("There are no repetitions yet"),
-        );
+        return report(state, why.as_deref().unwrap_or(NO_REPETITIONS));
     };
     let document = &state.document;
     let recipe = recipe(document, &noise);

@@ -6,8 +6,8 @@ use crate::solvers::pathway::{NEAR_MM, RepetitionParams};
 use crate::state::core::text::counted;
 use crate::state::pathways::jobs::PathwayNoise;
 use crate::state::pathways::{
-    NOISE_ONLY, NoiseDistances, NoiseFile, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings,
-    PathwaySettings,
+    NO_REPETITIONS, NOISE_ONLY, NoiseDistances, NoiseFile, PathwayAction, PathwayNoiseAction,
+    PathwayNoiseSettings, PathwaySettings,
 };
 use crate::state::{Action, Phase, State};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
@@ -24,7 +24,6 @@ use egui::{Rect, Role as Spoken, Sense, Ui, WidgetInfo, vec2};
 pub const REPEAT: &str = "Repeat the pathway";
 const REPEAT_HELP: &str = "Refits the tensors or distributions with random signs of the residuals and solves the pathway again, as often as the \
                            number below, while the controls rest. Without a graphics card this keeps the processors busy";
-const NO_REPETITIONS: &str = "There are no repetitions yet";
 
 /// A change of the settings.
 type Change<'a> = Box<dyn FnOnce(&mut PathwayNoiseSettings) + 'a>;

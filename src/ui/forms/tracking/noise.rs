@@ -1,7 +1,7 @@
 //! The noise of the live streamlines: the repetitions of their bootstrap, figures, and distances from a mask.
 
 use crate::data::text::counted;
-use crate::state::pathways::{NOISE_ONLY, NoiseDistances, NoiseFile};
+use crate::state::pathways::{NO_REPETITIONS, NOISE_ONLY, NoiseDistances, NoiseFile};
 use crate::state::track_noise::jobs::TrackNoise;
 use crate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings};
 use crate::state::{Action, Phase, State};
@@ -19,7 +19,6 @@ const SHOW_CENTRE_LINES: &str = "Show the centre lines";
 /// Shown without a bootstrap.
 const NO_BOOTSTRAP: &str = "Shows how far measurement noise alone moves the streamlines, from the repetitions of a bootstrap: set Bootstrap \
                                 among the controls, for example to 50";
-const NO_REPETITIONS: &str = "There are no repetitions yet";
 /// The middle line has no names of ends of its own: it runs as its streamline was tracked.
 const ENDS: [&str; 2] = ["start", "end"];
 
