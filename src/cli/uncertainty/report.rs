@@ -120,6 +120,7 @@ pub fn report(repeated: &RepeatedPathway) -> Value {
         "epsilon": repetitions.epsilon,
         "least": repetitions.measured,
         "least_repeated": range(all, repetitions.costs()),
+        "least_band": repetitions.band(),
         "paths_near": repeated.near,
         "paths_near_interval": near_interval(repeated),
         "near_within_mm": NEAR_MM,
@@ -144,6 +145,9 @@ pub fn text(repeated: &RepeatedPathway) -> String {
     if let Some(range) = repetitions.costs() {
         let _ = write!(text, "; median over the repetitions {:.3}", range.median);
         text += &percentiles_text(range, all, |cost| format!("{cost:.3}"));
+    }
+    if let Some([low, high]) = repetitions.band() {
+        let _ = write!(text, "\nWithout noise, {low:.3} to {high:.3} (90 % band)");
     }
     let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
     let _ = writeln!(

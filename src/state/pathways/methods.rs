@@ -147,6 +147,12 @@ fn repetitions_text(noise: &PathwayNoise, citations: &mut Citations) -> String {
         let number = |cost: f64| format!("{cost:.3}");
         text += &percentiles_text(range, noise.key.repetitions, number);
     }
+    if let Some([low, high]) = noise.band {
+        let _ = write!(
+            text,
+            "; the 90 % band of the least cost without noise, calibrated on synthetic heads, was {low:.3} to {high:.3}"
+        );
+    }
     text + ". " + NOISE_ONLY + "."
 }
 

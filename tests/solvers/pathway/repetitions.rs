@@ -234,6 +234,18 @@ fn grown() {
         assert_eq!(growing.paths.len(), up_to.max(before));
     }
     same(&growing, &at_once);
+    let shifts = at_once.paths.iter().flatten();
+    let shifts: Vec<f64> = shifts
+        .map(|(cost, _)| (cost / at_once.measured).ln())
+        .collect();
+    let mean_square = shifts.iter().map(|shift| shift * shift).sum::<f64>() / shifts.len() as f64;
+    for (end, sign) in at_once.band().unwrap().into_iter().zip([-1.0, 1.0]) {
+        let half_width = sign * (end / at_once.measured).ln();
+        assert!(
+            (half_width / mean_square.sqrt() - 1.85).abs() < 1e-9,
+            "{half_width}"
+        );
+    }
     // Cancelled on the way: what is complete is kept, and continued.
     let mut cut = none_yet(&scene, EPSILON, 7, 2);
     let control = Control::new();
@@ -348,6 +360,7 @@ fn quiet() {
     let scene = scene(None, &mut random);
     let found = repetitions(&scene, 10, 1, 2);
     let costs = found.costs().unwrap();
+    assert!(found.band().is_none(), "10 repetitions are too few");
     for cost in [costs.low, costs.median, costs.high] {
         assert!(
             (cost / found.measured - 1.0).abs() < 1e-5,

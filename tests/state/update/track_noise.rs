@@ -30,7 +30,6 @@ use arcuate::ui::probe;
 use arcuate::ui::views::legend;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -354,7 +353,8 @@ fn kept() {
 
 fn exported() {
     let mut window = tracked();
-    let path = |name: &str| PathBuf::from("/nowhere").join(name);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
     let save = |window: &mut Window, file: NoiseFile, name: &str| {
         act(window, TrackNoiseAction::Save(file, path(name)));
     };
@@ -374,7 +374,7 @@ fn exported() {
     );
     // The next export goes to the same folder.
     let exports = &window.state.runtime.files.exports;
-    assert_eq!(exports.folder.as_deref(), Some(Path::new("/nowhere")));
+    assert_eq!(exports.folder.as_deref(), Some(folder.path()));
     save(&mut window, NoiseFile::Distances, "distances.csv");
     assert_eq!(window.jobs_of::<SaveDistances>().count(), 0);
     let text = messages(&window);

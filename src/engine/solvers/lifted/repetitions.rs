@@ -148,6 +148,11 @@ impl Repeat for Distributions {
         })
     }
 
+    /// No scan without noise was compared through distributions.
+    fn band_factor(&self) -> Option<f64> {
+        None
+    }
+
     fn at_once(&self, backend: &Backend) -> usize {
         match backend.accelerator() {
             // One is prepared while another is solved.

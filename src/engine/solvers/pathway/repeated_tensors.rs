@@ -26,6 +26,8 @@ const PARAMS: eikonal::Params = eikonal::Params {
     tolerance: TOLERANCE,
     schedule: None,
 };
+/// Calibrated on synthetic heads: see [`super::repetitions`].
+const BAND_FACTOR: f64 = 1.85;
 /// Voxels that a card solves together, in as many repetitions: fewer do not fill it.
 const TOGETHER: usize = 300_000;
 /// Most repetitions of a task, and most tasks at a time, on a card.
@@ -138,6 +140,10 @@ impl Repeat for Tensors {
                 at_once * together
             }
         }
+    }
+
+    fn band_factor(&self) -> Option<f64> {
+        Some(BAND_FACTOR)
     }
 
     fn repetitions(

@@ -52,6 +52,8 @@ pub struct PathwayNoise {
     pub levels: Vec<Level>,
     /// Range of E*; `None` if no repetition has a path.
     pub costs: Option<Range90>,
+    /// The 90 % band of E* without noise.
+    pub band: Option<[f64; 2]>,
     pub without_path: usize,
     /// Time that each repetition of the last batch took, all threads together.
     pub each_ms: f64,
@@ -116,6 +118,7 @@ impl Job for GrowRepetitions {
             near,
             levels,
             costs: repetitions.costs(),
+            band: repetitions.band(),
             without_path: repetitions.without_path(),
             each_ms: wall_ms / more.max(1) as f64,
             next_batch: next_batch(at_once, more, wall_ms),

@@ -187,6 +187,11 @@ fn figures(ui: &mut Ui, state: &State, noise: &PathwayNoise, measured: Option<&N
             &format::range_text(range, all, format::significant),
         );
     }
+    if let Some(band) = noise.band {
+        let [low, high] = band.map(format::significant);
+        let name = format!("E* without noise, {}", format::with_unit("90", "%"));
+        rows::reading(ui, &name, &format!("{low} to {high}"));
+    }
     let [low, high] = wilson_interval(noise.near, all).map(|share| format::fixed(100.0 * share, 0));
     let interval = format::with_unit(&format!("{low}–{high}"), "%");
     let [near, count] = [noise.near, all].map(|count| format::count(count as u64));

@@ -32,6 +32,11 @@ pub fn repetitions(here: &Path) {
         ["low", "median", "high"].map(|part| value["least_repeated"][part].as_f64().unwrap());
     assert!(low <= median && median <= high);
     assert!((median / least - 1.0).abs() < 0.3, "{median} {least}");
+    let [low, high] = [0, 1].map(|end| value["least_band"][end].as_f64().unwrap());
+    assert!(
+        low < least && least < high && high / low < 1.5,
+        "{low} {high}"
+    );
     let Opened::Volume(share, _) = opened(&here.join("noise/share.nii.gz")) else {
         panic!("an image")
     };
