@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("fod::named_files", doubtful::named_files),
         test("fod::without_signal", doubtful::without_signal),
         test("fod::few_voxels", doubtful::few_voxels),
+        test("fod::incomplete_images", doubtful::incomplete_images),
         test("fod::refusals", refusals),
         test("fod::usage", usage),
         data_test(

@@ -197,3 +197,30 @@ pub fn few_voxels() {
         "{warnings}"
     );
 }
+
+/// A header whose table has too few rows, and an image without any distribution.
+pub fn incomplete_images() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    head("1000:12,2500:12", here);
+    run("convert head/dwi.nii.gz whole.mif", here);
+    let mut bytes = std::fs::read(here.join("whole.mif")).expect("an image");
+    let key = b"dw_scheme:";
+    let at = bytes.windows(key.len()).position(|part| part == key);
+    let at = at.expect("a table in the header");
+    bytes[at..at + 2].copy_from_slice(b"no");
+    std::fs::write(here.join("short.mif"), bytes).expect("written");
+    refuses(
+        &["fod", "short.mif", "--out", "no"],
+        &["27", "28 volumes", "short.mif"],
+        here,
+    );
+    let dwi = values(&here.join("head/dwi.nii.gz"));
+    let zeros = vec![0f32; 15 * dwi.grid.voxel_count()];
+    let empty = Volume::new(dwi.grid.clone(), 15, dwi.kind, zeros);
+    let path = here.join("empty.nii.gz");
+    image::save_volume(&path, &empty, "test", &Control::new()).expect("written");
+    let line = "fod empty.nii.gz --odf-basis mrtrix --odf-frame world --out no";
+    let parts: Vec<&str> = line.split(' ').collect();
+    refuses(&parts, &["no voxel with fibres", "empty.nii.gz"], here);
+}
