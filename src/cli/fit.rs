@@ -116,7 +116,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "command": "fit",
         "mask_voxels": in_mask,
         "mask_automatic": fitted.is_mask_automatic,
-        "mask": fitted.mask_report.map(|m| json!({
+        "mask_file": fitted.arguments.mask,
+        "mask_quality": fitted.mask_report.map(|m| json!({
             "volume_ml": m.volume_ml,
             "holes_filled": m.holes,
             "holes_filled_ml": m.holes_ml,

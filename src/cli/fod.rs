@@ -12,7 +12,7 @@ use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::Volume;
 use crate::data::odf_field::Tissue;
-use crate::io::{self, atomic::OutputFolder};
+use crate::io::{self, RemarkTopic, atomic::OutputFolder};
 use crate::solvers::{csd, peaks};
 use crate::state::files::jobs::SaveSet;
 use crate::state::tensors::jobs::fod::report::{json, provenance};
@@ -45,8 +45,8 @@ one lobe, 1 for equal ones), dec (red left-right, green front-back, blue up-down
 fixels (a folder with MRtrix's lists of lobes: index, directions, afd, peak, disp), response_voxels (where the response
 functions were measured: 1 white matter, 2 grey matter, 3 CSF). With --bootstrap, cone (angle from each peak within
 which 95 % of the repetitions have it, degrees, 90 if it is often lost) and peak_dispersion (0 if all repetitions
-agree): the effect of noise, given the response functions and the order. Amplitudes have the unit of the response of
-white matter: noise reaches 0.05 to 0.1.";
+agree), both NaN where there is no peak: the effect of noise, given the response functions and the order. Amplitudes have
+the unit of the response of white matter: noise reaches 0.05 to 0.1.";
 
 #[derive(clap::Args, Debug)]
 #[command(
@@ -127,6 +127,13 @@ impl Options {
     /// The maps to write: with a bootstrap also its own, unless some of them are named.
     fn maps(&self, params: &csd::Params) -> Result<Vec<FodMap>, Failure> {
         let mut maps = self.maps.clone();
+        let mut numbered = maps.iter().enumerate();
+        if let Some((_, twice)) = numbered.find(|(i, map)| maps[..*i].contains(map)) {
+            return Err(Failure::usage(format!(
+                "Found the map {} twice in --maps, expected each once; leave one out",
+                twice.key()
+            )));
+        }
         let named = maps.iter().find(|map| map.is_of_bootstrap());
         match (named, params.repetitions) {
             (Some(map), None) => {
@@ -160,7 +167,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     // Before the estimation the tissues are not known.
     runner.may_fill(&options.out, &files.all(Tissue::ALL, &maps))?;
     let scan = options.scan.open(runner)?;
-    for note in &scan.notes {
+    // The estimation reports this itself, with advice.
+    let notes = scan.notes.iter();
+    for note in notes.filter(|n| n.topic != Some(RemarkTopic::NoneWeighted)) {
         remark(note, &options.scan.scan);
     }
     let Some(gradients) = scan.gradients else {

@@ -500,6 +500,11 @@ impl ScanOptions {
                 notes,
                 ..
             }) => {
+                let header = io::gradients::TableFiles::Header(path.clone());
+                let own = io::gradients::read(&header, &dwi.grid, dwi.frames);
+                if let Err(why @ io::Error::Counts { b_values: 1.., .. }) = own {
+                    return Err(why.into());
+                }
                 for note in &notes {
                     remark(note, &self.scan);
                 }

@@ -1,6 +1,7 @@
 //! `arcuate fod`: its files, its report, what it refuses, and MRtrix's results.
 
 mod bootstrap;
+mod doubtful;
 
 use crate::cli::{arcuate, json, refuses};
 use crate::support::{data_test, test};
@@ -19,6 +20,11 @@ pub fn tests() -> Vec<Trial> {
         test("fod::responses_of_each_tissue", each),
         test("fod::given_distributions", given),
         test("fod::bootstrap", bootstrap::bootstrap),
+        test("fod::white_matter_alone", doubtful::white_matter_alone),
+        test("fod::named_files", doubtful::named_files),
+        test("fod::without_signal", doubtful::without_signal),
+        test("fod::few_voxels", doubtful::few_voxels),
+        test("fod::incomplete_images", doubtful::incomplete_images),
         test("fod::refusals", refusals),
         test("fod::usage", usage),
         data_test(

@@ -283,7 +283,7 @@ fn block_of_tissues() {
     assert!(share_where(&white.voxels, |[x, y, _]| x < 9 && y < 10) >= 0.95);
     assert!(share_where(&grey.voxels, |[x, _, _]| (10..14).contains(&x)) >= 0.95);
     assert!(share_where(&fluid.voxels, |[x, _, _]| x > 14) >= 0.95);
-    assert!(white.candidates > white.voxels.count());
+    assert!(white.candidates > Some(white.voxels.count()));
     // Mixtures of 5 %, and the noise floor of 30 times √(π / 2).
     close(&grey.response, |b| SIGNALS[1] * (-b * GREY).exp(), 0.05);
     close(

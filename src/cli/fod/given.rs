@@ -63,9 +63,6 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
         reading: OrientationReading::Distributions(layout),
         affine: options.distributions.odf_affine.clone(),
     })?;
-    for note in &opened.remarks {
-        remark(note, &options.scan.scan);
-    }
     let any_map = |is_of: fn(FodMap) -> bool| maps.iter().any(|map| is_of(*map));
     let (fods, wall_ms) = runner.run(ReadFods {
         key: None,
@@ -78,6 +75,10 @@ pub fn run(options: &Options, layout: OdfLayout, runner: &mut Runner) -> Result<
         wants_peaks: any_map(FodMap::is_of_peaks),
         wants_lobes: any_map(FodMap::is_of_lobes),
     })?;
+    // An error is the only sentence about its cause.
+    for note in &opened.remarks {
+        remark(note, &options.scan.scan);
+    }
     let recipe = FodArguments {
         source: ScanSource::Distributions {
             file: path,

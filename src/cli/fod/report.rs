@@ -6,11 +6,11 @@ use super::responses::GivenResponses;
 use crate::data::Gradients;
 use crate::data::gradients::volume_numbers;
 use crate::data::odf_field::Tissue;
-use crate::data::text::{count, counted};
+use crate::data::text::{count, counted, singular_or_plural};
 use crate::state::core::text::duration_text;
-use crate::state::tensors::mask_text;
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::types::fods::Fods;
+use crate::state::tensors::{fod_text, mask_text};
 use std::path::PathBuf;
 
 /// Warns of samples that were left out and of tissues that are missing.
@@ -49,13 +49,16 @@ pub fn warn(options: &Options, maps: &[FodMap], given: &GivenResponses<'_>, fods
             counted(fods.responses.len(), "tissue")
         );
     }
-    let unused_file = Tissue::ALL
+    let unused_files = Tissue::ALL
         .into_iter()
-        .find(|tissue| given.file(*tissue).is_some() && !used(*tissue));
-    if let Some(tissue) = unused_file {
+        .filter(|tissue| given.file(*tissue).is_some() && !used(*tissue));
+    let unused_files: Vec<&str> = unused_files.map(Tissue::name).collect();
+    if !unused_files.is_empty() {
         note!(
-            "The paper's method takes one tissue, so the response function of {} was not used: {scan}",
-            tissue.name()
+            "The paper's method takes one tissue, so the response {} of {} {} not used: {scan}",
+            singular_or_plural(unused_files.len(), "function", "functions"),
+            unused_files.join(" and "),
+            singular_or_plural(unused_files.len(), "was", "were")
         );
     }
     let asks_for_fractions = maps.contains(&FodMap::Fractions);
@@ -67,15 +70,11 @@ pub fn warn(options: &Options, maps: &[FodMap], given: &GivenResponses<'_>, fods
             "The response functions were read from files, so no image of their voxels is written: {scan}"
         );
     }
-    // Volumes of the other shells are the part of a scan that is easily forgotten.
-    let unused = fods.output.shells.shells.len() - fods.used_shells.len();
-    let is_b0 = fods.used_shells.start == 1 && fods.output.shells.has_b0();
-    if unused > 0 && !is_b0 {
-        let file = given.file(Tissue::WhiteMatter).map(shown);
-        note!(
-            "Only the shell with the highest b is used, as the response function of {} has one row: {scan}",
-            file.unwrap_or_else(|| Tissue::WhiteMatter.name().to_owned())
-        );
+    if let Some(sentence) = fod_text::outer_shell_alone(fods) {
+        note!("{sentence}: {scan}");
+    }
+    for doubt in fod_text::doubts(fods) {
+        warning!("{doubt}: {scan}");
     }
 }
 
@@ -89,7 +88,7 @@ pub fn text(fods: &Fods, gradients: &Gradients, wall_ms: f64, written: &[PathBuf
         count(in_mask.saturating_sub(empty) as u64),
         counted(in_mask, "voxel"),
         duration_text(wall_ms),
-        gradients.summary(),
+        output.shells.summary(),
     );
     text += &format!(
         "Order {}: {}; {} of {} used\n",
@@ -104,11 +103,11 @@ pub fn text(fods: &Fods, gradients: &Gradients, wall_ms: f64, written: &[PathBuf
         let signals: Vec<String> = signals.collect();
         let measured = fods.measured.iter().find(|t| t.tissue == *tissue);
         let place = measured.map(|t| {
-            format!(
-                " in {} of {}",
-                count(t.voxels.count() as u64),
-                counted(t.candidates, "voxel")
-            )
+            let voxels = t.voxels.count();
+            match t.candidates {
+                Some(all) => format!(" in {} of {}", count(voxels as u64), counted(all, "voxel")),
+                None => format!(" in {}", counted(voxels, "voxel")),
+            }
         });
         text += &format!(
             "Response of {}{}: mean signal by shell {}\n",

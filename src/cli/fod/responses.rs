@@ -21,15 +21,15 @@ use std::sync::Arc;
 pub struct ResponseOptions {
     /// Response functions as MRtrix's text files, white matter first: one row per shell (default: estimated from the
     /// scan)
-    #[arg(long, value_name = "FILE,…", value_delimiter = ',', conflicts_with_all = ["response_algorithm", "wm_mask", "gm_mask", "csf_mask", "wm_response", "gm_response", "csf_response"])]
+    #[arg(long, value_name = "FILE,…", value_delimiter = ',', conflicts_with_all = ["response_algorithm", "wm_mask", "gm_mask", "csf_mask", "wm_response", "gm_response", "csf_response", "leave_out"])]
     pub responses: Vec<PathBuf>,
     /// How to estimate response functions: dhollander (white matter, grey matter and CSF) or tournier (white matter, in
     /// the shell with the highest b) [default: dhollander for several shells, tournier for one];
     /// estimates only tissues without a mask or file of their own
     #[arg(long, value_name = "NAME", value_parser = algorithms(), hide_possible_values = true)]
     pub response_algorithm: Option<ResponseAlgorithm>,
-    /// Measure the response function of white matter in the voxels of this mask, or of a region (sphere:x,y,z,radius,
-    /// box:x,y,z,hx,hy,hz or mask:FILE, on any grid)
+    /// Measure the response function of white matter in the voxels of this mask on the scan's grid, or of a region:
+    /// sphere:x,y,z,radius, box:x,y,z,hx,hy,hz or, for a mask on another grid, mask:FILE
     #[arg(long, value_name = "FILE|REGION", conflicts_with = "wm_response")]
     pub wm_mask: Option<PathBuf>,
     /// Measure the response function of grey matter in the voxels of this mask or region
@@ -81,7 +81,8 @@ impl ResponseOptions {
         self.check_rows(&each)?;
         if self.responses.len() > Tissue::ALL.len() {
             return Err(Failure::usage(format!(
-                "Found {}, expected at most three: white matter, grey matter and CSF",
+                "Found {} separated by commas, expected at most three: white matter, grey matter and CSF; name one file \
+                 for each, and rename files with a comma in their names",
                 counted(self.responses.len(), "response function")
             )));
         }
@@ -197,7 +198,7 @@ impl GivenResponses<'_> {
     /// The response functions of the scan with this grid.
     pub fn on(&self, grid: &Arc<Grid>) -> Result<Responses, Failure> {
         if !self.files.is_empty() {
-            return Ok(Responses::Given(self.files.clone()));
+            return Ok(Responses::Files(self.options.responses.clone()));
         }
         let algorithm = self.options.response_algorithm;
         if self.each.is_empty() {

@@ -5,9 +5,10 @@ use crate::cli::output::remark;
 use crate::cli::runner::{Failure, Runner};
 use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
-use crate::data::{Mask, OdfField, Response};
-use crate::io::{self, quoted};
+use crate::data::{Mask, OdfField};
+use crate::io::quoted;
 use crate::solvers::csd;
+use crate::state::tensors::jobs::fod::used_responses;
 use crate::state::tensors::types::fods::FodBootstrapInput;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use std::fmt::Write as _;
@@ -108,12 +109,6 @@ impl BootstrapOptions {
                 counted(files.len(), "response function")
             )));
         }
-        let read =
-            |path: &PathBuf| io::response::read(path).map_err(|e| Failure::new(e.to_string()));
-        let responses = files
-            .iter()
-            .map(read)
-            .collect::<Result<Vec<Response>, _>>()?;
         let Some(options) = &self.scan.0 else {
             return Err(Failure::usage(no_scan));
         };
@@ -134,6 +129,7 @@ impl BootstrapOptions {
                 options.scan
             )));
         }
+        let responses = used_responses(&files, &gradients).map_err(Failure::new)?;
         Ok(FodBootstrapInput {
             dwi: scan.dwi,
             gradients,

@@ -78,6 +78,13 @@ impl Response {
         self.rows[shell].get(l / 2).map_or(0.0, |r| r / at_pole(l))
     }
 
+    /// The response of the shell with the highest b alone.
+    pub fn outer_shell(&self) -> Self {
+        let last = self.rows.last().cloned().unwrap_or_default();
+        let b = self.b_s_per_mm2.as_ref().and_then(|b| b.last());
+        Self::new(b.map(|b| vec![*b]), vec![last])
+    }
+
     /// The response without degrees above this order.
     pub fn truncated(&self, order: usize) -> Self {
         let mut response = self.clone();

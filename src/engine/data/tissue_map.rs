@@ -1,6 +1,6 @@
 //! Fractions of five tissues in each voxel, for the anatomical rules of tracking.
 
-use super::text::counted;
+use super::text::{counted, singular_or_plural};
 use super::tissue_labels::{self, Labelled};
 use super::{DataId, Grid, Mask, Volume, VolumeKind, keyed};
 use glam::DVec3;
@@ -88,9 +88,11 @@ pub fn unknown_labels_text(unknown: &[UnknownLabel]) -> Option<String> {
     let more = if unknown.len() > SHOWN { ", …" } else { "" };
     let voxels = unknown.iter().map(|(_, _, voxels)| voxels).sum();
     Some(format!(
-        "{} in {} denote no tissue, so streamlines do not enter them ({}{more})",
+        "{} in {} {} no tissue, so streamlines do not enter {} ({}{more})",
         counted(unknown.len(), "label"),
         counted(voxels, "voxel"),
+        singular_or_plural(unknown.len(), "denotes", "denote"),
+        singular_or_plural(unknown.len(), "it", "them"),
         names.join(", ")
     ))
 }

@@ -65,12 +65,12 @@ const LOST: f32 = 90.0;
 const SLAB_BYTES: usize = 64 << 20;
 const MAX_SLAB: usize = 1 << 16;
 
-/// Maps with one volume per peak; 0 where there is no peak.
+/// Maps with one volume per peak; NaN where there is no peak: 0 would be certain.
 #[derive(Clone, Debug)]
 pub struct Maps {
     /// Half angle of the cone that contains 95 % of the repetitions, degrees.
     pub cone: Volume,
-    /// 1 − the largest eigenvalue of the mean of u uᵀ.
+    /// 1 − the largest eigenvalue of the mean of u uᵀ; NaN also where all repetitions lost the peak.
     pub dispersion: Volume,
 }
 
@@ -121,7 +121,7 @@ pub fn maps(
     let slab = (SLAB_BYTES / (4 * per_voxel)).clamp(1, MAX_SLAB);
     memory::claim_for::<f32>("The bootstrap", slab.min(voxels.len()), per_voxel)?;
     control.begin("Bootstrap", (voxels.len() * repetitions) as u64);
-    let (mut cones, mut dispersions) = (vec![0.0; grid * count], vec![0.0; grid * count]);
+    let (mut cones, mut dispersions) = (vec![f32::NAN; grid * count], vec![f32::NAN; grid * count]);
     for first in (0..voxels.len()).step_by(slab) {
         let range = first..voxels.len().min(first + slab);
         let own = &voxels[range.clone()];
@@ -244,7 +244,7 @@ fn cone(angles: &mut [f32]) -> f32 {
 /// 1 − the largest eigenvalue of the mean of u uᵀ: the trace is 1, so that it is the sum of the other two.
 fn dispersion(sums: &Sums) -> f32 {
     if sums.repetitions == 0 {
-        return 0.0;
+        return f32::NAN;
     }
     let mean = sums.dyads.map(|sum| sum / f64::from(sums.repetitions));
     let [xx, xy, xz, yy, yz, zz] = mean;

@@ -5,6 +5,7 @@ pub(in crate::state) mod axes;
 pub(in crate::state) mod changes;
 mod document;
 mod fod_images;
+pub mod fod_text;
 pub(in crate::state) mod fods;
 pub(in crate::state) mod inputs;
 pub mod jobs;

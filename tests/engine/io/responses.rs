@@ -11,6 +11,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::responses there and back", round_trip),
         test("io::responses with comments", comments),
         test("io::responses that are refused", refused),
+        test("io::responses that no tissue has", implausible),
         data_test(
             "io::responses of MRtrix",
             "mrtrix_reference/dwi2fod/msmt",
@@ -68,6 +69,30 @@ fn refused() {
             "{error}"
         );
     }
+}
+
+/// Signals that no tissue has, and columns that determine nothing.
+fn implausible() {
+    let refuse = |text: &str, parts: [&str; 2]| {
+        let error = read(text).unwrap_err();
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        assert!(error.contains("wm.txt") && !error.contains('\n'), "{error}");
+    };
+    refuse(
+        "300 -150 30\n500 -150 10\n1000 0 0\n",
+        ["rises from 84.6", "in row 2"],
+    );
+    refuse("20\n200\n3000\n", ["rises", "ascending b"]);
+    refuse(
+        "1000 0 0\n500 150 10\n300 150 30\n",
+        ["along the fibres", "R_2 below 0"],
+    );
+    // Shells of noise alone differ a little.
+    assert_eq!(read("3000\n20\n20.6\n").unwrap().shell_count(), 3);
+    let padded = read("1000 0 0 0 0\n500 -150 10 0 0\n").unwrap();
+    assert_eq!(padded, read("1000 0 0\n500 -150 10\n").unwrap());
+    assert_eq!(padded.order(), 4);
+    assert!(read("1000 0 0\n500 0 0\n").unwrap().is_isotropic());
 }
 
 fn mrtrix(folder: &Path) {

@@ -91,7 +91,7 @@ fn labels() {
     assert_eq!(unknown, [(777, None, 2)]);
     let text = unknown_labels_text(&unknown).unwrap();
     assert!(
-        text.starts_with("1 label in 2 voxels denote no tissue") && text.ends_with("(777)"),
+        text.starts_with("1 label in 2 voxels denotes no tissue") && text.ends_with("(777)"),
         "{text}"
     );
     assert_eq!(unknown_labels_text(&[]), None);

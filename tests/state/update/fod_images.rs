@@ -296,7 +296,7 @@ fn response_voxels() {
                 tissue,
                 response,
                 voxels: Mask::new(grid, inside),
-                candidates: 9,
+                candidates: Some(9),
             }];
         }
         update(

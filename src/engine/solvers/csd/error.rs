@@ -26,8 +26,15 @@ pub enum InputError {
     NoShell,
     /// No response function was given.
     NoResponse,
-    /// The numbers of shells of two response functions.
-    ResponseShells(usize, usize),
+    /// A response function has another number of rows than the first.
+    ResponseShells {
+        /// Rows of the first response function.
+        first: usize,
+        /// Rows of the other.
+        other: usize,
+        /// Number of the other, from 1.
+        number: usize,
+    },
     /// The first response function has no directions.
     FirstIsotropic,
     /// The number, from 1, of a further response function that has directions.
@@ -54,6 +61,8 @@ pub enum InputError {
         response: f64,
         /// b-value of the scan's shell, s/mm².
         scan: f64,
+        /// Number of the response function, from 1.
+        number: usize,
     },
     /// The chosen order is higher than that of the response function.
     ResponseOrder {
@@ -98,10 +107,14 @@ impl fmt::Display for InputError {
             Self::NoResponse => f.write_str(
                 "Found no response function, expected that of white matter; estimate or open one",
             ),
-            Self::ResponseShells(first, other) => write!(
+            Self::ResponseShells {
+                first,
+                other,
+                number,
+            } => write!(
                 f,
-                "The response functions have {} and {other}; open functions of one scan",
-                counted(*first, "shell")
+                "Response function {number} has {}, expected {first} as in the first; open functions of one scan",
+                counted(*other, "shell")
             ),
             Self::FirstIsotropic => f.write_str(
                 "The first response function is the same in all directions; name that of white matter first",
@@ -129,7 +142,7 @@ impl fmt::Display for InputError {
                 counted(*shells, "shell"),
                 counted(*tissues, "tissue")
             ),
-            Self::ResponseB { response, scan } => write!(
+            Self::ResponseB { response, scan, .. } => write!(
                 f,
                 "A response function is for b = {response:.0} s/mm² where the scan has {scan:.0}; estimate it from \
                  this scan, or open that of its protocol"
@@ -151,6 +164,21 @@ impl fmt::Display for InputError {
                     order => write!(f, "choose order {order} or less"),
                 }
             }
+        }
+    }
+}
+
+impl InputError {
+    /// The number, from 0, of the response function at fault, if it is one of them.
+    pub fn response(&self) -> Option<usize> {
+        match self {
+            Self::ResponseShells { number, .. }
+            | Self::Directional(number)
+            | Self::ResponseB { number, .. } => Some(number - 1),
+            Self::FirstIsotropic | Self::ResponseRows { .. } | Self::ResponseOrder { .. } => {
+                Some(0)
+            }
+            _ => None,
         }
     }
 }

@@ -82,7 +82,7 @@ pub use directions::Directions;
 pub use error::InputError;
 pub use order::{OrderChoice, default_order, noise};
 pub use parameters::{MAX_ORDER, Method, Params, Precision};
-pub use problem::Problem;
+pub use problem::{Problem, matching_shells};
 pub use solve::Solution;
 
 pub use super::Error;
@@ -90,7 +90,6 @@ use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::spherical_harmonics::{at_pole, count};
 use crate::data::{Gradients, Mask, OdfField, Response, ShellVolumes, Shells, Volume};
 use cpu::{Fitted, Samples, Scan, Solver};
-use problem::matching_shells;
 
 /// Result of a deconvolution.
 #[derive(Clone, Debug)]

@@ -44,13 +44,20 @@ pub fn default_order(shells: &Shells, responses: &[Response], noise: Option<f64>
             reason: format!("that of the response function of white matter; {reason}"),
         },
     };
+    // The SNR of the first row: without weighting, or in the outer shell alone.
+    let first = match fibres.shell_count() {
+        1 => outer.b_s_per_mm2,
+        _ => shells.shells[0].b_s_per_mm2,
+    };
+    let with_snr =
+        |snr: f64| format!("{at}, where white matter has an SNR of {snr:.0} (b {first:.0}),");
     let determined = count(MAX_ORDER) + responses.len() - 1 < shells.volume_count();
     if let Some(snr) = snr {
         let enough = directions as f64 * snr * snr >= ENOUGH;
         if enough && determined && shells.has_b0() {
             return capped(
                 MAX_ORDER,
-                format!("{at} with an SNR of {snr:.0} suffice for order {MAX_ORDER}"),
+                format!("{} suffice for order {MAX_ORDER}", with_snr(snr)),
             );
         }
     }
@@ -59,15 +66,15 @@ pub fn default_order(shells: &Shells, responses: &[Response], noise: Option<f64>
     match (order, snr) {
         (Some(DEFAULT_ORDER), Some(snr)) => capped(
             DEFAULT_ORDER,
-            format!("{at} with an SNR of {snr:.0} do not suffice for order {MAX_ORDER}"),
+            format!("{} do not suffice for order {MAX_ORDER}", with_snr(snr)),
         ),
         (Some(DEFAULT_ORDER), None) => capped(DEFAULT_ORDER, "the noise is not known".to_owned()),
         (order, _) => {
             let order = order.unwrap_or(2);
             let reason = format!(
-                "order {} has {} coefficients, and there are {at}",
-                order + 2,
-                count(order + 2)
+                "{at} are fewer than the {} coefficients of order {}",
+                count(order + 2),
+                order + 2
             );
             capped(order, reason)
         }

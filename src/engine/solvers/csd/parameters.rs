@@ -111,8 +111,8 @@ impl Parameters for Params {
             )
         },
         Param {
-            value_name: "N",
-            help: "Highest degree of the spherical harmonics, even: a higher one separates fibres at smaller angles \
+            value_name: "N|off",
+            help: "Highest degree of the spherical harmonics, even from 2 to 12, or off: a higher one separates fibres at smaller angles \
                    and needs more directions and less noise",
             default_text: DefaultText::Noted("chosen from the directions and the noise"),
             ..Param::new(
@@ -175,8 +175,8 @@ impl Parameters for Params {
 }
 
 const REPETITIONS: Param<Params> = Param {
-    value_name: "N",
-    help: "Repeat the deconvolution N times with random signs of its residuals (wild bootstrap), for maps of the \
+    value_name: "N|off",
+    help: "Repeat the deconvolution N times, from 20 to 10000, or off, with random signs of its residuals (wild bootstrap), for maps of the \
            uncertainty of each peak: cone and peak_dispersion",
     hint: "Uncertainty: repeats the deconvolution with random signs of its residuals (wild bootstrap) and maps how far \
            the peaks move",

@@ -123,8 +123,12 @@ pub fn matching_shells<'a>(
 ) -> Result<&'a [ShellVolumes], InputError> {
     let fibres = responses.first().ok_or(InputError::NoResponse)?;
     let (rows, all) = (fibres.shell_count(), &shells.shells);
-    if let Some(other) = responses.iter().find(|r| r.shell_count() != rows) {
-        return Err(InputError::ResponseShells(rows, other.shell_count()));
+    if let Some(at) = responses.iter().position(|r| r.shell_count() != rows) {
+        return Err(InputError::ResponseShells {
+            first: rows,
+            other: responses[at].shell_count(),
+            number: at + 1,
+        });
     }
     if fibres.is_isotropic() {
         return Err(InputError::FirstIsotropic);
@@ -149,13 +153,14 @@ pub fn matching_shells<'a>(
             tissues: responses.len(),
         });
     }
-    for response in responses {
+    for (at, response) in responses.iter().enumerate() {
         for (shell, b) in used.iter().zip(response.b_s_per_mm2.iter().flatten()) {
             // Responses of a protocol serve all its scans, whose b-values scatter.
             if (shell.b_s_per_mm2 - b).abs() > 80.0f64.max(0.1 * b) {
                 return Err(InputError::ResponseB {
                     response: *b,
                     scan: shell.b_s_per_mm2,
+                    number: at + 1,
                 });
             }
         }

@@ -46,7 +46,12 @@ pub fn dhollander(
     let decay = Decay::new(&shells, &means, &eroded(mask, params.erode));
     let safe = decay.voxels();
     if safe.is_empty() {
-        return Err(InputError::NoSafeVoxel(params.erode).into());
+        let inside = eroded(mask, params.erode);
+        return Err(match voxels_with_signal(&means, &inside) {
+            0 => InputError::NoSafeVoxel(params.erode),
+            voxels => InputError::NoDecay { voxels },
+        }
+        .into());
     }
     let tensors = principal_directions(dwi, gradients, &mask_of(mask, &safe), backend, control)?;
     let refined = Refined::new(&decay, &safe, &tensors, params.fa)?;
@@ -70,7 +75,7 @@ pub fn dhollander(
         tissue,
         response,
         voxels: mask_of(mask, voxels),
-        candidates,
+        candidates: Some(candidates),
     };
     let tissues = vec![
         tissue_response(
@@ -103,6 +108,18 @@ fn shell_means(dwi: &Volume, shells: &Shells, control: &Control) -> Result<Vec<V
     shells.shells.iter().map(mean).collect()
 }
 
+/// Number of voxels inside with a signal in all shells.
+fn voxels_with_signal(means: &[Vec<f64>], inside: &[u8]) -> usize {
+    let has_signal = |voxel: usize| inside[voxel] != 0 && has_signal(means, voxel);
+    (0..inside.len()).filter(|voxel| has_signal(*voxel)).count()
+}
+
+fn has_signal(means: &[Vec<f64>], voxel: usize) -> bool {
+    means
+        .iter()
+        .all(|mean| mean[voxel] > 0.0 && mean[voxel].is_finite())
+}
+
 /// ln(S_0 / S_b), averaged over the volumes with weighting; NaN outside, and where the signal does not decay.
 struct Decay(Vec<f64>);
 
@@ -111,10 +128,7 @@ impl Decay {
         let weighted = &shells.shells[1..];
         let total: usize = weighted.iter().map(|shell| shell.volumes.len()).sum();
         let at = |voxel: usize| {
-            let usable = means
-                .iter()
-                .all(|mean| mean[voxel] > 0.0 && mean[voxel].is_finite());
-            if inside[voxel] == 0 || !usable {
+            if inside[voxel] == 0 || !has_signal(means, voxel) {
                 return f64::NAN;
             }
             let ratios = weighted.iter().zip(&means[1..]).map(|(shell, mean)| {

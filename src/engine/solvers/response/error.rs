@@ -26,6 +26,11 @@ pub enum InputError {
     NoB0(String),
     /// No voxel has signal after this many layers were removed from the mask.
     NoSafeVoxel(usize),
+    /// The mean signal of no voxel falls with b, although this many have signal.
+    NoDecay {
+        /// Voxels with signal in all shells.
+        voxels: usize,
+    },
     /// No voxel of a tissue.
     NoTissue(Tissue),
     /// Too few directions in the outer shell, whose b-value is this, s/mm².
@@ -80,6 +85,12 @@ impl fmt::Display for InputError {
                 "Found no voxel with signal in all shells more than {} within the mask, expected a brain; choose a \
                  mask of the brain, or remove fewer layers",
                 counted(*layers, "voxel")
+            ),
+            Self::NoDecay { voxels } => write!(
+                f,
+                "Found no attenuation between the shells in {} with signal, expected less signal at higher b; open the \
+                 gradient table of this scan",
+                counted(*voxels, "voxel")
             ),
             Self::NoTissue(tissue) => write!(
                 f,

@@ -98,7 +98,7 @@ pub fn tournier(
         tissue: Tissue::WhiteMatter,
         response,
         voxels: mask_of(mask, &voxels),
-        candidates: mask.count(),
+        candidates: Some(mask.count()),
     }];
     Ok(Estimate { tissues, shells })
 }

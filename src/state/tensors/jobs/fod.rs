@@ -10,6 +10,7 @@ use crate::state::tensors::fods;
 use crate::state::tensors::jobs::fit::in_order;
 use crate::state::tensors::types::fods::{FodKey, Fods};
 use crate::state::{Effect, State};
+use std::path::Path;
 use std::sync::Arc;
 
 mod error;
@@ -23,7 +24,7 @@ use error::FodError;
 pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
 pub use read::{MovedImage, ReadFods};
-pub use responses::{ResponseInput, Responses};
+pub use responses::{ResponseInput, Responses, used_responses};
 
 pub const FOD: Slot = Slot::latest_wins("fod");
 
@@ -95,7 +96,6 @@ impl EstimateFods {
             }
             _ => shells.shells.len() - 1..shells.shells.len(),
         };
-        check_tissues(&in_use.used, &shells)?;
         let output = csd::fit(
             &self.dwi,
             &self.gradients,
@@ -105,6 +105,14 @@ impl EstimateFods {
             backend,
             control,
         )?;
+        let counts = &output.counts;
+        if counts.not_finite + counts.without_signal >= mask.count() {
+            return Err(FodError::NoSignal {
+                voxels: mask.count(),
+                not_finite: counts.not_finite,
+            }
+            .into());
+        }
         let field_if = |is_needed: bool| is_needed.then_some(&output.field);
         let has_bootstrap = self.params.repetitions.is_some();
         let peak_field = match field_if(self.wants_peaks || has_bootstrap) {
@@ -178,7 +186,11 @@ impl EstimateFods {
 }
 
 /// Returns an error if the mean signal of a tissue, shell by shell, is a sum of those of the others.
-fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<(), FodError> {
+fn check_tissues<'a>(
+    responses: &[(Tissue, Response)],
+    shells: &Shells,
+    file_of: impl Fn(Tissue) -> Option<&'a Path>,
+) -> Result<(), FodError> {
     // Other numbers of rows are refused with the reason later.
     let rows = shells.shells.len();
     if responses.len() < 2 || responses.iter().any(|(_, r)| r.shell_count() != rows) {
@@ -196,8 +208,11 @@ fn check_tissues(responses: &[(Tissue, Response)], shells: &Shells) -> Result<()
         let others: Vec<&Vec<f64>> = others.map(|other| &columns[other]).collect();
         let own = own_share(&columns[k], &others);
         if own < MINIMUM_OWN_SIGNAL {
-            let tissue = *tissue;
-            return Err(FodError::NotSeparable { tissue, own });
+            return Err(FodError::NotSeparable {
+                tissue: *tissue,
+                own,
+                file: file_of(*tissue).map(Path::to_owned),
+            });
         }
     }
     Ok(())

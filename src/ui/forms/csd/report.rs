@@ -3,8 +3,8 @@
 use crate::data::odf_field::Tissue;
 use crate::data::text::capitalised;
 use crate::state::core::text::counted;
-use crate::state::tensors::mask_text;
 use crate::state::tensors::types::fods::{FodResult, TissueChoice};
+use crate::state::tensors::{fod_text, mask_text};
 use crate::state::{Action, State, TensorAction};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::Button;
@@ -19,7 +19,8 @@ pub fn warns(result: &FodResult) -> bool {
     let counts = &fods.output.counts;
     // In an image, a value that is not a number often marks voxels outside the brain.
     let not_finite = counts.not_finite > 0 && !result.key.is_read();
-    doubtful || not_finite || counts.unfinished > 0
+    let has_doubts = !fod_text::doubts(fods).is_empty();
+    doubtful || not_finite || has_doubts || counts.unfinished > 0
 }
 
 pub fn show(ui: &mut Ui, state: &State, result: &FodResult, actions: &mut Vec<Action>) {
@@ -85,11 +86,17 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
                 "measured in {} of “{region}”",
                 counted(measured.voxels.count(), "voxel")
             ),
-            (Some(measured), None) => format!(
-                "measured in {} of {}",
-                format::count(measured.voxels.count() as u64),
-                counted(measured.candidates, "voxel")
-            ),
+            (Some(measured), None) => {
+                let voxels = measured.voxels.count();
+                match measured.candidates {
+                    Some(all) => format!(
+                        "measured in {} of {}",
+                        format::count(voxels as u64),
+                        counted(all, "voxel")
+                    ),
+                    None => format!("measured in {}", counted(voxels, "voxel")),
+                }
+            }
             (None, _) => "from a file".to_owned(),
         };
         // A response with fewer rows than shells is that of the outermost ones.
@@ -117,6 +124,8 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
             counted(fods.responses.len(), "tissue")
         ));
     }
+    lines.extend(fod_text::outer_shell_alone(fods));
+    lines.extend(fod_text::doubts(fods));
     lines.push(format!(
         "Order {}: {}",
         output.order.order, output.order.reason

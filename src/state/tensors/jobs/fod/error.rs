@@ -3,10 +3,11 @@
 use super::MINIMUM_OWN_SIGNAL;
 use crate::data::Sentence;
 use crate::data::odf_field::{MAX_IMPLAUSIBLE_SHARE, Tissue};
-use crate::data::text::counted;
+use crate::data::text::{count, counted};
 use crate::jobs::JobError;
+use crate::solvers::csd;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why there are no distributions: one sentence.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,7 +15,26 @@ pub(super) enum FodError {
     /// None of the scan's volumes has diffusion weighting and a direction.
     NoShell { volumes: usize },
     /// The signal of a tissue that the other tissues do not have is too small a share of it.
-    NotSeparable { tissue: Tissue, own: f64 },
+    NotSeparable {
+        tissue: Tissue,
+        own: f64,
+        file: Option<PathBuf>,
+    },
+    /// The response functions are not those of the scan's shells; the file at fault, if it is one.
+    Unmatched {
+        error: csd::InputError,
+        file: Option<PathBuf>,
+    },
+    /// The mean signals of a file and of the scan, in the shell with this b-value.
+    Scale {
+        tissue: Tissue,
+        signal: f64,
+        scan: f64,
+        b_s_per_mm2: f64,
+        file: PathBuf,
+    },
+    /// None of the voxels of the mask has signal; some of them hold samples that are not finite.
+    NoSignal { voxels: usize, not_finite: usize },
     /// No voxel of the scan lies in the region of a tissue.
     EmptyRegion(Tissue),
     /// The region of a tissue no longer exists.
@@ -23,6 +43,8 @@ pub(super) enum FodError {
     NotEstimated(Tissue),
     /// The number of files of response functions.
     ResponseFiles(usize),
+    /// All coefficients of an image are 0.
+    NoFibres(PathBuf),
     /// The share of the voxels whose coefficients no distribution has.
     Implausible { share: f64, path: PathBuf },
     /// An image of order 0.
@@ -38,13 +60,36 @@ impl fmt::Display for FodError {
                  the gradients of this scan",
                 counted(*volumes, "volume")
             ),
-            Self::NotSeparable { tissue, own } => write!(
+            Self::NotSeparable { tissue, own, file } => write!(
                 f,
                 "The response function of {} differs from a sum of the others by {:.2} % of its signal, expected at \
-                 least {:.0} % to separate these tissues; leave one out, or measure them in other voxels",
+                 least {:.0} % to separate these tissues; leave one out, or measure them in other voxels{}",
                 tissue.name(),
                 100.0 * own,
-                100.0 * MINIMUM_OWN_SIGNAL
+                100.0 * MINIMUM_OWN_SIGNAL,
+                of_file(file.as_deref())
+            ),
+            Self::Unmatched { error, file } => write!(f, "{error}{}", of_file(file.as_deref())),
+            Self::Scale {
+                tissue,
+                signal,
+                scan,
+                b_s_per_mm2,
+                file,
+            } => write!(
+                f,
+                "Found a mean signal of {signal:.3e} at b = {b_s_per_mm2:.0} s/mm² in the response function of {}, \
+                 expected about that of the scan, {scan:.3e}; scale one to the other, or estimate the response \
+                 function from this scan: {}",
+                tissue.name(),
+                file.display()
+            ),
+            Self::NoSignal { voxels, not_finite } => write!(
+                f,
+                "Found no signal in the {} of the mask ({} with a sample that is not a finite number), expected \
+                 samples above 0; check the scan and its mask",
+                counted(*voxels, "voxel"),
+                count(*not_finite as u64)
             ),
             Self::EmptyRegion(tissue) => write!(
                 f,
@@ -72,6 +117,11 @@ impl fmt::Display for FodError {
                     "Found {found}, expected one to three files: white matter, grey matter and CSF; choose these files"
                 )
             }
+            Self::NoFibres(path) => write!(
+                f,
+                "Found no voxel with fibres, expected a distribution in some; name another image: {}",
+                path.display()
+            ),
             Self::Implausible { share, path } => write!(
                 f,
                 "Found coefficients that no fibre orientation distribution has in {:.0} % of the voxels, expected at \
@@ -88,6 +138,11 @@ impl fmt::Display for FodError {
             ),
         }
     }
+}
+
+/// The end of a sentence about a file, if there is one.
+fn of_file(file: Option<&Path>) -> String {
+    file.map_or_else(String::new, |file| format!(": {}", file.display()))
 }
 
 impl std::error::Error for FodError {}

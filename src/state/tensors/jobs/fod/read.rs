@@ -100,6 +100,9 @@ impl Receive<State> for ReadFods {
 impl ReadFods {
     pub(crate) fn read(self, backend: &Backend, control: &Control) -> Result<Box<Fods>, JobError> {
         let field = orientations::odf_from_volume(&self.path, &self.volume, self.layout, control)?;
+        if field.coefficients.iter().all(|c| *c == 0.0) {
+            return Err(FodError::NoFibres(self.path).into());
+        }
         let share = field.implausible_share();
         if share > MAX_IMPLAUSIBLE_SHARE {
             let path = self.path;

@@ -44,7 +44,8 @@ pub fn json(
         "responses": responses(files, recipe, fods),
         "mask_voxels": in_mask,
         "mask_automatic": fods.mask_report.is_some(),
-        "mask": fods.mask_report.map(|m| json!({
+        "mask_file": recipe.mask,
+        "mask_quality": fods.mask_report.map(|m| json!({
             "volume_ml": m.volume_ml,
             "agreement": m.agreement,
             "doubtful": m.doubtful(),
@@ -109,7 +110,7 @@ fn responses(files: &FodFiles<'_>, recipe: &FodArguments, fods: &Fods) -> Vec<Va
             "mean_signals": signals,
             "rows": response.rows,
             "voxels": measured.map(|t| t.voxels.count()),
-            "candidates": measured.map(|t| t.candidates),
+            "candidates": measured.and_then(|t| t.candidates),
         })
     };
     let used = fods.responses.iter().map(|(t, r)| entry(*t, r, true));

@@ -1,24 +1,27 @@
 //! Response functions of a scan: from files, by an algorithm, or one by one.
 
-use super::EstimateFods;
 use super::error::FodError;
+use super::{EstimateFods, check_tissues};
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
-use crate::data::{Grid, Mask, Response, Shape, Shells, Volume};
+use crate::data::{Gradients, Grid, Mask, Response, Sentence, Shape, Shells, Volume};
 use crate::io;
 use crate::jobs::JobError;
 use crate::solvers::response::{Estimate, TissueResponse};
 use crate::solvers::{csd, region, response};
 use crate::state::tensors::jobs::fit::in_order;
 use crate::state::tensors::recipe::fod::{ResponseAlgorithm, tissues_of_files};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Signals of a tissue and of the scan in the same shell differ by less than this factor: by a few times between tissues,
+/// and by a few times with the coil and with air in the mask. Beyond it amplitudes, which are near 1 in a coherent
+/// bundle, are below 0.01 or above 100, where no threshold of peaks or of tracking applies.
+const MAX_SCALE: f64 = 100.0;
 
 /// Response functions to deconvolve with, or how to estimate them.
 #[derive(Clone, Debug)]
 pub enum Responses {
-    /// White matter first.
-    Given(Vec<(Tissue, Response)>),
     /// `None`: three tissues if the scan has several shells, otherwise white matter alone.
     Estimated(Option<ResponseAlgorithm>),
     /// MRtrix's text files, white matter first.
@@ -50,6 +53,74 @@ pub(super) struct ScanResponses {
     pub algorithm: Option<ResponseAlgorithm>,
 }
 
+impl ScanResponses {
+    /// Without the compartment of fluid, only the shell with the least signal of fluid is used.
+    fn use_outer_shell_alone(&mut self) {
+        let [(tissue, white)] = self.used.as_mut_slice() else {
+            return;
+        };
+        *white = white.outer_shell();
+        for measured in self.measured.iter_mut().filter(|m| m.tissue == *tissue) {
+            measured.response = white.clone();
+        }
+    }
+}
+
+impl Responses {
+    /// The file that the response function of a tissue is read from.
+    fn file(&self, tissue: Tissue) -> Option<&Path> {
+        match self {
+            Self::Files(files) => {
+                let mut named = tissues_of_files(files).into_iter().zip(files);
+                named.find_map(|(own, file)| (own == tissue).then_some(file.as_path()))
+            }
+            Self::Each { tissues, .. } => tissues.iter().find_map(|(own, input)| match input {
+                ResponseInput::File(file) if *own == tissue => Some(file.as_path()),
+                _ => None,
+            }),
+            Self::Estimated(_) => None,
+        }
+    }
+}
+
+/// The response functions of these files, white matter first, as the distributions of a scan with these gradients use
+/// them.
+pub fn used_responses(files: &[PathBuf], gradients: &Gradients) -> Result<Vec<Response>, Sentence> {
+    let used = read_files(files)?;
+    let of_file = |tissue: Tissue| {
+        let at = used.iter().position(|(own, _)| *own == tissue)?;
+        files.get(at).map(PathBuf::as_path)
+    };
+    check_rows(&used, &Shells::new(gradients), of_file).map_err(|e| Sentence::new(&e))?;
+    let mut scan = ScanResponses {
+        used,
+        measured: Vec::new(),
+        algorithm: None,
+    };
+    scan.use_outer_shell_alone();
+    Ok(scan
+        .used
+        .into_iter()
+        .map(|(_, response)| response)
+        .collect())
+}
+
+/// Returns an error, with the file at fault, unless the response functions are those of these shells.
+fn check_rows<'a>(
+    used: &[(Tissue, Response)],
+    shells: &Shells,
+    file_of: impl Fn(Tissue) -> Option<&'a Path>,
+) -> Result<(), FodError> {
+    let responses: Vec<Response> = used.iter().map(|(_, r)| r.clone()).collect();
+    let Err(error) = csd::matching_shells(shells, &responses) else {
+        return Ok(());
+    };
+    let at = error.response().and_then(|number| used.get(number));
+    let file = at.and_then(|(tissue, _)| file_of(*tissue));
+    let file = file.map(Path::to_owned);
+    Err(FodError::Unmatched { error, file })
+}
+
 /// A scan's shells, its brain mask, and where to compute.
 struct Run<'a> {
     shells: &'a Shells,
@@ -72,24 +143,26 @@ impl EstimateFods {
             backend,
             control,
         };
-        let given = |used: Vec<(Tissue, Response)>| ScanResponses {
-            used,
-            measured: Vec::new(),
-            algorithm: None,
-        };
+        let mut scan = self.unchecked_responses(&run)?;
+        self.check(&scan.used, &run)?;
+        scan.use_outer_shell_alone();
+        Ok(scan)
+    }
+
+    fn unchecked_responses(&self, run: &Run) -> Result<ScanResponses, JobError> {
         match &self.responses {
-            Responses::Given(used) => Ok(given(used.clone())),
-            Responses::Files(files) => Ok(given(read_files(files)?)),
+            Responses::Files(files) => Ok(ScanResponses {
+                used: read_files(files).map_err(JobError::Sentence)?,
+                measured: Vec::new(),
+                algorithm: None,
+            }),
             Responses::Estimated(chosen) => {
-                let algorithm = chosen.unwrap_or_else(|| self.default_algorithm(shells));
-                let mut measured = self.estimate_responses(algorithm, &run)?.tissues;
-                if let [white] = measured.as_mut_slice() {
-                    white.response = outer_shell(&white.response);
-                }
+                let algorithm = chosen.unwrap_or_else(|| self.default_algorithm(run.shells));
+                let measured = self.estimate_responses(algorithm, run)?.tissues;
                 let used_response = |t: &TissueResponse| (t.tissue, t.response.clone());
                 let mut used: Vec<(Tissue, Response)> =
                     measured.iter().map(used_response).collect();
-                if used.len() > shells.shells.len() {
+                if used.len() > run.shells.shells.len() {
                     // Two numbers without a direction determine two tissues.
                     used.retain(|(tissue, _)| *tissue != Tissue::GreyMatter);
                 }
@@ -99,8 +172,61 @@ impl EstimateFods {
                     algorithm: Some(algorithm),
                 })
             }
-            Responses::Each { algorithm, tissues } => self.each(*algorithm, tissues, &run),
+            Responses::Each { algorithm, tissues } => self.each(*algorithm, tissues, run),
         }
+    }
+
+    /// Returns an error, with the file at fault if there is one, for response functions that do not belong to the scan.
+    fn check(&self, used: &[(Tissue, Response)], run: &Run) -> Result<(), FodError> {
+        let file_of = |tissue: Tissue| self.responses.file(tissue);
+        let is_paper = self.params.method == csd::Method::Paper;
+        // The method of the paper uses the last row of the first one.
+        if !is_paper {
+            check_rows(used, run.shells, file_of)?;
+        }
+        for (tissue, response) in used {
+            if let Some(file) = file_of(*tissue) {
+                self.check_scale(*tissue, response, file, run)?;
+            }
+        }
+        match is_paper {
+            true => Ok(()),
+            false => check_tissues(used, run.shells, file_of),
+        }
+    }
+
+    /// Returns an error if the signal of a response function is not of the magnitude of the scan's.
+    fn check_scale(
+        &self,
+        tissue: Tissue,
+        response: &Response,
+        file: &Path,
+        run: &Run,
+    ) -> Result<(), FodError> {
+        let all = &run.shells.shells;
+        // A single row is that of the shell with the highest b.
+        let Some(shell) = all
+            .len()
+            .checked_sub(response.shell_count())
+            .and_then(|i| all.get(i))
+        else {
+            return Ok(());
+        };
+        let Some(scan) = mean_sample(&self.dwi, &shell.volumes, run.mask) else {
+            return Ok(());
+        };
+        let signal = response.mean_signal(0);
+        let ratio = signal / scan;
+        if ratio.max(1.0 / ratio) <= MAX_SCALE {
+            return Ok(());
+        }
+        Err(FodError::Scale {
+            tissue,
+            signal,
+            scan,
+            b_s_per_mm2: shell.b_s_per_mm2,
+            file: file.to_owned(),
+        })
     }
 
     fn estimate_responses(
@@ -146,7 +272,7 @@ impl EstimateFods {
         };
         let (mut used, mut measured) = (Vec::new(), Vec::new());
         for (tissue, input) in tissues {
-            let mut own = match input {
+            let own = match input {
                 ResponseInput::File(path) => {
                     used.push((*tissue, io::response::read(path)?));
                     continue;
@@ -159,9 +285,6 @@ impl EstimateFods {
                 ResponseInput::Inside(shape) => self.inside(*tissue, shape, run)?,
                 ResponseInput::Missing => return Err(FodError::MissingRegion(*tissue).into()),
             };
-            if tissues.len() == 1 {
-                own.response = outer_shell(&own.response);
-            }
             used.push((*tissue, own.response.clone()));
             measured.push(own);
         }
@@ -217,19 +340,28 @@ fn voxels_inside(shape: &Shape, dwi: &Volume) -> Mask {
     Mask::new(grid.clone(), inside)
 }
 
-fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, JobError> {
-    if files.is_empty() || files.len() > Tissue::ALL.len() {
-        return Err(FodError::ResponseFiles(files.len()).into());
+/// The mean of the positive samples of a shell in a mask; `None` without any.
+fn mean_sample(dwi: &Volume, volumes: &[usize], mask: &Mask) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0usize);
+    for &volume in volumes {
+        let samples = dwi.frame(volume).iter().zip(&mask.inside[..]);
+        let positive = samples.filter(|(s, inside)| **inside != 0 && **s > 0.0 && s.is_finite());
+        for (sample, _) in positive {
+            sum += f64::from(*sample);
+            count += 1;
+        }
     }
-    let tissues = tissues_of_files(files).into_iter();
-    let read = |(tissue, path): (Tissue, &PathBuf)| Ok((tissue, io::response::read(path)?));
-    tissues.zip(files).map(read).collect()
+    (count > 0).then(|| sum / count as f64)
 }
 
-/// The row of the shell with the highest b-value: without a fluid compartment, only the shell with the least signal of
-/// fluid is used.
-fn outer_shell(response: &Response) -> Response {
-    let last = response.rows.last().cloned().unwrap_or_default();
-    let b = response.b_s_per_mm2.as_ref().and_then(|b| b.last());
-    Response::new(b.map(|b| vec![*b]), vec![last])
+fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, Sentence> {
+    if files.is_empty() || files.len() > Tissue::ALL.len() {
+        return Err(Sentence::new(&FodError::ResponseFiles(files.len())));
+    }
+    let tissues = tissues_of_files(files).into_iter();
+    let read = |(tissue, path): (Tissue, &PathBuf)| {
+        let response = io::response::read(path).map_err(|error| Sentence::new(&error))?;
+        Ok((tissue, response))
+    };
+    tissues.zip(files).map(read).collect()
 }
