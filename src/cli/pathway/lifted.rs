@@ -51,7 +51,7 @@ pub struct Options {
     #[arg(long, value_name = "INPUT", requires = "sensitivity", value_parser = input_names())]
     pub sensitivity_to: Option<SensitivityTo>,
     /// Compare random pairs and this path on its own voxels and in its own directions, not on voxels of twice the size in
-    /// 42 directions; with 162 directions, each path then has 31 times as many costs to compute
+    /// 42 directions; with 98 directions, each path then has 19 times as many costs to compute
     #[arg(long)]
     pub null_full: bool,
     /// Folder for the results

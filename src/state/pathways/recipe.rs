@@ -117,7 +117,11 @@ impl ShareRecipe {
         display: Display,
         origin: OriginId,
     ) -> Layer {
-        Layer::new(id, name, Content::Image(shares), display, origin)
+        Layer {
+            unit: "%",
+            unit_scale: 100.0,
+            ..Layer::new(id, name, Content::Image(shares), display, origin)
+        }
     }
 }
 

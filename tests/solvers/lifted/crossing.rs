@@ -80,7 +80,7 @@ const METHODS: [&str; 7] = [
     "one tensor",
     "lobes, turns nearly free (fixel-wise)",
     "through distributions",
-    "98 directions",
+    "162 directions",
     "24 mm a radian",
     "rays along lobes",
     "probabilistic arcs (the method of iFOD2)",
@@ -125,7 +125,7 @@ fn outcome(bundles: &Bundles, snr: f64, seed: u64) -> Outcome {
             bundles.through_tensors(&bundles.tensors(&scan)),
             path(params.directions, FREE_TURNS_MM),
             path(params.directions, params.curvature_price_mm),
-            path(DirectionSet::Lattice98, params.curvature_price_mm),
+            path(DirectionSet::Icosphere162, params.curvature_price_mm),
             path(params.directions, 2.0 * params.curvature_price_mm),
         ],
         curves: [
@@ -137,14 +137,14 @@ fn outcome(bundles: &Bundles, snr: f64, seed: u64) -> Outcome {
 
 /// Paths through distributions keep to the arc, and so do most rays and streamlines; paths through tensors and those whose
 /// turns are nearly free take the chord. At 45 degrees the price of the arc is overestimated by more than its advantage in
-/// 162 directions, but not in 98, nor if turns cost twice as much, and no ray arrives.
+/// 162 directions, but not in 98, and no ray arrives.
 fn few() {
     for (crossing, seed) in [(90.0, 4), (60.0, 5), (45.0, 6)] {
         let outcome = outcome(&Bundles::new(crossing), 20.0, seed);
         println!("{crossing}°: {outcome:.2?}");
         let is_wide = crossing > 50.0;
         let right = outcome.right();
-        assert_eq!(right[2..5], [is_wide, true, true], "{outcome:?}");
+        assert_eq!(right[2..5], [true, is_wide, true], "{outcome:?}");
         for path in &outcome.paths[..2] {
             assert!(path.chord > 0.9 && path.arc < 0.1, "{outcome:?}");
         }
@@ -189,8 +189,8 @@ fn table() {
             let cells: Vec<String> = paths.chain(others).collect();
             let order = order(snr);
             println!("| {crossing}°, {snr}, {order} | {} |", cells.join(" | "));
-            // No result is required at 45° or at SNR 10.
-            if crossing > 50.0 && snr > 15.0 {
+            // No result is required at SNR 10.
+            if snr > 15.0 {
                 assert!(right[2] >= 11, "{right:?}");
             }
         }

@@ -116,7 +116,7 @@ fn switched() {
     assert!(second.contains("--curvature-price 20"), "{command}");
     let text = methods(&window.state);
     for part in [
-        "162 directions",
+        "98 directions",
         "as much as 20 mm along a fibre",
         "Reeds–Shepp",
         "was summed along its smoothed course",
@@ -335,7 +335,7 @@ fn mapped() {
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
     let text = methods(&window.state);
     for part in [
-        "in positions and 162 directions",
+        "in positions and 98 directions",
         "of the fibre orientation distributions",
         "the adjoint of the discrete equation",
     ] {

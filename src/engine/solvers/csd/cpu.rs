@@ -199,7 +199,7 @@ pub fn fit(
     control: &Control,
 ) -> Result<Fitted, Cancelled> {
     let (n, tissues) = (count(problem.order), problem.tissues);
-    control.begin("Fibre orientations", voxels.len() as u64);
+    control.begin("Deconvolution", voxels.len() as u64);
     let mut coefficients = zeroed::<f32>(n * voxels.len());
     // Chunks may not be empty: with white matter alone, each voxel has one amount that is not used.
     let width = tissues.max(1);

@@ -147,7 +147,7 @@ pub fn fit(
     else {
         unreachable!("there is no obstacle")
     };
-    control.begin("Fibre orientations", voxels.len() as u64);
+    control.begin("Deconvolution", voxels.len() as u64);
     let mut coefficients = zeroed::<f32>(n * voxels.len());
     let mut amounts = zeroed::<f32>(width * voxels.len());
     // The outputs of each card.

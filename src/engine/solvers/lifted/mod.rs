@@ -57,7 +57,7 @@
 //! });
 //! let field = solve(&prepared, &source, &Limits::unlimited(), &backend, &control)?;
 //! let start = prepared.directions[0];
-//! let aside = (0..162).min_by(|&a, &b| {
+//! let aside = (0..prepared.directions.len()).min_by(|&a, &b| {
 //!     let cosine = |d: usize| prepared.directions[d].dot(start).abs();
 //!     cosine(a).total_cmp(&cosine(b))
 //! });
