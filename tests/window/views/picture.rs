@@ -312,6 +312,7 @@ fn by_pieces() {
             steps: 36_000,
             kernel_s: None,
             starts: None,
+            tissue_doubt: None,
         },
     );
     update(&mut state, Action::Snapshot(SnapshotAction::Take));
@@ -477,6 +478,7 @@ fn missed_in_both() {
             steps: 1,
             kernel_s: None,
             starts: None,
+            tissue_doubt: None,
         },
     );
     update(&mut state, Action::Snapshot(SnapshotAction::Take));
