@@ -42,15 +42,19 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     let first = state.document.is_empty();
     let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
-        let text = format!("{note}: {}", path.display());
-        match note.is_about_distributions() {
-            true => {
-                let topic = Topic::DistributionsOpened;
-                state
-                    .runtime
-                    .notify_about(topic, Severity::from(note), text);
-            }
-            false => state.runtime.notify(Severity::from(note), text),
+        let (path, severity) = (path.display(), Severity::from(note));
+        if note.is_about_distributions() {
+            let advice = match reading.distributions {
+                Some(_) => "Compare bases in the task View ranks others",
+                None => {
+                    "choose their basis and axes at Harmonics in the task View, or click Compare bases there"
+                }
+            };
+            let text = format!("{note}; {advice}: {path}");
+            let topic = Topic::DistributionsOpened;
+            state.runtime.notify_about(topic, severity, text);
+        } else {
+            state.runtime.notify(severity, format!("{note}: {path}"));
         }
     }
     if matches!(&loaded, Loaded::Tractogram(lines) if lines.is_empty()) {
