@@ -81,6 +81,8 @@ fn in_place_of_niftis() {
         "region --image maps/fa.mif --threshold 0.3..1 --out white.mif",
         here,
     );
+    let copied = run("convert white.mif copied.mif", here);
+    assert_eq!(copied["what"], "an image in bits");
     let white = values(&here.join("white.mif"));
     assert!(white.values.contains(&1.0) && white.values.contains(&0.0));
     run(
@@ -233,6 +235,17 @@ fn orientations() {
     );
     let compared = run("gradients distributions odf.nii.gz", here);
     assert_eq!(compared["ranked"].as_array().map(Vec::len), Some(10));
+    std::fs::write(here.join("empty.mif"), "").expect("written");
+    refuses(
+        &["track", "--fod", "empty.mif", "--out", "a.tck"],
+        &["Found an empty file, expected a whole .mif file"],
+        here,
+    );
+    refuses(
+        &["convert", "odf.nii.gz", "b.mif", "--peaks"],
+        &["harmonics of order 4", "--odf-basis"],
+        here,
+    );
     refuses(
         &["gradients", "distributions", "peaks.nii.gz"],
         &["Found 3 volumes, expected 6, 15"],
