@@ -208,6 +208,17 @@ __device__ __forceinline__ End step(Model& model, const Rules& rules, const Data
     if (all_lanes(half.step >= rules.max_steps)) return stopped(rules, data, half.last, MAX_LENGTH, half.passed, lane);
     u32 reason = model.advance(rules, data, half, lane);
     Position& next = half.shared.next;
+    // Where amplitudes end before grey matter, a last step leads straight into it.
+    if (all_lanes(reason == LOW_AMPLITUDE && rules.has_tissues && !(half.passed & (IN_DEEP_GREY | IN_CORTEX)))) {
+        f32x3 ahead = half.last.at + rules.step_mm * half.last.along;
+        u32 of = tissue(rules, data.fractions, ahead, lane);
+        if (all_lanes(of == OF_CORTEX || of == OF_DEEP_GREY)) {
+            __syncwarp();
+            if (lane == 0) next = {ahead, half.last.along};
+            __syncwarp();
+            reason = GO;
+        }
+    }
     if (reason == GO && !contains(rules.fibres, to_voxel(rules.fibres, next.at))) reason = LEFT_VOLUME;
     // Low amplitudes beyond the last voxel with fibres are those of a border.
     if (reason == LOW_AMPLITUDE && !has_fibres(rules.fibres, data.record_of, half.last.at)) reason = LEFT_MASK;

@@ -231,7 +231,7 @@ impl Options {
             return Ok(None);
         };
         let control = Control::new();
-        let opened = open_distributions(path, &self.layout.input, &control)?;
+        let opened = open_distributions(path, &self.layout.input, &runner.backend, &control)?;
         for warning in opened.warnings {
             warning!("{warning}: {}", path.display());
         }

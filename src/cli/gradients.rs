@@ -221,7 +221,7 @@ fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
 }
 
 fn distributions(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
-    let image = super::inputs::image(path, &ReadingOptions::default(), runner)?;
+    let image = super::inputs::image_to_compare(path, runner)?;
     let request = CompareDistributions {
         volume: image,
         params: odf_check::Params::defaults(),

@@ -110,6 +110,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     last.map_or(Ok(()), Err)
 }
 
+/// All digits of a value, with a power of ten if most of them were zeros.
+fn value_text(value: f32) -> String {
+    match value == 0.0 || !value.is_finite() || (1e-6..1e9).contains(&value.abs()) {
+        true => value.to_string(),
+        false => format!("{value:e}"),
+    }
+}
+
 /// The value with one decimal, and without a minus sign before zero.
 fn tenths(value: f64) -> String {
     match format!("{value:.1}") {
@@ -416,8 +424,10 @@ fn image(
         ),
         false => writeln!(
             text,
-            "  volumes     {}; first from {low} to {high}",
-            count(frames as u64)
+            "  volumes     {}; first from {} to {}",
+            count(frames as u64),
+            value_text(low),
+            value_text(high)
         ),
     };
     let (none, infinite) = match series {

@@ -5,20 +5,29 @@ use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::text::{count, counted, file_stem};
 use crate::data::{Grid, Tractogram, Volume, VolumeKind};
-use crate::io::Format;
+use crate::io::{Format, Remark};
 use crate::solvers::tractogram::{points_outside, points_without_value};
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use std::path::{Path, PathBuf};
 
 fn open(path: &Path, reported: &ReadingOptions, runner: &mut Runner) -> Result<Loaded, Failure> {
+    let (loaded, notes) = read(path, reported, runner)?;
+    for note in &notes {
+        remark(note, path.display());
+    }
+    Ok(loaded)
+}
+
+fn read(
+    path: &Path,
+    reported: &ReadingOptions,
+    runner: &mut Runner,
+) -> Result<(Loaded, Vec<Remark>), Failure> {
     let open = OpenFile::with_reading(path.to_owned(), reported.reading());
     match runner.run(open)?.0 {
         Opened::File(file) => {
             let OpenedFile { loaded, notes, .. } = *file;
-            for note in &notes {
-                remark(note, path.display());
-            }
-            Ok(loaded)
+            Ok((loaded, notes))
         }
         Opened::Folder(_) => Err(Failure::new(format!(
             "Found a folder, expected a file; name one in it: {}",
@@ -49,7 +58,20 @@ pub fn image(
     reported: &ReadingOptions,
     runner: &mut Runner,
 ) -> Result<Volume, Failure> {
-    match open(path, &reported.without_affine(), runner)? {
+    volume(path, open(path, &reported.without_affine(), runner)?)
+}
+
+/// An image whose bases a command compares, which no remark about distributions has to ask for.
+pub fn image_to_compare(path: &Path, runner: &mut Runner) -> Result<Volume, Failure> {
+    let (loaded, notes) = read(path, &ReadingOptions::default(), runner)?;
+    for note in notes.iter().filter(|note| !note.is_about_distributions()) {
+        remark(note, path.display());
+    }
+    volume(path, loaded)
+}
+
+fn volume(path: &Path, loaded: Loaded) -> Result<Volume, Failure> {
+    match loaded {
         Loaded::Scan { dwi, .. } => Ok(dwi),
         Loaded::Image(volume) => Ok(volume),
         Loaded::Mask(mask) => Ok(mask.image().clone()),

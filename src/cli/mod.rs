@@ -112,7 +112,7 @@ Examples:
   arcuate table tracks.trx tracks.csv --image fa.nii.gz
   arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
   arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
-  arcuate score tracks.tck --truth head
+  arcuate score tracks.tck --truth crossing
   arcuate methods tracts.arcuate       describe what was done, for a paper
   arcuate demo --out demo              show everything on the built-in head
   arcuate guide                        list the pages of the guide

@@ -491,7 +491,7 @@ impl ScanOptions {
             }) if order_of_distributions(&dwi).is_some() => Err(Failure::new(format!(
                 "Found an image of fibre orientation distributions ({}), expected a scan with its gradients; name the \
                  scan, or state the basis and the axes of the distributions to “arcuate fod” with --odf-basis and \
-                 --odf-frame: {}",
+                 --odf-frame, which “arcuate gradients distributions” compares: {}",
                 counted(dwi.frames, "volume"),
                 path.display()
             ))),

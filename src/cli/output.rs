@@ -147,7 +147,11 @@ pub fn report_message(severity: Severity, sentence: &str) {
 
 /// Prints a remark about a file to standard error, with the name of the file.
 pub fn remark(remark: &Remark, file: impl Display) {
-    report_message(Severity::from(remark), &format!("{remark}: {file}"));
+    let advice = match remark.is_about_distributions() {
+        true => "; “arcuate gradients distributions” compares bases and axes",
+        false => "",
+    };
+    report_message(Severity::from(remark), &format!("{remark}{advice}: {file}"));
 }
 
 /// Reports an error after which the command continues.

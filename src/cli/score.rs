@@ -18,9 +18,9 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  arcuate phantom --crossing --out head
-  arcuate score tracks.tck --truth head
-  arcuate score tracks.trk --truth head --out scores.csv --json
+  arcuate phantom --crossing --out crossing
+  arcuate score tracks.tck --truth crossing
+  arcuate score tracks.trk --truth crossing --out scores.csv --json
 
 The scores are the Tractometer's. A valid connection ends in both end regions of a bundle and never leaves the bundle's
 corridor; an invalid one connects two regions otherwise; all other streamlines have no connection. A bundle is valid if

@@ -256,6 +256,13 @@ fn refusals() {
         assert!(error.contains(part), "{rest}: {error}");
     };
     misused(&format!("{fod} --seed-interface"), "--tissues");
+    for (seeds, part) in [
+        ("random:0", "Found 0 in --seeds (Streamlines)"),
+        ("grid:0", "Found 0 in --seeds (Seed spacing)"),
+        ("per-voxel:0", "Found 0 in --seeds (Seeds per voxel)"),
+    ] {
+        misused(&format!("{fod} --seeds {seeds}"), part);
+    }
     misused(
         &format!("{fod} --tissue-mask bone=head/brain_mask.nii.gz"),
         "cortical-grey",

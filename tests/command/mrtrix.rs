@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
             "mrtrix::orientations_are_converted_and_turned",
             orientations,
         ),
+        test("mrtrix::another_basis_is_reported", another_basis),
     ]
 }
 
@@ -80,6 +81,8 @@ fn in_place_of_niftis() {
         "region --image maps/fa.mif --threshold 0.3..1 --out white.mif",
         here,
     );
+    let copied = run("convert white.mif copied.mif", here);
+    assert_eq!(copied["what"], "an image in bits");
     let white = values(&here.join("white.mif"));
     assert!(white.values.contains(&1.0) && white.values.contains(&0.0));
     run(
@@ -232,6 +235,17 @@ fn orientations() {
     );
     let compared = run("gradients distributions odf.nii.gz", here);
     assert_eq!(compared["ranked"].as_array().map(Vec::len), Some(10));
+    std::fs::write(here.join("empty.mif"), "").expect("written");
+    refuses(
+        &["track", "--fod", "empty.mif", "--out", "a.tck"],
+        &["Found an empty file, expected a whole .mif file"],
+        here,
+    );
+    refuses(
+        &["convert", "odf.nii.gz", "b.mif", "--peaks"],
+        &["harmonics of order 4", "--odf-basis"],
+        here,
+    );
     refuses(
         &["gradients", "distributions", "peaks.nii.gz"],
         &["Found 3 volumes, expected 6, 15"],
@@ -259,5 +273,71 @@ fn orientations() {
         ],
         &["none.mat"],
         here,
+    );
+}
+
+/// Commands that read distributions in MRtrix's basis, or convert them into a MIF, warn if they are clearly in another
+/// one, and say nothing about those of arcuate fod.
+fn another_basis() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    run(
+        "phantom --scan-only --spacing 4 --shells 2500:45 --b0 4 --out head",
+        here,
+    );
+    run(
+        "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 4 --out fod",
+        here,
+    );
+    let own = values(&here.join("fod/wm_fod.nii.gz"));
+    let n = own.grid.voxel_count();
+    let mut planes = vec![0f32; own.values.len()];
+    for voxel in 0..n {
+        let c: Vec<f64> = (0..own.frames)
+            .map(|i| f64::from(own.frame(i)[voxel]))
+            .collect();
+        for (i, c) in Basis::DipyLegacy.from_mrtrix(4, &c).into_iter().enumerate() {
+            planes[i * n + voxel] = c as f32;
+        }
+    }
+    let dipy = Volume::new(own.grid.clone(), own.frames, VolumeKind::Scalar, planes);
+    image::save_volume(&here.join("dipy.nii.gz"), &dipy, "", &Control::new()).expect("saved");
+    let messages =
+        |done: &serde_json::Value| (done["warnings"].to_string(), done["notes"].to_string());
+    let track = |file: &str, rest: &str| {
+        let line = format!("track --fod {file} --seeds random:50{rest} --out lines.tck --force");
+        messages(&run(&line, here))
+    };
+    let better = "--odf-basis descoteaux07-legacy --odf-frame world";
+    let done = run("convert dipy.nii.gz dipy.mif", here);
+    assert!(messages(&done).0.contains(better), "{done}");
+    for file in ["dipy.nii.gz", "dipy.mif"] {
+        let (warnings, _) = track(file, "");
+        assert!(warnings.contains(better), "{file}: {warnings}");
+        // An affine turns the coefficients, which only the right basis survives.
+        let (warnings, _) = track(file, " --odf-affine matrix:0,-1,0,5,1,0,0,0,0,0,1,0");
+        assert!(warnings.contains(better), "{file}: {warnings}");
+        let (warnings, _) = track(file, &format!(" {better}"));
+        assert!(!warnings.contains("basis"), "{file}: {warnings}");
+    }
+    let done = run("convert fod/wm_fod.nii.gz own.mif", here);
+    for (warnings, notes) in [
+        messages(&done),
+        track("fod/wm_fod.nii.gz", ""),
+        track("own.mif", ""),
+    ] {
+        assert!(
+            !warnings.contains("basis") && !notes.contains("basis"),
+            "{warnings} {notes}"
+        );
+    }
+    // The command that compares bases does not ask for it.
+    let compared = run("gradients distributions dipy.nii.gz", here);
+    assert_eq!(compared["found"]["basis"], "descoteaux07-legacy");
+    assert_eq!(compared["notes"], serde_json::json!([]));
+    let described = run("info dipy.mif", here)["notes"].to_string();
+    assert!(
+        described.contains("arcuate gradients distributions") && !described.contains("View"),
+        "{described}"
     );
 }

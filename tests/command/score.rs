@@ -181,7 +181,7 @@ fn broken() {
     );
     refuses(
         &["score", "head/fibres.tck", "--truth", "plain"],
-        &["no member", "--crossing"],
+        &["without end regions", "arcuate phantom --crossing"],
         here,
     );
     // Voxels as wide as bundles.

@@ -8,7 +8,7 @@ use arcuate::data::spherical_harmonics::{Basis, count, evaluate};
 use arcuate::data::{Grid, OdfLayout, TensorField, TensorFrame, Volume, VolumeKind};
 use arcuate::io::image;
 use arcuate::phantom::{Head, scan_grid, scan_options};
-use arcuate::solvers::odf_check::{self, Params};
+use arcuate::solvers::odf_check::{self, Params, Verdict};
 use arcuate::solvers::tensor_fit::{self, eigen_symmetric};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -91,6 +91,14 @@ fn found() {
         println!("{}: {}", planted.description(), output.sentence());
         assert_eq!(output.clear_layout(), Some(planted));
         assert_eq!(output.ranked.len(), 10);
+        let verdict = |read| {
+            let verdict = odf_check::verdict(&volume, read, &backend(2), &Control::new());
+            verdict.expect("compared")
+        };
+        assert_eq!(verdict(planted), Verdict::Agrees);
+        if planted != OdfLayout::MRTRIX {
+            assert_eq!(verdict(OdfLayout::MRTRIX), Verdict::Other(planted));
+        }
         let best = &output.ranked[0];
         assert!(best.symmetry > 0.9 && best.slice.rgb.iter().any(|v| *v > 100));
     }
@@ -143,5 +151,11 @@ fn dipy(folder: PathBuf) {
         println!("{name}: {}", output.sentence());
         assert_eq!(output.ranked[0].layout.basis, basis, "{name}");
         assert!(output.basis_is_clear, "{name}");
+        let verdict = odf_check::verdict(&volume, OdfLayout::MRTRIX, &backend(2), &Control::new());
+        let other = match verdict.expect("compared") {
+            Verdict::Other(layout) => Some(layout.basis),
+            _ => None,
+        };
+        assert_eq!(other, (basis != Basis::MRtrix).then_some(basis), "{name}");
     }
 }

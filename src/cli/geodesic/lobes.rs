@@ -119,7 +119,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     check_out(&options.out, true, runner)?;
     let (rays, speed) = (options.rays()?, options.speed.params()?);
     let regions = options.regions.regions()?;
-    let opened = open_distributions(&options.fod, &options.layout, &Control::new())?;
+    let control = Control::new();
+    let opened = open_distributions(&options.fod, &options.layout, &runner.backend, &control)?;
     for text in opened.notes {
         note!("{text}: {}", options.fod.display());
     }

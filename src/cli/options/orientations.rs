@@ -2,12 +2,13 @@
 
 use super::{ValueError, affine, tensor_frame};
 use crate::cli::runner::{Failure, Runner};
-use crate::compute::Control;
+use crate::compute::{Backend, Control};
 use crate::data::spherical_harmonics::Basis;
-use crate::data::{OdfLayout, TensorFrame};
-use crate::io::AffineReading;
+use crate::data::{OdfLayout, TensorFrame, Volume};
 use crate::io::orientations::{self, OpenedOdf};
+use crate::io::{AffineReading, image};
 use crate::solvers::curves;
+use crate::solvers::odf_check::{self, Verdict};
 use crate::state::files::jobs::OrientationReading;
 use crate::state::tensors::recipe::odf_affine;
 use std::path::Path;
@@ -79,17 +80,18 @@ pub fn note_cpu_reason(order: usize, runner: &Runner) {
     }
 }
 
-/// Reads distributions in the layout that is stated, else in the one that the file implies, else in MRtrix's, with a note.
-/// Warnings stay with the result: a caller that refuses what they are about does not show them.
+/// Reads distributions in the layout that is stated, else in MRtrix's. If none is stated, their basis and axes are
+/// compared with the others: one that agrees needs no message. Warnings about coefficients stay with the result: a
+/// caller that refuses what they are about does not show them.
 pub fn open_distributions(
     path: &Path,
     options: &OdfInputOptions,
+    backend: &Backend,
     control: &Control,
 ) -> Result<OpenedOdf, Failure> {
     let stated = options.layout.layout();
-    let known = stated.or_else(|| orientations::implied_layout(path));
     let (layout, affine) = (
-        known.unwrap_or(OdfLayout::MRTRIX),
+        stated.unwrap_or(OdfLayout::MRTRIX),
         options.odf_affine.as_ref(),
     );
     let opened = orientations::open_odf(path, layout, affine, control)?;
@@ -100,12 +102,41 @@ pub fn open_distributions(
             path.display()
         )));
     }
-    if known.is_none() {
-        note!(
-            "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame state others"
-        );
+    if stated.is_none() {
+        let volume = match affine {
+            None => opened.field.volume(),
+            // These were turned with the image, which only the right basis survives.
+            Some(_) => image::read(path, control)?.0,
+        };
+        report_layout(path, &volume, backend, control)?;
     }
     Ok(opened)
+}
+
+/// Warns if distributions that are read in MRtrix's layout are clearly in another one, and notes what is undecided: the
+/// basis, or the axes of a file that may have others than MRtrix's.
+fn report_layout(
+    path: &Path,
+    volume: &Volume,
+    backend: &Backend,
+    control: &Control,
+) -> Result<(), Failure> {
+    match odf_check::verdict(volume, OdfLayout::MRTRIX, backend, control)? {
+        Verdict::Agrees => {}
+        Verdict::AxesUndecided if orientations::implied_layout(path).is_some() => {}
+        Verdict::Other(layout) => warning!(
+            "The distributions are read in MRtrix's basis and world axes, but they are most likely {}; state{layout}, \
+             or compare all with “arcuate gradients distributions”: {}",
+            layout.description(),
+            path.display()
+        ),
+        Verdict::AxesUndecided | Verdict::Undecided => note!(
+            "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame state others, \
+             which “arcuate gradients distributions” compares: {}",
+            path.display()
+        ),
+    }
+    Ok(())
 }
 
 #[derive(clap::Args, Clone, Debug, Default)]

@@ -84,8 +84,9 @@ impl LiftedInputs {
     }
 
     /// Reads the distributions.
-    pub fn open(&self) -> Result<OdfField, Failure> {
-        let opened = open_distributions(&self.fod, &self.layout, &Control::new())?;
+    pub fn open(&self, runner: &Runner) -> Result<OdfField, Failure> {
+        let control = Control::new();
+        let opened = open_distributions(&self.fod, &self.layout, &runner.backend, &control)?;
         // The solver refuses what the warnings are about.
         for text in opened.notes {
             note!("{text}: {}", self.fod.display());
@@ -148,7 +149,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         ));
     }
     let regions = inputs.regions.regions()?;
-    let field = inputs.open()?;
+    let field = inputs.open(runner)?;
     let job = inputs.job(field, regions.clone(), (params, epsilon));
     let distributions = Distributions::clone(&job.distributions);
     let (result, _) = runner.run(job)?;

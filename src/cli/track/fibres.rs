@@ -13,6 +13,7 @@ use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::{orientations, quoted};
 use crate::parameters::arguments;
+use crate::solvers::curves::Seeding;
 use crate::solvers::odf_tracking::{Fibres, Method, Params};
 use crate::state::core::text::count;
 use crate::state::regions::recipe::region_arguments;
@@ -83,7 +84,7 @@ impl Options {
     }
 
     /// Reads distributions or peaks.
-    fn open(&self) -> Result<Fibres, Failure> {
+    fn open(&self, runner: &Runner) -> Result<Fibres, Failure> {
         let control = Control::new();
         let (path, fibres, warnings, notes) = match (&self.peaks, &self.fod) {
             (Some(path), _) => {
@@ -92,7 +93,8 @@ impl Options {
                 (path, fibres, opened.warnings, opened.notes)
             }
             (None, Some(path)) => {
-                let opened = open_distributions(path, &self.layout.input, &control)?;
+                let layout = &self.layout.input;
+                let opened = open_distributions(path, layout, &runner.backend, &control)?;
                 // Tracking refuses what the warnings are about.
                 let fibres = Fibres::Distributions(opened.field);
                 (path, fibres, Vec::new(), opened.notes)
@@ -120,7 +122,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     files::check_out(&options.out, false, runner)?;
     let noise = options.noise.checked(early.repetitions, runner)?;
-    let fibres = options.open()?;
+    let fibres = options.open(runner)?;
     if let Fibres::Distributions(field) = &fibres {
         note_cpu_reason(field.order(), runner);
     }
@@ -146,6 +148,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         regions: regions.clone(),
         params: params.clone(),
     })?;
+    if let Some(doubt) = &output.tissue_doubt {
+        warning!("{doubt}{}", options.tissues.named());
+    }
     let kept = &output.kept;
     let command = options.command(&params);
     let files = files::save(kept, &options.out, command.clone(), runner)?;
@@ -172,8 +177,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if let Some(requested) = params.select.filter(|requested| kept.len() < *requested) {
         let tried: u64 = output.seed_outcomes.iter().sum();
+        // Random seeds end after many tries for each streamline, others where there are no more.
+        let remedy = match params.seeding {
+            Seeding::Random { .. } => "relax the rule that discards most",
+            _ => "place more seeds, or draw them at random (--seeds random:N)",
+        };
         warning!(
-            "Kept {} of {} streamlines after {} seeds; see why the others were discarded, and relax the rule that discards most",
+            "Kept {} of {} streamlines after {} seeds; see why the others were discarded, and {remedy}",
             count(kept.len() as u64),
             count(requested as u64),
             count(tried)

@@ -27,14 +27,17 @@ pub fn check_out(out: &Path, rays: bool, runner: &Runner) -> Result<(), Failure>
     adjacent.iter().try_for_each(|b| runner.may_write(&b.path))
 }
 
-/// Writes the curves and, next to a TCK, all their values. Returns the files.
+/// Writes the curves and, next to a TCK, all their values, unless there is no curve. Returns the files.
 pub fn save(
     kept: &Tractogram,
     out: &Path,
     command: String,
     runner: &mut Runner,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let values = ValueNames::from_tractogram(kept);
+    let values = match kept.is_empty() {
+        true => ValueNames::default(),
+        false => ValueNames::from_tractogram(kept),
+    };
     for refusal in values.refusals(kept, out) {
         warning!("{refusal}");
     }

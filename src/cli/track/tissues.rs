@@ -38,6 +38,12 @@ impl TissueOptions {
         self.tissues.is_some() || !self.tissue_mask.is_empty()
     }
 
+    /// The file of the tissues at the end of a sentence; nothing for several.
+    pub fn named(&self) -> String {
+        let path = self.tissues.iter();
+        path.map(|path| format!(": {}", path.display())).collect()
+    }
+
     /// The options as text of a command.
     pub fn arguments(&self) -> String {
         let image = self.tissues.iter();

@@ -31,7 +31,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (params, epsilon) = inputs.params()?;
     let (repetitions, mask) = repeated.checked(runner)?;
     let regions = inputs.regions.regions()?;
-    let field = inputs.open()?;
+    let field = inputs.open(runner)?;
     let seed = repetitions.random_seed;
     let scan = deconvolution.open(&inputs.fod, &field, seed, NO_SCAN, runner)?;
     let (result, _) = runner.run(inputs.job(field, regions, (params, epsilon)))?;

@@ -217,6 +217,16 @@ pub fn plan(
 }
 
 impl Plan {
+    /// Coefficients of distributions that become an image of MRtrix, whose programs read them in its basis and in world
+    /// axes; `None` for those that are from one.
+    pub fn distributions_for_mrtrix(&self) -> Option<Volume> {
+        let is_new = self.format == Format::Mif && Format::named(&self.input) != Some(Format::Mif);
+        match &self.contents {
+            Contents::Image(image) if is_new => image.distributions(),
+            _ => None,
+        }
+    }
+
     /// Parts of the input that the output will not hold: those that were not read, and those left out.
     pub fn missing(&self) -> Vec<String> {
         [&*self.unread, &self.unsupported_contents].concat()

@@ -2,8 +2,7 @@
 //!
 //! An FSL vector is relative to the image's axes, with x negated if the affine's determinant is positive; rotating it
 //! by the affine's rotation gives world axes. An MRtrix row is `x y z b` in world axes. Vectors are normalised to
-//! unit length; the b-value is never scaled by the square of the length (MRtrix's option), because files of FSL and
-//! of scanners do not mean that.
+//! unit length, and in MRtrix's files the b-value is multiplied by the square of the length.
 //!
 //! # Example
 //!
@@ -27,6 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod lengths;
 mod text;
 mod units;
 
@@ -40,13 +40,10 @@ use crate::data::rotation::rotation;
 use crate::data::text::file_name;
 use crate::data::text::singular_or_plural;
 use glam::{DMat3, DVec3};
+use lengths::{has_no_direction, is_not_unit};
 use std::path::{Path, PathBuf};
 use text::{b_values, fsl_vectors, is_b_values, mrtrix_rows, rows, shape_text};
 
-/// Shorter vectors count as zero: some programs write 1e-8.
-const ZERO_LENGTH: f64 = 1e-3;
-/// Lengths that differ more from 1 cause a warning.
-const LENGTH_TOLERANCE: f64 = 0.1;
 /// Axes that differ by less differ only by rounding.
 const TURN: f64 = 1e-6;
 
@@ -257,7 +254,7 @@ pub fn for_scan(
         .transpose()
 }
 
-/// b-values and vectors as stored in files, neither normalised nor filtered.
+/// b-values and vectors as stored in files, neither normalised nor filtered, except where lengths stand for b-values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rows {
     /// s/mm²
@@ -265,6 +262,8 @@ pub struct Rows {
     vectors: Vec<DVec3>,
     /// Whether the vectors are relative to the image's axes, as FSL's are; otherwise they are in world axes.
     of_image: bool,
+    /// A sentence about b-values that were multiplied by squared lengths.
+    pub scaled: Option<String>,
 }
 
 impl Rows {
@@ -275,6 +274,12 @@ impl Rows {
         }
         let world = world_from_fsl(grid);
         self.vectors.iter().map(|&v| world * v).collect()
+    }
+
+    /// The vectors in world axes, with lengths that MRtrix does not multiply with b-values.
+    pub fn in_mif(&self, grid: &Grid) -> Vec<DVec3> {
+        let vectors = self.in_world(grid).into_iter();
+        vectors.map(lengths::without_scaling).collect()
     }
 
     /// Unit vectors in world axes; zero if a vector has no direction.
@@ -316,8 +321,6 @@ impl Rows {
         let silent = pairs()
             .filter(|(b, v)| **b > 0.0 && has_no_direction(**v))
             .count();
-        let odd = pairs().filter(|(_, v)| !has_no_direction(**v) && is_not_unit(v.length()));
-        let odd = odd.count();
         let mut losses = Vec::new();
         if silent > 0 {
             losses.push(format!(
@@ -329,22 +332,19 @@ impl Rows {
                 )
             ));
         }
-        if odd > 0 {
-            losses.push(format!(
-                "NRRD holds no lengths of vectors: {} 1",
-                singular_or_plural(odd, "1 length becomes", &format!("{odd} lengths become"))
-            ));
-        }
+        losses.extend(self.lost_lengths("NRRD"));
         losses
     }
-}
 
-fn has_no_direction(vector: DVec3) -> bool {
-    !vector.is_finite() || vector.length() < ZERO_LENGTH
-}
-
-fn is_not_unit(length: f64) -> bool {
-    (length - 1.0).abs() > LENGTH_TOLERANCE
+    /// The loss of lengths other than 1 in a format of this name.
+    pub fn lost_lengths(&self, format: &str) -> Option<String> {
+        let vectors = self.vectors.iter();
+        let odd = vectors.filter(|v| !has_no_direction(**v) && is_not_unit(v.length()));
+        let odd = odd.count();
+        let several = format!("{odd} lengths become");
+        let lost = singular_or_plural(odd, "1 length becomes", &several);
+        (odd > 0).then(|| format!("{format} holds no lengths of vectors: {lost} 1"))
+    }
 }
 
 /// The rows of a scan's table next to it or in its header, if there is one: for another file.
@@ -361,7 +361,7 @@ pub fn rows_of(scan: &Path, volumes: usize) -> Result<Option<Rows>, Error> {
 }
 
 fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
-    let (b, vectors, path) = match files {
+    let (mut b, mut vectors, path) = match files {
         TableFiles::Fsl { bval, bvec } => {
             let before = |file: &Path| previous_file(bval, file).unwrap_or(file.to_owned());
             let (b, v) = (b_values(&before(bval))?, fsl_vectors(&before(bvec))?);
@@ -399,10 +399,17 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
             ("a finite number of at least 0", "correct it in an editor"),
         ));
     }
+    let of_mrtrix = match files {
+        TableFiles::Fsl { .. } => false,
+        TableFiles::Mrtrix(_) => true,
+        TableFiles::Header(path) => Format::named(path) == Some(Format::Mif),
+    };
+    let scaled = of_mrtrix.then(|| lengths::scale(&mut b, &mut vectors));
     Ok(Rows {
         b,
         vectors,
         of_image: matches!(files, TableFiles::Fsl { .. }),
+        scaled: scaled.flatten(),
     })
 }
 
@@ -443,6 +450,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
         rows = rows.moved(own, grid);
     }
     let vectors = rows.in_world(grid);
+    let scaled = rows.scaled.take().map(Remark::note);
     let (b_values, unit) = units::in_s_per_mm2(rows.b, &vectors).map_err(|error| {
         let path = files.paths().into_iter().next().unwrap_or_default();
         Error::malformed(&path, error.to_string(), units::expected_b_values())
@@ -457,6 +465,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
         remarks: unit
             .chain(warnings)
             .chain(previous)
+            .chain(scaled)
             .chain(turned.then(|| Remark::note(note.to_owned())))
             .collect(),
     })
@@ -467,7 +476,7 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<Remark>) 
     let mut odd_lengths = Vec::new();
     let directions = b_values.iter().zip(vectors).map(|(&b, v)| {
         let length = v.length();
-        if b <= B0_LIMIT_S_PER_MM2 || !length.is_finite() || length < ZERO_LENGTH {
+        if b <= B0_LIMIT_S_PER_MM2 || has_no_direction(v) {
             return DVec3::ZERO;
         }
         if is_not_unit(length) {
@@ -480,22 +489,8 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<Remark>) 
         b_s_per_mm2: b_values,
         directions,
     };
-    let mut warnings = Vec::new();
-    match odd_lengths.as_slice() {
-        [] => {}
-        [length] => warnings.push(Remark::from(format!(
-            "1 vector has length {length:.2} instead of 1; it was normalised and its b-value kept"
-        ))),
-        many => {
-            let min_length = many.iter().copied().fold(f64::INFINITY, f64::min);
-            let max_length = many.iter().copied().fold(0.0, f64::max);
-            warnings.push(Remark::from(format!(
-                "{} vectors have lengths from {min_length:.2} to {max_length:.2} instead of 1; they were \
-                 normalised and their b-values kept",
-                many.len()
-            )));
-        }
-    }
+    let odd_lengths = lengths::warning(&odd_lengths).map(Remark::from);
+    let mut warnings: Vec<Remark> = odd_lengths.into_iter().collect();
     let volumes_with = |requested: Weighting| -> Vec<usize> {
         let volumes = 0..gradients.len();
         volumes
@@ -528,6 +523,7 @@ pub fn save(bval: &Path, bvec: &Path, gradients: &Gradients, grid: &Grid) -> Res
         b: gradients.b_s_per_mm2.clone(),
         vectors: gradients.directions.clone(),
         of_image: false,
+        scaled: None,
     };
     atomic::rename_together(prepare(bval, bvec, &rows, grid)?.into())
 }

@@ -24,14 +24,19 @@
 use super::atomic::PreparedFile;
 use super::format::Format;
 use super::stored::Stored;
-use super::{Error, Remark, SpaceInfo, detect, mgh, mif, nifti, nrrd};
+use super::{Error, Remark, SpaceInfo, detect, mgh, mif, misnamed, nifti, nrrd};
 use crate::compute::Control;
 use crate::data::{Grid, Mask, Volume};
 use std::path::Path;
 
 /// Reads an image in any format.
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
-    match detect(path)? {
+    let named = detect(path)?;
+    read_as(named, path, control).map_err(|error| misnamed(path, named, error))
+}
+
+fn read_as(format: Format, path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+    match format {
         Format::Nifti => nifti::read(path, control),
         Format::Mgh => mgh::read(path, control),
         Format::Nrrd => nrrd::read(path, control),

@@ -265,7 +265,7 @@ pub fn must_not_be_distributions(path: &Path, volume: &Volume) -> Result<(), Err
             ),
             (
                 "three volumes per peak",
-                "name distributions with --fod, or an image of peaks",
+                "name an image of peaks, or state that it holds distributions (--odf-basis and --odf-frame; --fod in arcuate track)",
             ),
         )),
     }

@@ -61,6 +61,18 @@ pub fn read(folder: &Path) -> Result<TruthFiles, Error> {
         return Err(Error::malformed(folder, found, expected));
     }
     let text = read_text(&path, TEXT_LIMIT_BYTES)?;
+    let members = serde_json::from_str::<serde_json::Value>(&text);
+    if members.is_ok_and(|members| members.is_object() && members.get("ends").is_none()) {
+        let expected = (
+            "one with end regions and bundles",
+            "make the head with arcuate phantom --crossing",
+        );
+        return Err(Error::malformed(
+            &path,
+            "a truth without end regions",
+            expected,
+        ));
+    }
     let files: Result<TruthFiles, _> = serde_json::from_str(&text);
     let mut files = files.map_err(|e| Error::malformed(&path, json::problem(&e), EXPECTED))?;
     files.ends = folder.join(&files.ends);

@@ -202,63 +202,144 @@ pub fn compare(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
+    let layouts = readings(volume)?;
+    control.begin("Comparing bases of distributions", layouts.len() as u64);
+    let fibres = Fibres::new(volume);
+    let bases = Bases::ranked(volume, &fibres, &layouts, backend);
+    bases.tracked(volume, &fibres, layouts, params, backend, control)
+}
+
+/// What an image of distributions says about the layout in which it is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Its basis and its axes lead clearly over all others.
+    Agrees,
+    /// This other layout is clearly better: another basis, or other axes of the same one.
+    Other(OdfLayout),
+    /// Its basis leads clearly, but nothing decides between its axes.
+    AxesUndecided,
+    /// No basis leads clearly.
+    Undecided,
+}
+
+/// Compares a layout with all others, as [`compare`] does. Streamlines follow the axes of the best basis alone, a fifth
+/// of the readings, so that every file can be examined when it is opened.
+pub fn verdict(
+    volume: &Volume,
+    layout: OdfLayout,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Verdict, Error> {
+    let mut layouts = readings(volume)?;
+    let fibres = Fibres::new(volume);
+    let bases = Bases::ranked(volume, &fibres, &layouts, backend);
+    let Some(best) = bases.best().filter(|_| bases.is_clear) else {
+        return Ok(Verdict::Undecided);
+    };
+    layouts.retain(|layout| layout.basis == best);
+    let params = Params::defaults();
+    let output = bases.tracked(volume, &fibres, layouts, &params, backend, control)?;
+    Ok(match (output.clear_layout(), output.ranked.first()) {
+        (Some(clear), _) if clear == layout => Verdict::Agrees,
+        (Some(clear), _) => Verdict::Other(clear),
+        // The axes are undecided, but the basis is another one.
+        (None, Some(first)) if best != layout.basis => Verdict::Other(first.layout),
+        _ => Verdict::AxesUndecided,
+    })
+}
+
+/// All readings of an image, if every one has directions.
+fn readings(volume: &Volume) -> Result<Vec<OdfLayout>, InputError> {
     let layouts: Vec<OdfLayout> = OdfLayout::of_volumes(volume.frames).collect();
     let has_directions = |layout: &OdfLayout| layout.order(volume.frames) >= Some(TENSOR_ORDER);
-    if layouts.is_empty() || !layouts.iter().all(has_directions) {
-        return Err(InputError {
+    match !layouts.is_empty() && layouts.iter().all(has_directions) {
+        true => Ok(layouts),
+        false => Err(InputError {
             volumes: volume.frames,
+        }),
+    }
+}
+
+/// All bases by the symmetry of lobes, the best one first.
+struct Bases {
+    /// The ratio of each measured voxel.
+    ranked: Vec<(Basis, Vec<f64>)>,
+    /// Whether the best basis leads over every other by more than noise.
+    is_clear: bool,
+}
+
+impl Bases {
+    fn ranked(volume: &Volume, fibres: &Fibres, layouts: &[OdfLayout], backend: &Backend) -> Self {
+        let cpu = backend.cpu();
+        let mut ranked = cpu.install(|| ranked_bases(volume, fibres, layouts));
+        let mut basis_is_clear = is_clear(&ranked);
+        if !basis_is_clear && let Some(at) = first_of_mrtrix(&ranked) {
+            let share = cpu.install(|| negative_share(volume, fibres, Basis::MRtrix));
+            if share < LITTLE_NEGATIVE {
+                let own = ranked.remove(at);
+                ranked.insert(0, own);
+                // The basis of MRtrix 0.2 is excluded.
+                let others = ranked
+                    .iter()
+                    .filter(|(basis, _)| *basis != Basis::MRtrixLegacy);
+                let others: Vec<(Basis, Vec<f64>)> = others.cloned().collect();
+                basis_is_clear = is_clear(&others);
+            }
         }
-        .into());
-    }
-    control.begin("Comparing bases of distributions", layouts.len() as u64);
-    let (cpu, silent) = (backend.cpu(), control.silent());
-    let fibres = Fibres::new(volume);
-    let mut bases = cpu.install(|| ranked_bases(volume, &fibres, &layouts));
-    let mut basis_is_clear = is_clear(&bases);
-    if !basis_is_clear && let Some(at) = first_of_mrtrix(&bases) {
-        let share = cpu.install(|| negative_share(volume, &fibres, Basis::MRtrix));
-        if share < LITTLE_NEGATIVE {
-            let own = bases.remove(at);
-            bases.insert(0, own);
-            // The basis of MRtrix 0.2 is excluded.
-            let others = bases
-                .iter()
-                .filter(|(basis, _)| *basis != Basis::MRtrixLegacy);
-            let others: Vec<(Basis, Vec<f64>)> = others.cloned().collect();
-            basis_is_clear = is_clear(&others);
+        Self {
+            ranked,
+            is_clear: basis_is_clear,
         }
     }
-    let mut candidates = Vec::new();
-    for layout in layouts {
-        control.check()?;
-        let field = cpu.install(|| second_moments(volume, &fibres, layout));
-        let maps = tensor_fit::maps(&field, &cpu, &silent)?;
-        let quality = field_quality(&field, &params.tracking, &cpu, &silent)?;
-        let rank = bases.iter().position(|(basis, _)| *basis == layout.basis);
-        let ratios = rank.map_or(&[][..], |rank| &bases[rank].1);
-        let candidate = Candidate {
-            layout,
-            symmetry: mean(ratios),
-            mean_length_mm: quality.mean_length_mm,
-            coherence: quality.coherence,
-            streamlines: quality.streamlines,
-            slice: slice(&field, &maps.dec, params.picture),
-        };
-        candidates.push((rank, candidate, quality.started));
-        control.advance(1);
+
+    fn best(&self) -> Option<Basis> {
+        self.ranked.first().map(|(basis, _)| *basis)
     }
-    candidates.sort_by(|(rank, a, _), (other, b, _)| {
-        let score = b.score().total_cmp(&a.score());
-        rank.cmp(other).then(score)
-    });
-    Ok(Output {
-        basis_is_clear,
-        started: candidates.first().map_or(0, |(.., started)| *started),
-        ranked: candidates
-            .into_iter()
-            .map(|(_, candidate, _)| candidate)
-            .collect(),
-    })
+
+    /// Streamlines with some of the layouts, ranked by their basis, then by the streamlines.
+    fn tracked(
+        &self,
+        volume: &Volume,
+        fibres: &Fibres,
+        layouts: Vec<OdfLayout>,
+        params: &Params,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Output, Error> {
+        let (cpu, silent) = (backend.cpu(), control.silent());
+        let mut candidates = Vec::new();
+        for layout in layouts {
+            control.check()?;
+            let field = cpu.install(|| second_moments(volume, fibres, layout));
+            let maps = tensor_fit::maps(&field, &cpu, &silent)?;
+            let quality = field_quality(&field, &params.tracking, &cpu, &silent)?;
+            let mut bases = self.ranked.iter();
+            let rank = bases.position(|(basis, _)| *basis == layout.basis);
+            let ratios = rank.map_or(&[][..], |rank| &self.ranked[rank].1);
+            let candidate = Candidate {
+                layout,
+                symmetry: mean(ratios),
+                mean_length_mm: quality.mean_length_mm,
+                coherence: quality.coherence,
+                streamlines: quality.streamlines,
+                slice: slice(&field, &maps.dec, params.picture),
+            };
+            candidates.push((rank, candidate, quality.started));
+            control.advance(1);
+        }
+        candidates.sort_by(|(rank, a, _), (other, b, _)| {
+            let score = b.score().total_cmp(&a.score());
+            rank.cmp(other).then(score)
+        });
+        Ok(Output {
+            basis_is_clear: self.is_clear,
+            started: candidates.first().map_or(0, |(.., started)| *started),
+            ranked: candidates
+                .into_iter()
+                .map(|(_, candidate, _)| candidate)
+                .collect(),
+        })
+    }
 }
 
 /// The amount of fibres in each voxel, which is the same in every basis.

@@ -9,13 +9,14 @@ pub use paths::{CHECK_PATH, PathCheck};
 
 use crate::compute::{Control, memory};
 use crate::data::text::file_name;
-use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
+use crate::data::{Mask, OdfLayout, Shape, Surface, Tractogram, Volume};
 use crate::io::convert::{Converted, Plan};
 use crate::io::{self, Format};
 use crate::jobs::{
     CompleteData, Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, ValueNames, Worker,
     memory_for_curves, save_tractogram, save_with_values,
 };
+use crate::solvers::odf_check::{self, Verdict};
 use crate::solvers::tractogram::selection;
 use crate::state::files::update;
 use crate::state::job_end::{ended, for_command_line};
@@ -349,13 +350,35 @@ impl Job for PlanToConvert {
 
     fn run(
         self,
-        _: &Worker,
+        worker: &Worker,
         control: &Control,
         _: &PartialSender<Box<Plan>>,
     ) -> Result<Box<Plan>, JobError> {
         let reference = self.reference.as_deref();
         let plan = io::convert::plan(&self.input, &self.output, reference, &self.reading, control);
-        Ok(Box::new(plan?))
+        let mut plan = plan?;
+        if let Some(volume) = plan.distributions_for_mrtrix() {
+            let verdict =
+                odf_check::verdict(&volume, OdfLayout::MRTRIX, &worker.backend(), control)?;
+            plan.notes.extend(basis_in_mif(verdict));
+        }
+        Ok(Box::new(plan))
+    }
+}
+
+/// About coefficients that are written into a MIF as they are.
+fn basis_in_mif(verdict: Verdict) -> Option<io::Remark> {
+    const READ: &str = "which programs read from a MIF in MRtrix's basis and world axes";
+    match verdict {
+        Verdict::Agrees => None,
+        Verdict::Other(layout) => Some(io::Remark::from(format!(
+            "The image seems to hold fibre orientation distributions, most likely {}, {READ}: convert them with{layout}",
+            layout.description()
+        ))),
+        Verdict::AxesUndecided | Verdict::Undecided => Some(io::Remark::note(format!(
+            "The image seems to hold fibre orientation distributions, {READ}; if they are in others, state these with \
+             --odf-basis and --odf-frame, which “arcuate gradients distributions” compares"
+        ))),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turns opened files into layers.
 
 use crate::data::{AffineSource, Gradients, Volume};
-use crate::io::Remark;
+use crate::io::{Reading, Remark};
 use crate::jobs::Folder;
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
@@ -29,6 +29,23 @@ pub(in crate::state) struct NewLayer {
     pub notes: Vec<Remark>,
 }
 
+/// Shows a remark about a file, with the place in the window where it can be answered.
+fn notify(state: &mut State, note: &Remark, path: &Path, reading: &Reading) {
+    let (path, severity) = (path.display(), Severity::from(note));
+    if !note.is_about_distributions() {
+        return state.runtime.notify(severity, format!("{note}: {path}"));
+    }
+    let advice = match reading.distributions {
+        Some(_) => "Compare bases in the task View ranks others",
+        None => {
+            "choose their basis and axes at Harmonics in the task View, or click Compare bases there"
+        }
+    };
+    let text = format!("{note}; {advice}: {path}");
+    let topic = Topic::DistributionsOpened;
+    state.runtime.notify_about(topic, severity, text);
+}
+
 pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     let OpenedFile {
         path,
@@ -42,16 +59,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     let first = state.document.is_empty();
     let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
-        let text = format!("{note}: {}", path.display());
-        match note.is_about_distributions() {
-            true => {
-                let topic = Topic::DistributionsOpened;
-                state
-                    .runtime
-                    .notify_about(topic, Severity::from(note), text);
-            }
-            false => state.runtime.notify(Severity::from(note), text),
-        }
+        notify(state, note, &path, &reading);
     }
     if matches!(&loaded, Loaded::Tractogram(lines) if lines.is_empty()) {
         let text = format!("The file holds no streamlines: {}", path.display());

@@ -8,7 +8,7 @@ use crate::support::{Random, data_files, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Volume, VolumeKind};
 use arcuate::io::{self, Format, Reading, gradients, image, nifti};
-use glam::{DAffine3, DVec3};
+use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("io::mif::gradients_of_a_scan", scan_gradients),
+        test("io::mif::lengths_in_a_scheme", scheme_lengths),
+        test("io::mif::edges_without_rounding", edges),
         test("io::mif::schemes_of_other_images", foreign_schemes),
         test("io::mif::keys_are_kept", keys),
         test("io::mif::written_and_read_again", written),
@@ -105,6 +107,68 @@ fn scan_gradients() {
             }
         }
     }
+}
+
+/// Lengths of vectors scale b-values once when a scan with its scheme is read, and never when FSL's table becomes one.
+fn scheme_lengths() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let rows = [(0.0, 0.0), (0.5, 2000.0), (1.0, 2000.0)];
+    let rows = rows.map(|(length, b)| format!("dw_scheme: {length},0,0,{b}\n"));
+    let file = Mif {
+        extra: rows.concat(),
+        ..Mif::new(&[3, 2, 2, 3], "Float32LE")
+    };
+    let samples: Vec<f32> = (0..36).map(|i| i as f32).collect();
+    std::fs::write(here.join("a.mif"), file.bytes(&little(&samples))).expect("written");
+    let b_values = |name: &str| {
+        let grid = image::read_grid(&here.join(name), &Control::new()).expect("a grid");
+        let table = gradients::for_scan(&here.join(name), &[], &grid, 3);
+        table.expect(name).expect("a table").gradients.b_s_per_mm2
+    };
+    let convert = |from: &str, to: &str| {
+        convert_with_reading(here, from, to, &Reading::default(), true).expect("converted")
+    };
+    assert_eq!(b_values("a.mif"), [0.0, 500.0, 2000.0]);
+    let done = convert("a.mif", "b.nii.gz");
+    assert!(
+        done.notes
+            .iter()
+            .any(|note| note.contains("squared length")),
+        "{:?}",
+        done.notes
+    );
+    assert_eq!(b_values("b.nii.gz"), [0.0, 500.0, 2000.0]);
+    convert("a.mif", "c.mif");
+    assert_eq!(b_values("c.mif"), [0.0, 500.0, 2000.0]);
+    std::fs::write(here.join("b.bval"), "0 2000 2000").expect("written");
+    std::fs::write(here.join("b.bvec"), "0 0.5 1\n0 0 0\n0 0 0\n").expect("written");
+    let done = convert_with_reading(here, "b.nii.gz", "d.mif", &Reading::default(), false);
+    let losses = done.expect("converted").unsupported_contents;
+    assert_eq!(
+        losses,
+        ["MIF holds no lengths of vectors: 1 length becomes 1"]
+    );
+    assert_eq!(b_values("d.mif"), [0.0, 2000.0, 2000.0]);
+}
+
+/// MRtrix writes axes with six digits: their lengths differ from 1, which must not change the edges in a copy.
+fn edges() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let mut file = Mif::new(&[3, 2, 2], "Float32LE");
+    let rounded = |v: f64| (1e6 * v).round() * 1e-6;
+    let transform = file.transform.as_mut().expect("a transform");
+    let axes = transform.matrix3.to_cols_array().map(rounded);
+    transform.matrix3 = DMat3::from_cols_array(&axes);
+    let samples: Vec<f32> = (0..12).map(|i| i as f32).collect();
+    std::fs::write(here.join("a.mif"), file.bytes(&little(&samples))).expect("written");
+    convert_with_reading(here, "a.mif", "b.mif", &Reading::default(), true).expect("converted");
+    let bytes = std::fs::read(here.join("b.mif")).expect("written");
+    let header = String::from_utf8_lossy(&bytes);
+    assert!(header.contains("\nvox: 2,2.25,2.5\n"), "{header}");
+    let grid = |name: &str| image::read_grid(&here.join(name), &Control::new()).expect("a grid");
+    assert!(grid("b.mif").same_space(&grid("a.mif"), 1e-9));
 }
 
 /// Masks and fODFs keep the scheme of their scan, although it does not describe them.

@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::gradients::mrtrix_is_world", mrtrix),
         test("io::gradients::any_form_of_file", forms),
         test("io::gradients::vectors_that_are_none", no_vectors),
+        test("io::gradients::lengths_that_scale", lengths),
         test("io::gradients::counts_and_nonsense", refused),
         test("io::gradients::tables_next_to_a_scan_are_found", companions),
         test("io::gradients::there_and_back", round_trip),
@@ -292,6 +293,46 @@ fn no_vectors() {
     assert!(
         warnings[0].contains("No volume is diffusion-weighted"),
         "{warnings:?}"
+    );
+}
+
+/// MRtrix multiplies b-values by squared lengths unless all are 1 but for rounding; FSL's are kept, with a warning that
+/// states the difference.
+fn lengths() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let grid = grid(DMat3::IDENTITY);
+    let path = folder.path().join("dwi.b");
+    let table = |text: &str, volumes: usize| {
+        std::fs::write(&path, text).expect("written");
+        read(&TableFiles::Mrtrix(path.clone()), &grid, volumes)
+    };
+    let scaled = table(
+        "0 0 0 0\n0 0 0 2800\n0.5 0 0 2800\n0 0.9 0 2800\n0 0 1 2800\n0.1 0 0 2800\n",
+        6,
+    );
+    let expected = [0.0, 2800.0, 700.0, 2268.0, 2800.0, 28.0];
+    for (b, expected) in scaled.gradients.b_s_per_mm2.iter().zip(expected) {
+        assert!((b - expected).abs() < 1e-9, "{b} {expected}");
+    }
+    assert_eq!(scaled.gradients.directions[2], DVec3::X);
+    let notes: Vec<&Remark> = scaled.remarks.iter().filter(|r| r.is_note).collect();
+    let text = "3 vectors have lengths from 0.10 to 0.90 instead of 1: each b-value was multiplied by the squared length";
+    assert!(
+        notes.len() == 1 && notes[0].starts_with(text) && notes[0].contains("0 to 2800"),
+        "{notes:?}"
+    );
+    // Rounding in the file: MRtrix scales from half a percent of length on.
+    let kept = table("0 0 0 0\n0.999 0 0 1000\n0 1.004 0 1000\n", 3);
+    assert_eq!(kept.gradients.b_s_per_mm2, [0.0, 1000.0, 1000.0]);
+    assert!(kept.remarks.is_empty(), "{:?}", kept.remarks);
+    let files = write(folder.path(), "0 2800 2800", "0 0.5 0\n0 0 1\n0 0 0");
+    let fsl = read(&files, &grid, 3);
+    assert_eq!(fsl.gradients.b_s_per_mm2, [0.0, 2800.0, 2800.0]);
+    assert!(
+        fsl.remarks[0].contains("MRtrix multiplies each b-value")
+            && fsl.remarks[0].contains("write these products as b-values"),
+        "{:?}",
+        fsl.remarks
     );
 }
 

@@ -2,7 +2,7 @@
 
 use super::{field, grid, lobes, params, run, sphere};
 use crate::support::test;
-use arcuate::data::{Grid, Role, TissueMap, TissueType};
+use arcuate::data::{Grid, PeakField, Role, TissueMap, TissueType};
 use arcuate::solvers::curves::{Output, SeedOutcome, Seeding, StopReason};
 use arcuate::solvers::odf_tracking::{Fibres, Method, Params};
 use glam::DVec3;
@@ -13,6 +13,8 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("odf_tracking::rules of a cortex", cortex),
         test("odf_tracking::rules from the interface", interface),
+        test("odf_tracking::a last step into grey matter", last_step),
+        test("odf_tracking::doubts about tissues", doubts),
         test("odf_tracking::rules of a nucleus", nucleus),
         test("odf_tracking::rules of other tissue", other_tissue),
         test("odf_tracking::the brain stem", brain_stem),
@@ -167,6 +169,76 @@ fn interface() {
         };
         assert!(ends.iter().any(near));
     }
+}
+
+/// Fibres of white matter alone, between two flat interfaces at a whole number of steps: a seed's nearest voxel has no
+/// fibres, and the last step ends where there is hardly any amplitude. MRtrix keeps all of these streamlines.
+fn last_step() {
+    let grid = grid([8, 8, 8], 2.0);
+    let is_white = |p: DVec3| (3.0..11.0).contains(&p.x);
+    let (straight, empty) = (lobes(&[(DVec3::X, 1.0)]), vec![0.0; 45]);
+    let distributions = field(&grid, |p| match is_white(p) {
+        true => straight.clone(),
+        false => empty.clone(),
+    });
+    let n = grid.voxel_count();
+    let mut values = vec![0f32; 3 * n];
+    for (voxel, value) in values[..n].iter_mut().enumerate() {
+        let centre = DVec3::from_array(grid.voxel(voxel).map(|v| v as f64));
+        *value = f32::from(u8::from(is_white(grid.world(centre))));
+    }
+    let peaks = PeakField::new(grid.clone(), 1, values);
+    let map = map_of(&grid, |p| match is_white(p) {
+        true => Some(TissueType::White),
+        false => Some(TissueType::CorticalGrey),
+    });
+    for fibres in [Fibres::Distributions(distributions), Fibres::Peaks(peaks)] {
+        let params = Params {
+            at_interface: true,
+            ..Params {
+                seeding: Seeding::Random { count: 100 },
+                ..Params::defaults_for(Method::Deterministic, 2.0, true)
+            }
+        };
+        let output = run(&fibres, Some(&map), &[], &params, 2).unwrap();
+        assert_eq!(output.kept.len(), 100, "{:?}", output.seed_outcomes);
+        assert_eq!(output.stops[StopReason::CorticalGrey as usize], 200);
+        check_ends(&output, &map);
+    }
+}
+
+/// A map that is displaced, or whose volumes are in another order, is doubted; one in its place is not.
+fn doubts() {
+    let fibres_grid = grid([49, 49, 49], 1.0);
+    // Grey matter has fibres of many directions.
+    let (white, grey) = (lobes(&[(DVec3::X, 1.0)]), lobes(&[(DVec3::X, 0.1)]));
+    let fibres = Fibres::Distributions(field(&fibres_grid, |p| match tissue(p) {
+        Some(TissueType::White) => white.clone(),
+        _ => grey.clone(),
+    }));
+    let params = with_tissues(Method::Deterministic, 20);
+    let doubt = |map: &TissueMap| {
+        let output = run(&fibres, Some(map), &[], &params, 2).unwrap();
+        output.tissue_doubt
+    };
+    assert_eq!(doubt(&map_of(&fibres_grid, tissue)), None);
+    assert_eq!(doubt(&map_of(&fibres_grid, |p| tissue(p - DVec3::X))), None);
+    for (by, parts) in [
+        (DVec3::new(4.0, 0.0, 0.0), "farther to the left"),
+        (DVec3::new(0.0, 0.0, -3.0), "3 mm farther to the top"),
+    ] {
+        let found = doubt(&map_of(&fibres_grid, |p| tissue(p - by)));
+        let found = found.expect("a doubt");
+        assert!(
+            found.contains("displaced") && found.contains(parts),
+            "{found}"
+        );
+    }
+    let reversed = map_of(&fibres_grid, |p| {
+        tissue(p).map(|t| TissueType::ALL[TissueType::COUNT - 1 - t as usize])
+    });
+    let found = doubt(&reversed).expect("a doubt");
+    assert!(found.contains("order of its volumes"), "{found}");
 }
 
 /// Streamlines that leave a nucleus are cut back to it; those that start inside leave once.

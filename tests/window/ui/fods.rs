@@ -189,6 +189,8 @@ fn open_coefficients(state: &mut State) {
 fn no_axes() {
     let mut alone = State::new(String::new());
     open_coefficients(&mut alone);
+    let mut messages = alone.runtime.notices.messages.iter();
+    assert!(messages.any(|m| m.text.contains("click Compare bases there")));
     alone.view.task = Task::View;
     let window_alone = window(alone, SIZE);
     for text in ["Gradient directions", "none found", "axes not compared"] {

@@ -273,6 +273,7 @@ pub fn output(kept: usize) -> curves::Output {
         steps: 1_000_000,
         kernel_s: None,
         starts: None,
+        tissue_doubt: None,
     }
 }
 

@@ -213,6 +213,7 @@ fn output() -> curves::Output {
         steps: 100,
         kernel_s: None,
         starts: None,
+        tissue_doubt: None,
     }
 }
 

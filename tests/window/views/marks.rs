@@ -255,6 +255,7 @@ fn command() {
             steps: 1,
             kernel_s: None,
             starts: None,
+            tissue_doubt: None,
         },
     );
     let live = state.runtime.track.live.value();

@@ -300,20 +300,8 @@ fn by_pieces() {
     );
     let mut outcomes = [0; SeedOutcome::COUNT];
     outcomes[SeedOutcome::Kept as usize] = 600;
-    add_live(
-        &mut state,
-        curves::Output {
-            kept,
-            missed: Tractogram::new(Vec::new(), vec![0]),
-            missed_every: 1,
-            seed_outcomes: outcomes,
-            stops: [0; StopReason::COUNT],
-            per_target: vec![600],
-            steps: 36_000,
-            kernel_s: None,
-            starts: None,
-        },
-    );
+    let none = Tractogram::new(Vec::new(), vec![0]);
+    add_live(&mut state, output(kept, none, outcomes));
     update(&mut state, Action::Snapshot(SnapshotAction::Take));
     update(
         &mut state,
@@ -451,6 +439,25 @@ fn halves() {
     assert!(bar([300.0, 356.0]) < 20, "next to the divider");
 }
 
+fn output(
+    kept: Tractogram,
+    missed: Tractogram,
+    seed_outcomes: [u64; SeedOutcome::COUNT],
+) -> curves::Output {
+    curves::Output {
+        per_target: vec![seed_outcomes[SeedOutcome::Kept as usize]],
+        kept,
+        missed,
+        missed_every: 1,
+        seed_outcomes,
+        stops: [0; StopReason::COUNT],
+        steps: 36_000,
+        kernel_s: None,
+        starts: None,
+        tissue_doubt: None,
+    }
+}
+
 /// A snapshot of an opened session has no missed rays.
 fn missed_in_both() {
     let mut state = state();
@@ -465,20 +472,7 @@ fn missed_in_both() {
     let mut outcomes = [0; SeedOutcome::COUNT];
     outcomes[SeedOutcome::Kept as usize] = 1;
     outcomes[SeedOutcome::MissedTargets as usize] = 1;
-    add_live(
-        &mut state,
-        curves::Output {
-            kept: curve(1.0),
-            missed: curve(2.0),
-            missed_every: 1,
-            seed_outcomes: outcomes,
-            stops: [0; StopReason::COUNT],
-            per_target: vec![1],
-            steps: 1,
-            kernel_s: None,
-            starts: None,
-        },
-    );
+    add_live(&mut state, output(curve(1.0), curve(2.0), outcomes));
     update(&mut state, Action::Snapshot(SnapshotAction::Take));
     update(
         &mut state,

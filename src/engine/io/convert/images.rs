@@ -79,6 +79,9 @@ pub fn plan(
     if format == Format::Nrrd {
         losses.extend(gradients.iter().flat_map(Rows::losses_in_nrrd));
     }
+    if format == Format::Mif {
+        losses.extend(gradients.as_ref().and_then(|rows| rows.lost_lengths("MIF")));
+    }
     if let Some(name) = in_header
         && gradients.is_some()
         && !stored.grid.is_placed()
@@ -90,6 +93,8 @@ pub fn plan(
     }
     let mut notes = info.remarks();
     notes.extend(mirrored.into_iter().chain(unturned).map(Remark::from));
+    let scaled = gradients.as_ref().and_then(|rows| rows.scaled.clone());
+    notes.extend(scaled.map(Remark::note));
     let files = gradients::find_companion(input).filter(|_| gradients.is_some());
     let before = files.as_ref().and_then(gradients::previous_files_note);
     notes.extend(before.map(Remark::from));
@@ -111,23 +116,24 @@ pub fn plan(
 /// A transform whose linear part differs from 1 by less than this only shifts.
 const TRANSLATION: f64 = 1e-9;
 
+/// The values of an image that may hold a list of numbers for each voxel, such as coefficients or vectors.
+fn list(stored: &Stored) -> Option<Volume> {
+    let is_float = matches!(stored.pixel, Pixel::Number(number) if number.is_float());
+    (stored.frames >= 3 && is_float).then(|| {
+        let mut values = Vec::with_capacity(stored.frames * stored.grid.voxel_count());
+        stored.for_each_value(|value, _| values.push(value as f32));
+        let (grid, frames) = (stored.grid.clone(), stored.frames);
+        Volume::new(grid, frames, VolumeKind::Scalar, values)
+    })
+}
+
 /// Refuses distributions of fibres, which must turn with an image that is turned. Returns a sentence about other values
 /// that may be directions.
 fn check_directions(input: &Path, stored: &Stored) -> Result<Option<String>, Error> {
-    let is_list =
-        stored.frames >= 3 && matches!(stored.pixel, Pixel::Number(number) if number.is_float());
-    if !is_list {
+    let Some(volume) = list(stored) else {
         return Ok(None);
-    }
-    let mut values = Vec::with_capacity(stored.frames * stored.grid.voxel_count());
-    stored.for_each_value(|value, _| values.push(value as f32));
-    let has_negative = values.iter().any(|value| *value < 0.0);
-    let volume = Volume::new(
-        stored.grid.clone(),
-        stored.frames,
-        VolumeKind::Scalar,
-        values,
-    );
+    };
+    let has_negative = volume.values.iter().any(|value| *value < 0.0);
     if let Some(order) = order_of_distributions(&volume) {
         return Err(Error::unsupported(
             input,
@@ -283,6 +289,11 @@ fn fsl_names(image: &Path) -> [PathBuf; 2] {
 }
 
 impl Image {
+    /// The coefficients that the image appears to hold.
+    pub fn distributions(&self) -> Option<Volume> {
+        list(&self.stored).filter(|volume| order_of_distributions(volume).is_some())
+    }
+
     /// The gradients to write into companion files of the image.
     fn table(&self) -> Option<&Rows> {
         let separate = self.format == Format::Nifti && !self.in_place;
@@ -344,7 +355,10 @@ impl Image {
         }
         control.check()?;
         atomic::rename_together(files)?;
-        let values = self.stored.pixel.name();
+        let values = match self.format {
+            Format::Mif => mif::stored_type_name(&self.stored),
+            _ => self.stored.pixel.name(),
+        };
         let volumes = counted(self.stored.frames, "volume");
         let what = match (self.stored.frames, &self.gradients) {
             (_, Some(_)) => format!("a scan of {volumes} in {values}, with its gradients"),

@@ -10,7 +10,9 @@ mod layout;
 mod write;
 
 pub(super) use header::MAGIC;
-pub(super) use write::{data_path, prepare_stored, separate_colours, unsupported_contents};
+pub(super) use write::{
+    data_path, prepare_stored, separate_colours, stored_type_name, unsupported_contents,
+};
 pub(super) use write::{prepare_volume, save_labels, save_mask, save_volume};
 
 use super::source::Source;
@@ -141,7 +143,30 @@ fn begin(path: &Path, data: Option<&Path>, control: &Control) -> Result<OpenedIm
         }
     };
     let bytes = header.value_type.bytes(described.count) as u64;
-    source.verify_size(header.data.offset.saturating_add(bytes))?;
+    let enough = source.verify_size(header.data.offset.saturating_add(bytes));
+    enough.map_err(|error| match (&header.data.name, error) {
+        // The header names it: it may be another file.
+        (
+            Some(_),
+            Error::Short {
+                path: data,
+                found_bytes,
+                expected_bytes,
+            },
+        ) => Error::malformed(
+            path,
+            format!(
+                "{} with {}",
+                data.display(),
+                counted(found_bytes as usize, "byte")
+            ),
+            (
+                format!("{expected_bytes} bytes of voxels in it"),
+                "name the file of the voxels in the line “file”, or copy both files again",
+            ),
+        ),
+        (_, error) => error,
+    })?;
     source.skip(header.data.offset)?;
     Ok(OpenedImage { described, source })
 }

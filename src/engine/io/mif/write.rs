@@ -288,6 +288,14 @@ fn as_bits<'a>(voxels: &'a Voxels<'_>) -> Option<&'a [u8]> {
     }
 }
 
+/// The name of the type in which an image is written, for sentences.
+pub fn stored_type_name(stored: &Stored) -> &'static str {
+    match stored.meaning.is_bits {
+        true => "bits",
+        false => stored.pixel.name(),
+    }
+}
+
 fn write_values(
     file: &mut impl Write,
     voxels: &Voxels<'_>,
@@ -394,7 +402,7 @@ fn header(path: &Path, image: &Image<'_>) -> Result<String, Error> {
     }
     line(HISTORY, &description);
     if let Some(rows) = image.gradients {
-        for (v, b) in rows.in_world(image.grid).into_iter().zip(&rows.b) {
+        for (v, b) in rows.in_mif(image.grid).into_iter().zip(&rows.b) {
             let row = [v.x, v.y, v.z, *b].map(number);
             line(SCHEME, &row.join(","));
         }
@@ -435,7 +443,7 @@ fn number(value: f64) -> String {
 /// Voxel edges, and the transform without them. Refuses numbers of a damaged header that no text of them preserves.
 fn placement(path: &Path, grid: &Grid) -> Result<(DVec3, DAffine3), Error> {
     let own = grid.world_from_voxel;
-    let edges = grid.spacing();
+    let edges = grid.spacing().map(without_rounding);
     let axes = DMat3::from_cols(
         own.matrix3.x_axis / edges.x,
         own.matrix3.y_axis / edges.y,
@@ -453,6 +461,19 @@ fn placement(path: &Path, grid: &Grid) -> Result<(DVec3, DAffine3), Error> {
             "an affine with numbers too large or too small for an MRtrix image",
             "repair the affine",
         )),
+    }
+}
+
+/// An edge as it was before its axis was rounded to six digits, as MRtrix does: 2.5 instead of 2.4999995. The axis takes
+/// up the difference.
+fn without_rounding(edge: f64) -> f64 {
+    /// Edges are stated in whole 1e-4 mm; six digits change a length by less than this share.
+    const DECIMALS: f64 = 1e4;
+    const ROUNDING: f64 = 1e-6;
+    let near = (edge * DECIMALS).round() / DECIMALS;
+    match (near - edge).abs() <= ROUNDING * edge && near > 0.0 {
+        true => near,
+        false => edge,
     }
 }
 

@@ -244,6 +244,7 @@ pub fn gather(
         steps: all.steps,
         kernel_s: None,
         starts: is_known.then_some(all.starts),
+        tissue_doubt: None,
     })
 }
 

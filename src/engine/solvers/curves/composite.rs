@@ -5,7 +5,7 @@
 
 use super::{Deflection, MAX_SEEDS, Params, Seeding};
 use crate::parameters::{
-    Choice, Kind, Limits, Number, Param, Parameters, Scale, Switch, Unit, check, used,
+    Choice, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Unit, check, used,
 };
 
 /// Seeding by parts.
@@ -275,8 +275,13 @@ pub(super) fn read_deflection(text: &str) -> Option<Deflection> {
     Some(Deflection { f, g })
 }
 
+/// Checks the number or the spacing of seed points.
+pub fn check_seeding(seeding: Seeding) -> Result<(), ParamError> {
+    check(&SeedingParts::from(seeding)).map_err(|e| e.in_option("seeds"))
+}
+
 /// Checks the parts of composite values.
-pub(super) fn check_parts(params: &Params) -> Result<(), crate::parameters::ParamError> {
-    check(&SeedingParts::from(params.seeding)).map_err(|e| e.in_option("seeds"))?;
+pub(super) fn check_parts(params: &Params) -> Result<(), ParamError> {
+    check_seeding(params.seeding)?;
     check(&DeflectionParts::from(params.deflection)).map_err(|e| e.in_option("deflect"))
 }

@@ -54,7 +54,7 @@ pub(super) mod seeding;
 pub(super) mod spline;
 
 pub(super) use check::{check, check_regions};
-pub use composite::{DeflectionParts, SeedingKind, SeedingParts};
+pub use composite::{DeflectionParts, SeedingKind, SeedingParts, check_seeding};
 pub(super) use composite::{read_seeding, seeding_text};
 pub(super) use error::InputError;
 pub use integrate::{DirectionField, step};

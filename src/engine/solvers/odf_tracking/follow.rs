@@ -2,7 +2,7 @@
 
 use super::interface::InterfaceSeeds;
 use super::lattice::Lattice;
-use super::model::{Model, Position};
+use super::model::{Model, Position, moved};
 use super::tissue_rules::{Passed, TissueEffect, TissueRules};
 use crate::data::random::Random;
 use crate::data::tractogram::length_mm;
@@ -36,6 +36,7 @@ pub struct Conditions<'a> {
     pub goes_back: bool,
     /// Largest number of steps of both halves.
     pub max_steps: u32,
+    pub step_mm: f32,
     pub min_length_mm: f32,
 }
 
@@ -281,10 +282,13 @@ impl Tracker<'_> {
             }
             let next = match self.model.advance(position, numbers.stream(step as u64)) {
                 Ok(next) => next,
-                Err(reason) => {
-                    let reason = self.named(position, reason);
-                    return self.stopped(position, reason, &passed);
-                }
+                Err(reason) => match self.last_step(position, reason, &passed) {
+                    Some(next) => next,
+                    None => {
+                        let reason = self.named(position, reason);
+                        return self.stopped(position, reason, &passed);
+                    }
+                },
             };
             let lattice = self.model.lattice();
             if !lattice.contains(lattice.voxel(next.at)) {
@@ -339,6 +343,14 @@ impl Tracker<'_> {
             half.passed.push(passed);
             position = next;
         }
+    }
+
+    /// The straight step into grey matter from a point before which amplitudes end.
+    fn last_step(&self, from: Position, reason: StopReason, passed: &Passed) -> Option<Position> {
+        let rules = self.conditions.tissues?;
+        let at = moved(from.at, from.along, self.conditions.step_mm);
+        let leads = reason == StopReason::LowAmplitude && rules.may_step_into(at, passed);
+        leads.then_some(Position { at, ..from })
     }
 
     /// Low amplitudes beyond the last voxel with fibres are those of a border.

@@ -60,6 +60,7 @@ mod parameters;
 mod prepare;
 mod records;
 mod run;
+mod tissue_doubt;
 mod tissue_rules;
 
 pub use bootstrap::track_bootstrap;
@@ -192,7 +193,7 @@ fn checked<'a>(
     check_inputs(fibres, tissues, regions, params)?;
     control.check()?;
     Ok(Job {
-        grid: fibres.grid(),
+        fibres,
         tissues,
         regions,
         params,

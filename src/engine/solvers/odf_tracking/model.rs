@@ -46,7 +46,7 @@ fn oriented([x, y, z]: [f32; 3], inwards: Option<[f32; 3]>) -> [f32; 3] {
     if keeps { [x, y, z] } else { [-x, -y, -z] }
 }
 
-fn moved(at: [f32; 3], along: [f32; 3], mm: f32) -> [f32; 3] {
+pub fn moved(at: [f32; 3], along: [f32; 3], mm: f32) -> [f32; 3] {
     [0, 1, 2].map(|a| at[a] + mm * along[a])
 }
 
@@ -212,14 +212,26 @@ impl Model for Peaks {
         self.field.peaks(voxel).next().is_some()
     }
 
-    /// The largest peak of the nearest voxel.
+    /// The largest peak of the nearest voxel. At the rim, where that voxel has none, peaks reach as far as a step follows
+    /// them: the largest interpolated one among those of the eight voxels around.
     fn start(&self, at: [f32; 3], inwards: Option<[f32; 3]>, _: Random) -> Option<[f32; 3]> {
-        let voxel = self.lattice.nearest(at)?;
-        let peaks = self.field.peaks(voxel);
-        let largest = peaks.max_by(|a, b| a.length().total_cmp(&b.length()))?;
-        let valid = largest.length() as f32 >= self.rules.cut;
-        let direction = largest.normalize().as_vec3().to_array();
-        valid.then(|| oriented(direction, inwards))
+        let largest_in = |voxel: usize| {
+            let peaks = self.field.peaks(voxel);
+            peaks.max_by(|a, b| a.length().total_cmp(&b.length()))
+        };
+        if let Some(largest) = largest_in(self.lattice.nearest(at)?) {
+            let valid = largest.length() as f32 >= self.rules.cut;
+            let direction = largest.normalize().as_vec3().to_array();
+            return valid.then(|| oriented(direction, inwards));
+        }
+        let corners = self.lattice.corners(at)?;
+        let sums = corners.into_iter().filter_map(|(voxel, _)| {
+            let along = largest_in(voxel)?.normalize().as_vec3();
+            Some(self.sum(&corners, along).0)
+        });
+        let largest = sums.max_by(|a, b| a.length().total_cmp(&b.length()))?;
+        let valid = largest.length() >= self.least();
+        valid.then(|| oriented(largest.normalize().to_array(), inwards))
     }
 
     fn advance(&self, from: Position, _: Random) -> Result<Position, StopReason> {
@@ -229,11 +241,15 @@ impl Model for Peaks {
 }
 
 impl Peaks {
-    fn direction(&self, at: [f32; 3], along: [f32; 3]) -> Result<[f32; 3], StopReason> {
-        let corners = self.lattice.corners(at).ok_or(StopReason::LeftVolume)?;
-        let forward = Vec3::from(along);
+    /// The smallest amplitude that is followed.
+    fn least(&self) -> f32 {
+        self.rules.cut.max(f32::MIN_POSITIVE)
+    }
+
+    /// The interpolated peak along a direction, and whether there are peaks that turn away from it too much.
+    fn sum(&self, corners: &[(usize, f32); 8], forward: Vec3) -> (Vec3, bool) {
         let (mut sum, mut turns_more) = (Vec3::ZERO, false);
-        for (voxel, weight) in corners {
+        for &(voxel, weight) in corners {
             let peaks = self.field.peaks(voxel).map(|p| p.as_vec3());
             let aligned = peaks.map(|p| if p.dot(forward) < 0.0 { -p } else { p });
             let cosine = |p: &Vec3| p.dot(forward) / p.length();
@@ -245,8 +261,14 @@ impl Peaks {
                 false => turns_more = true,
             }
         }
+        (sum, turns_more)
+    }
+
+    fn direction(&self, at: [f32; 3], along: [f32; 3]) -> Result<[f32; 3], StopReason> {
+        let corners = self.lattice.corners(at).ok_or(StopReason::LeftVolume)?;
+        let (sum, turns_more) = self.sum(&corners, Vec3::from(along));
         let amplitude = sum.length();
-        if amplitude >= self.rules.cut.max(f32::MIN_POSITIVE) {
+        if amplitude >= self.least() {
             Ok((sum / amplitude).to_array())
         } else if turns_more {
             Err(StopReason::Angle)

@@ -5,7 +5,9 @@ use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
     Text, Unit,
 };
-use crate::solvers::curves::{Match, Seeding, check_lengths, read_seeding, seeding_text};
+use crate::solvers::curves::{
+    Match, Seeding, check_lengths, check_seeding, read_seeding, seeding_text,
+};
 use serde::{Deserialize, Serialize};
 
 /// How a streamline continues.
@@ -304,6 +306,7 @@ impl Parameters for Params {
 
     fn check_together(&self) -> Result<(), ParamError> {
         check_lengths(self.min_length_mm, self.max_length_mm)?;
+        check_seeding(self.seeding)?;
         if let (Some(repetitions), Some(select)) = (self.repetitions, self.select)
             && select < repetitions
         {

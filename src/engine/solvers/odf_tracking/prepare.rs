@@ -1,11 +1,13 @@
 //! The conditions of a run besides its directions: seeds, regions, tissues, limits.
 
+use super::Fibres;
 use super::error::InputError;
 use super::follow::{Conditions, SeedPoints, Tracker};
 use super::interface::InterfaceSeeds;
 use super::model::Model;
 use super::parameters::{Method, Params};
 use super::run::Run;
+use super::tissue_doubt::tissue_doubt;
 use super::tissue_rules::TissueRules;
 use crate::compute::{Backend, Control};
 use crate::data::random::Random;
@@ -26,7 +28,7 @@ const MIN_COVERED: f64 = 0.9;
 
 /// A run, whatever follows the streamlines.
 pub struct Job<'a> {
-    pub grid: &'a Grid,
+    pub fibres: &'a Fibres,
     pub tissues: Option<&'a TissueMap>,
     pub regions: &'a [Region],
     pub params: &'a Params,
@@ -64,7 +66,7 @@ impl<'a> Job<'a> {
     ) -> Result<Output, Error> {
         let (params, control) = (self.params, self.control);
         if let Some(map) = self.tissues {
-            check_covered(self.grid, has_fibres, map)?;
+            check_covered(self.fibres.grid(), has_fibres, map)?;
         }
         let rules = self.tissues.map(TissueRules::new);
         let limit = params.select.map_or(u64::MAX, |n| {
@@ -95,6 +97,7 @@ impl<'a> Job<'a> {
                 && params.method == Method::Probabilistic,
             // A small margin keeps 250 mm at 250 steps of 1 mm despite rounding.
             max_steps: (longest * (1.0 + 1e-9)).min(MAX_STEPS) as u32,
+            step_mm: params.step_mm as f32,
             min_length_mm: params.min_length_mm as f32,
         };
         let memory = MemoryBudget::new("streamlines", available as usize, self.memory, control);
@@ -102,6 +105,7 @@ impl<'a> Job<'a> {
         if let Some(starts) = &mut output.starts {
             starts.min_amplitude = Some(params.min_amplitude);
         }
+        output.tissue_doubt = self.tissues.and_then(|map| tissue_doubt(self.fibres, map));
         Ok(output)
     }
 
@@ -128,7 +132,7 @@ impl<'a> Job<'a> {
             return Ok((SeedPoints::Interface(seeds), count as u64));
         }
         let voxels = SeedableVoxels {
-            grid: self.grid,
+            grid: self.fibres.grid(),
             has_data: has_fibres,
         };
         let seeds = Seeds::in_voxels(

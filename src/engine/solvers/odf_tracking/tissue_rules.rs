@@ -7,6 +7,8 @@
 //! - CSF rejects it, unless it was in deep grey matter, where it then ends.
 //! - Outside all tissues it is rejected, except at the lower end of white matter: the brain stem.
 //! - Where it stops for another reason it is rejected in white matter and kept in deep grey matter.
+//! - Where amplitudes end one step before grey matter, it takes that step, straight: distributions of a mask of white
+//!   matter end there, and MRtrix asks for an amplitude where a step begins, not where it ends.
 //! - In other tissue, which is pathological, everything is allowed.
 
 use super::lattice::Lattice;
@@ -169,6 +171,13 @@ impl TissueRules {
                 TissueEffect::Continue
             }
         }
+    }
+
+    /// Whether a last step leads from outside grey matter into it.
+    pub fn may_step_into(&self, at: [f32; 3], passed: &Passed) -> bool {
+        let is_outside = !passed.in_deep_grey && passed.steps_in_cortex == 0;
+        let grey = [TissueType::CorticalGrey, TissueType::DeepGrey];
+        is_outside && self.tissue(at).is_some_and(|t| grey.contains(&t))
     }
 
     /// Whether a streamline that stops at a point for another reason is kept, and the reason to report.

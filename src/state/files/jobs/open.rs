@@ -221,18 +221,13 @@ pub fn table(
 /// longer than reading its bytes. For streamlines it is less, but the content is unknown before reading.
 const PREPARING: f32 = 0.6;
 
-/// A series of images that appear to be the coefficients of distributions.
+/// A series of images that appear to be the coefficients of distributions. The window and commands add how to compare
+/// bases.
 fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::Remark {
-    let then = match known {
-        Some(layout) => format!(
-            "read in {}; Compare bases in the task View ranks others",
-            layout.description()
-        ),
-        None => "choose their basis and axes at Harmonics in the task View, or click Compare bases there"
-            .to_owned(),
-    };
+    let read = known.map(|layout| format!("; read in {}", layout.description()));
     let sentence = format!(
-        "The {volumes} volumes appear to be fibre orientation distributions (harmonics of order {order}); {then}"
+        "The {volumes} volumes appear to be fibre orientation distributions (harmonics of order {order}){}",
+        read.unwrap_or_default()
     );
     io::Remark {
         topic: Some(io::RemarkTopic::Distributions),

@@ -142,6 +142,7 @@ fn figures(
         .into_iter()
         .chain(streamline_summary::rejected(output))
         .chain(odf_tracking::unknown_labels(state, live))
+        .chain(output.tissue_doubt.clone())
     {
         rows::hint(ui, &text);
     }
