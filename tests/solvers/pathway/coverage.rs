@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 const VOXEL_MM: f64 = 2.0;
-const REPETITIONS: usize = 100;
+const REPETITIONS: usize = 60;
 /// The part of a bundle's centre line between the regions.
 const PART: [f64; 2] = [0.15, 0.85];
 
