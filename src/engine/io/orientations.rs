@@ -14,10 +14,12 @@ use crate::data::odf_field::{
 use crate::data::odf_turn::OdfTurn;
 use crate::data::peak_field::dyads_prefix;
 use crate::data::spherical_harmonics::count;
+use crate::data::statistics::quantile;
 use crate::data::text::file_name;
 use crate::data::{Grid, PeakField, Volume, VolumeKind};
 use glam::{DAffine3, DMat3};
 use rayon::prelude::*;
+use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,6 +76,10 @@ pub fn open_odf(
             100.0 * share
         ));
     }
+    // The mean over all directions is the first harmonic, 1 / √(4π), times its coefficient.
+    let first = &field.coefficients[..field.grid.voxel_count()];
+    let means = first.iter().map(|c| f64::from(*c) / (4.0 * PI).sqrt());
+    warnings.extend(amplitude_doubt(means));
     let affine = affine.map(|by| in_world(by, Some(&field.grid), control));
     let affine = affine.transpose()?;
     let field = match affine {
@@ -92,6 +98,26 @@ pub fn open_odf(
         affine,
         warnings,
         notes,
+    })
+}
+
+/// Plausible amplitudes of fibres. Distributions have means of about 0.1 in white matter, fractions and unit vectors are at
+/// most 1; diffusion tensors (mm²/s) and deformation fields (mm) are not within these limits, and thresholds of amplitude
+/// mean nothing there.
+const PLAUSIBLE_AMPLITUDES: [f64; 2] = [1e-3, 10.0];
+/// The quantile of the amplitudes that is compared: single voxels may hold anything.
+const COMPARED_QUANTILE: f64 = 0.99;
+
+/// A sentence if the largest amplitudes, but for outliers, are those of no fibres.
+fn amplitude_doubt(amplitudes: impl Iterator<Item = f64>) -> Option<String> {
+    let mut positive: Vec<f64> = amplitudes.filter(|a| *a > 0.0 && a.is_finite()).collect();
+    let high = quantile(&mut positive, COMPARED_QUANTILE)?;
+    let [least, most] = PLAUSIBLE_AMPLITUDES;
+    (!(least..=most).contains(&high)).then(|| {
+        format!(
+            "The largest amplitudes are about {high:.1e}, expected {least} to {most}; check whether the image holds \
+             fibres, and scale it or the thresholds of amplitude"
+        )
     })
 }
 
@@ -241,6 +267,13 @@ pub fn open_peaks(
             None => open_vectors(path, control)?,
         },
     };
+    let field = &opened.field;
+    let longest = (0..field.grid.voxel_count()).map(|voxel| {
+        let lengths = field.peaks(voxel).map(|peak| peak.length());
+        lengths.fold(0.0, f64::max)
+    });
+    let doubt = amplitude_doubt(longest);
+    opened.warnings.extend(doubt);
     if let Some(by) = affine {
         let by = in_world(by, Some(&opened.field.grid), control)?;
         opened.warnings.extend(super::affine::mirror_warning(by));
