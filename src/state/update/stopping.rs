@@ -32,7 +32,7 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     {
         let (slot, ticket) = (job.slot, job.ticket);
         let placed = state.runtime.regions.placed.take();
-        let placed = placed.filter(|placed| placed.revision == state.runtime.revision);
+        let placed = placed.filter(|placed| placed.revision == state.history.revision());
         // The placed region ended its tool, for which the first Esc was meant: the results that follow the region go on,
         // and so do jobs that were running before.
         let follows_region = matches!(
