@@ -4,7 +4,7 @@ use crate::data::odf_field::Tissue;
 use crate::data::text::capitalised;
 use crate::state::core::text::counted;
 use crate::state::tensors::mask_text;
-use crate::state::tensors::types::fods::{FodResult, TissueChoice};
+use crate::state::tensors::types::fods::{FodResult, FodSource, TissueChoice};
 use crate::state::{Action, State, TensorAction};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::Button;
@@ -47,8 +47,11 @@ pub fn show(ui: &mut Ui, state: &State, result: &FodResult, actions: &mut Vec<Ac
 /// Distributions that an image holds: one sentence each.
 fn read_lines(state: &State, result: &FodResult) -> Vec<String> {
     let document = &state.document;
-    let source = document.fod_source();
-    let image = source.and_then(|layer| document.fod_image(layer.id));
+    let image = match result.key.settings.source {
+        FodSource::Image(layer) => document.fod_image(layer),
+        FodSource::Scan => None,
+    };
+    let image = image.filter(|(_, volume, _)| volume.id() == result.key.image);
     let image = image.map(|(layer, _, layout)| {
         format!(
             "{}: {}. Nothing was deconvolved",
