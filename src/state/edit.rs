@@ -24,7 +24,7 @@ pub(in crate::state) fn edit<T>(
 }
 
 pub(in crate::state) fn changed(state: &mut State) {
-    state.runtime.revision += 1;
+    state.history.change();
 }
 
 /// The grid that the wheel steps through: that of the topmost visible image, else of another layer.

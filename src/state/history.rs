@@ -20,6 +20,11 @@ pub struct History {
     redoable: Vec<Step>,
     /// Number of steps recorded so far, including those that can no longer be undone.
     recorded: u64,
+    /// The number of the present document among all that there were: a file requested before a change lacks it. Undo and
+    /// redo restore it with the document.
+    revision: u64,
+    /// The largest number so far.
+    newest_revision: u64,
     /// The stack whose last step is the document that an edit, undo or redo has left, until `take_left`.
     left: Option<Stack>,
 }
@@ -35,31 +40,51 @@ enum Stack {
 struct Step {
     label: String,
     document: PackedDocument,
+    revision: u64,
 }
 
 /// Pushes a step, and packs the one that was the last.
-fn push(pile: &mut Vec<Step>, label: &str, document: &Document) {
+fn push(pile: &mut Vec<Step>, label: &str, document: &Document, revision: u64) {
     if let Some(last) = pile.last_mut() {
         last.document.pack_against(document);
     }
     pile.push(Step {
         label: label.to_owned(),
         document: PackedDocument::new(document.clone()),
+        revision,
     });
 }
 
 /// Pops the last step and unpacks the one below.
-fn pop(pile: &mut Vec<Step>) -> Option<(String, Document)> {
+fn pop(pile: &mut Vec<Step>) -> Option<(String, Document, u64)> {
     let step = pile.pop()?;
     // The last of a stack is never packed.
     let document = step.document.into_document();
     if let Some(last) = pile.last_mut() {
         last.document.unpack_against(&document);
     }
-    Some((step.label, document))
+    Some((step.label, document, step.revision))
 }
 
 impl History {
+    /// The number of the present document.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The present document has changed, or is another one.
+    pub fn change(&mut self) {
+        self.newest_revision += 1;
+        self.revision = self.newest_revision;
+    }
+
+    /// The document of a step becomes the present one.
+    fn restore(&mut self, step: Option<(String, Document, u64)>) -> Option<(String, Document)> {
+        let (label, document, revision) = step?;
+        self.revision = revision;
+        Some((label, document))
+    }
+
     /// Makes the next edit a step of its own, whatever its label.
     pub fn close(&mut self) {
         self.open = None;
@@ -78,11 +103,11 @@ impl History {
         self.left = None;
         let step = pop(&mut self.past);
         self.future = std::mem::take(&mut self.redoable);
-        step
+        self.restore(step)
     }
 
-    /// Removes the newest step if the document before it lacks what its edit added, which was refused; returns whether
-    /// it did.
+    /// Removes the newest step if the document before it, which the present one is again, lacks what its edit added, which
+    /// was refused; returns whether it did.
     pub fn forget_newest(&mut self, lacks: impl FnOnce(&Document) -> bool) -> bool {
         let before = self
             .past
@@ -90,7 +115,8 @@ impl History {
             .map(|step| step.document.document_mut());
         let is_newest = before.is_some_and(|before| lacks(before));
         if is_newest {
-            pop(&mut self.past);
+            let step = pop(&mut self.past);
+            self.restore(step);
             self.left = None;
         }
         is_newest
@@ -122,7 +148,7 @@ impl History {
         }
         self.recorded += 1;
         self.left = Some(Stack::Past);
-        push(&mut self.past, label, before);
+        push(&mut self.past, label, before, self.revision);
         if self.past.len() > DEPTH {
             self.past.remove(0);
         }
@@ -153,7 +179,11 @@ impl History {
 
     /// Clears the history: another scan was opened in place of this one.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self {
+            revision: self.revision,
+            newest_revision: self.newest_revision,
+            ..Self::default()
+        };
     }
 
     /// All documents that undo or redo can restore; their regions' masks may be packed.
@@ -193,18 +223,18 @@ impl History {
     /// The document before the last step; `now` is stored for redo.
     pub fn undo(&mut self, now: &Document) -> Option<(String, Document)> {
         self.close();
-        let (label, document) = pop(&mut self.past)?;
-        push(&mut self.future, &label, now);
+        let step = pop(&mut self.past)?;
+        push(&mut self.future, &step.0, now, self.revision);
         self.left = Some(Stack::Future);
-        Some((label, document))
+        self.restore(Some(step))
     }
 
     pub fn redo(&mut self, now: &Document) -> Option<(String, Document)> {
         self.close();
-        let (label, document) = pop(&mut self.future)?;
-        push(&mut self.past, &label, now);
+        let step = pop(&mut self.future)?;
+        push(&mut self.past, &step.0, now, self.revision);
         self.left = Some(Stack::Past);
-        Some((label, document))
+        self.restore(Some(step))
     }
 
     /// Label of the step that undo would revert.

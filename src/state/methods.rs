@@ -3,7 +3,7 @@
 use crate::data::text::counted;
 use crate::state::alignment::methods::moves;
 use crate::state::core::citations::Citations;
-use crate::state::core::layer::Content;
+use crate::state::core::layer::{Content, Layer};
 use crate::state::core::text::{count, file_name};
 use crate::state::origin::FitRecipe;
 use crate::state::origin::commands::live_curve_recipe;
@@ -13,6 +13,7 @@ use crate::state::tensors::recipe::FitMask;
 use crate::state::track::methods::curves;
 use crate::state::{Document, State, density, filter, pathways, segment, track_noise};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// The paragraph, followed by the works it cites; empty for an empty document.
 pub fn methods(state: &State) -> String {
@@ -23,12 +24,20 @@ pub fn methods(state: &State) -> String {
     let mut citations = Citations::default();
     let mut text = scans(document);
     if let Some(tensors) = &document.tensors {
-        let mask = document.fit_mask.and_then(|id| document.layer(id));
-        let mask = mask.map(|layer| format!("the mask “{}”", layer.name));
+        let id_in_use = tensors.key.mask;
+        let is_in_use = |layer: &&Arc<Layer>| match &layer.content {
+            Content::Mask(mask) => Some(mask.id()) == id_in_use,
+            _ => false,
+        };
+        let mask = id_in_use.map(|_| document.layers.iter().find(is_in_use));
+        let mask = mask.map(|layer| match layer {
+            Some(layer) => format!("the mask “{}”", layer.name),
+            None => "a mask".to_owned(),
+        });
         let verb = match document.origins.is_imported(tensors.origin) {
             true => "have a tensor",
             false => {
-                text += &fit(&document.fit, mask, &mut citations);
+                text += &fit(&tensors.key.params, mask, &mut citations);
                 "were fitted"
             }
         };

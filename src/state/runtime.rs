@@ -77,8 +77,6 @@ pub struct Runtime {
     pub settings: Preferences,
     pub selected_layer: Option<LayerId>,
     pub tour: Option<TourStep>,
-    /// Counts the changes of the document: a file requested before a change lacks it.
-    pub revision: u64,
     /// Runtime state of streamlines.
     pub streamlines: StreamlineRuntime,
     pub pathways: pathways::PathwayRuntime,
@@ -112,7 +110,6 @@ impl Runtime {
             settings: Preferences::default(),
             selected_layer: None,
             tour: None,
-            revision: 0,
             streamlines: StreamlineRuntime::default(),
             pathways: pathways::PathwayRuntime::default(),
             segment: segment::SegmentRuntime::default(),

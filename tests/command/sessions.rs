@@ -277,7 +277,7 @@ fn questions() {
         next: Some(UnsavedAction::Quit),
     });
     assert!(window.closed && path.exists());
-    // The program asks about any change of a document with a session, including undo.
+    // The program asks about any change of a document with a session, including undo of what was saved.
     window.closed = false;
     window.act(Action::Undo);
     assert!(window.state.is_dirty());

@@ -19,7 +19,8 @@ use arcuate::state::sessions::jobs::OpenSession;
 use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
-use arcuate::state::tensors::types::fods::TissueChoice;
+use arcuate::state::tensors::jobs::fod::FOD;
+use arcuate::state::tensors::types::fods::{FodSettings, TissueChoice};
 use arcuate::state::{
     Action, Content, Event, FilesAction, LayerId, RegionAction, SessionAction, SnapshotAction,
     State, StreamlineAction, Task, TensorAction, TrackAction, ViewAction, update,
@@ -52,6 +53,7 @@ pub fn tests() -> Vec<Trial> {
             responses,
         ),
         test("sessions::a layer is selected, a mask offered", reopened),
+        test("sessions::redo leads back to the saved state", redone),
     ];
     let own = own.into_iter().chain(fibres::tests());
     own.chain(views::tests()).chain(surface::tests()).collect()
@@ -103,6 +105,10 @@ fn fods() {
     for kind in ["fods", "fod_map"] {
         assert!(table.iter().any(|o| o[kind].is_object()), "{kind}");
     }
+    // A change that is stopped is withdrawn: the session describes the distributions in use.
+    let change = |settings: &mut FodSettings| settings.params.order = Some(2);
+    distributions::requested(&mut window.state, change);
+    update(&mut window.state, Action::CancelJob(FOD));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let restored = Window::opened(&path);
@@ -213,6 +219,32 @@ fn fod_image() {
         window.state.document.distributions.settings
     );
     assert!(document.layer_named("AFD").is_some());
+}
+
+/// Undo and redo lead away from the saved state and back to it.
+fn redone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
+    window.act(Action::Region(RegionAction::Rename {
+        region: window.state.document.regions[0].id,
+        name: "Left".to_owned(),
+    }));
+    window.save(&folder.path().join("s.arcuate"));
+    assert!(!window.state.is_dirty(), "{:?}", window.state.unsaved());
+    for _ in 0..2 {
+        window.act(Action::Undo);
+        assert!(window.state.is_dirty());
+        window.act(Action::Redo);
+        assert!(!window.state.is_dirty(), "{:?}", window.state.unsaved());
+    }
+    // Another edit after undo is another state.
+    window.act(Action::Undo);
+    window.act(Action::Region(RegionAction::Rename {
+        region: window.state.document.regions[0].id,
+        name: "Right".to_owned(),
+    }));
+    assert!(window.state.is_dirty());
 }
 
 /// A reopened session has a selected layer, and offers the mask next to the scan as it did before.

@@ -35,6 +35,7 @@ mod user_choices;
 mod values_in_files;
 mod whole_brain;
 mod windows;
+mod withdrawn;
 
 use crate::support::{Random, opened_event, opened_file, start_of_new_job, test};
 use arcuate::compute::{Backend, BackendChoice};
@@ -101,6 +102,7 @@ pub fn tests() -> Vec<Trial> {
         .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());
     let own = own.chain(steps::tests()).chain(undone::tests());
+    let own = own.chain(withdrawn::tests());
     own.chain(backend::tests())
         .chain(user_choices::tests())
         .collect()

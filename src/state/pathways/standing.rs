@@ -88,8 +88,9 @@ impl State {
         let requested = self.pathway_key();
         let known = self.runtime.pathways.live.relation(requested.as_ref())?;
         let is_fitting = self.is_pathway_field_computed();
+        let has_other_field = self.document.lacks_requested(self.document.pathways.model);
         Some(Relation {
-            is_current: known.is_current && !is_fitting,
+            is_current: known.is_current && !is_fitting && !has_other_field,
             is_updating: known.is_updating || is_fitting,
             // During a drag a coarse result may lag a little.
             may_lag: known.is_updating,

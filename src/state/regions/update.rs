@@ -23,7 +23,7 @@ pub fn place(state: &mut State, role: Role, shape: Shape) {
     let had_tool = state.view.tool != Tool::Crosshair;
     let running = state.runtime.jobs.running.iter();
     let placed = PlacedRegion {
-        revision: state.runtime.revision,
+        revision: state.history.revision(),
         newest_job: running.map(|job| job.ticket).max().unwrap_or(0),
     };
     state.runtime.regions.placed = had_tool.then_some(placed);

@@ -99,7 +99,7 @@ impl AutosavedState {
     pub fn from_state(state: &State) -> Self {
         let surface = state.runtime.segment.live.as_ref();
         Self {
-            revision: state.runtime.revision,
+            revision: state.history.revision(),
             view: state.view.clone(),
             surface: surface.map(|surface| (surface.run, surface.step)),
         }

@@ -90,9 +90,7 @@ impl UnsavedPart {
                     shortened_list(&names, NAMED)
                 )
             }
-            Self::Other => {
-                "Changes of names, display, order or settings, including undone ones".to_owned()
-            }
+            Self::Other => "Changes of names, display, order or settings".to_owned(),
         }
     }
 }
@@ -351,7 +349,7 @@ impl State {
         if base.parameters_differ || others {
             parts.push(UnsavedPart::Parameters);
         }
-        let touched = named && self.runtime.revision != base.revision;
+        let touched = named && self.history.revision() != base.revision;
         if parts.is_empty() && (touched || base.recovered) {
             parts.push(UnsavedPart::Other);
         }

@@ -134,6 +134,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     state.document.track.rays = state.runtime.settings.rays();
     state.document.track.odf.rays = state.runtime.settings.odf_rays();
     state.history.clear();
+    state.history.change();
     let runtime = &mut state.runtime;
     runtime.track.live = Default::default();
     runtime.track.at_crosshair = None;
@@ -163,7 +164,6 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         runtime.turning,
     ) = (Vec::new(), None, None);
     (runtime.tensors.orders, runtime.tensors.bases) = (None, None);
-    runtime.revision += 1;
     let saving = &mut runtime.sessions;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
     saving.arriving = None;

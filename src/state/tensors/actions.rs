@@ -1,7 +1,8 @@
 //! The fit, its mask, and checks of its input.
 
 use crate::state::edit::edit;
-use crate::state::tensors::types::fods::{FodSettings, ResponseChoice};
+use crate::state::tensors::jobs::fod::CheckResponses;
+use crate::state::tensors::types::fods::TissueChoice;
 use crate::state::{Effect, State, TensorAction, files, tensors};
 
 /// Applies one action.
@@ -27,14 +28,18 @@ pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
         TensorAction::TakeOfferedMask => files::opening::take_offered_mask(state, effects),
         TensorAction::SetFods(settings) => tensors::fods::set(state, settings),
         TensorAction::ReadResponses(files) => {
-            let responses = ResponseChoice::Files(files);
-            let now = state.document.distributions.settings.clone();
-            tensors::fods::set(state, FodSettings { responses, ..now });
+            let tissue = None;
+            effects.push(Effect::submit(CheckResponses { tissue, files }));
         }
+        TensorAction::SetResponse {
+            tissue,
+            choice: TissueChoice::File(file),
+        } => effects.push(Effect::submit(CheckResponses {
+            tissue: Some(tissue),
+            files: vec![file],
+        })),
         TensorAction::SetResponse { tissue, choice } => {
-            let now = state.document.distributions.settings.clone();
-            let responses = now.responses.with_tissue(tissue, choice);
-            tensors::fods::set(state, FodSettings { responses, ..now });
+            tensors::fods::set_response(state, tissue, choice);
         }
         TensorAction::ShowResponseVoxels => tensors::fods::show_response_voxels(state),
         TensorAction::SaveFods(path) => tensors::fods::save(state, path, effects),

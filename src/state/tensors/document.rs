@@ -9,6 +9,7 @@ use crate::state::tensors::types::fods::{
     FodBootstrapInput, FodKey, FodSettings, FodSource, TissueChoice,
 };
 use crate::state::tensors::types::{BootstrapInput, FitKey, OfferedMask};
+use crate::state::track::types::odf::Model;
 use crate::state::{Document, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -179,10 +180,41 @@ impl Document {
                 image: dwi.id(),
                 mask: self.chosen_mask().map(|(_, mask)| mask.id()),
                 regions: Tissue::ALL.map(|tissue| self.response_region(settings, tissue)),
-                settings: settings.clone(),
+                settings: FodSettings {
+                    responses: settings.responses.in_effect().clone(),
+                    ..settings.clone()
+                },
             }),
             _ => None,
         }
+    }
+
+    /// Whether the distributions that it has, if any, are not those that it requests.
+    pub fn lacks_requested_fods(&self) -> bool {
+        let requested = self.requested_fods();
+        let in_use = self.distributions.result.as_ref();
+        requested.is_some() && requested.as_ref() != in_use.map(|result| &result.key)
+    }
+
+    /// Whether the tensors or the distributions that it requests are still to be computed.
+    pub fn lacks_requested(&self, model: Model) -> bool {
+        match model {
+            Model::Tensors => self.lacks_requested_fit(),
+            Model::Distributions => self.lacks_requested_fods(),
+        }
+    }
+
+    /// Whether a bootstrap of the distributions is possible: that of an image is not. Before the first distributions it
+    /// is not known.
+    pub fn can_resample_fods(&self) -> bool {
+        let Some(result) = &self.distributions.result else {
+            return true;
+        };
+        let is_their_scan = |layer: &Arc<Layer>| match &layer.content {
+            Content::Scan { dwi, gradients } => gradients.is_some() && dwi.id() == result.key.image,
+            _ => false,
+        };
+        !result.key.is_read() && self.layers.iter().any(is_their_scan)
     }
 
     /// Content of glyphs, given a preference where there are both; `None` if there is neither.

@@ -8,6 +8,7 @@ use crate::state::core::notices::Topic;
 use crate::state::edit::edit;
 use crate::state::origin::Origin;
 use crate::state::tensors::jobs::CompareDistributions;
+use crate::state::tensors::jobs::fod::FOD;
 use crate::state::tensors::types::fods::{FodSettings, FodSource};
 use crate::state::{Effect, Reading, State, tensors};
 use std::sync::Arc;
@@ -115,6 +116,7 @@ pub fn read(
         }
     });
     state.runtime.tensors.fods.retry();
+    state.runtime.forget_failures(FOD);
     if layout.is_some() {
         state.runtime.forget(Topic::DistributionsOpened);
     }

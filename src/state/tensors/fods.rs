@@ -27,6 +27,7 @@ use crate::state::tensors::types::fods::{
     FodKey, FodResult, FodSettings, FodSource, Fods, ResponseChoice, TissueChoice,
 };
 use crate::state::tensors::update::LayerInserter;
+use crate::state::tensors::withdraw::{self, WithoutResult};
 use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ const SHOWN_DISPERSION: f32 = 0.1;
 /// Sets how they are computed, and requests them again if they failed or were stopped before.
 pub fn set(state: &mut State, settings: FodSettings) {
     state.runtime.tensors.fods.retry();
+    state.runtime.forget_failures(FOD);
     let is_read = matches!(settings.source, FodSource::Image(_));
     if is_read {
         state.runtime.forget(Topic::DistributionsOpened);
@@ -52,6 +54,25 @@ pub fn set(state: &mut State, settings: FodSettings) {
             }
             d.distributions.settings = settings;
         });
+    }
+}
+
+/// Sets where the response function of one tissue comes from; each tissue then has its own choice.
+pub fn set_response(state: &mut State, tissue: Tissue, choice: TissueChoice) {
+    let now = state.document.distributions.settings.clone();
+    let responses = now.responses.with_tissue(tissue, choice);
+    set(state, FodSettings { responses, ..now });
+}
+
+/// Uses files of response functions that were read: that of a tissue, or those of all.
+pub fn use_responses(state: &mut State, tissue: Option<Tissue>, files: &[PathBuf]) {
+    match (tissue, files) {
+        (Some(tissue), [file]) => set_response(state, tissue, TissueChoice::File(file.clone())),
+        _ => {
+            let responses = ResponseChoice::Files(files.to_vec());
+            let now = state.document.distributions.settings.clone();
+            set(state, FodSettings { responses, ..now });
+        }
     }
 }
 
@@ -244,31 +265,44 @@ pub fn save(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     exported(state, RecentExports::LAYER, &path, effects);
 }
 
-/// The user stopped the estimation: it starts again on request, or when a setting changes.
+/// The user stopped the estimation: the request is withdrawn. If it stays, it starts again on request, or when a setting
+/// changes.
 pub fn stopped(state: &mut State) {
     let requested = state.document.requested_fods();
     state.runtime.tensors.fods.give_up(requested.as_ref(), None);
-    state.runtime.notices.status = match state.document.distributions.result {
-        None => "Stopped: there are no distributions yet",
-        Some(_) => "Stopped: the distributions are from before the last change",
+    let is_withdrawn =
+        requested.is_some_and(|key| withdraw::fods(state, &key, WithoutResult::Stopped));
+    let has_distributions = state.document.distributions.result.is_some();
+    state.runtime.notices.status = match (has_distributions, is_withdrawn) {
+        (false, _) => "Stopped: there are no distributions yet",
+        (true, true) => "Stopped: the earlier distributions stay in use, with their settings",
+        (true, false) => "Stopped: the distributions are from before the last change",
     }
     .into();
 }
 
-/// An estimation ended without a result.
+/// An estimation ended without a result. If its request is withdrawn, a message gives the reason; otherwise the section
+/// of the distributions does.
 pub fn not_estimated(state: &mut State, key: &FodKey, end: &Unfinished) {
     let live = &mut state.runtime.tensors.fods;
     // A newer one may have replaced it.
     if live.running() != Some(key) {
         return;
     }
-    match end.sentence() {
-        None => live.give_up(None, None),
-        Some(why) => {
-            live.fail_because(why);
-            let status = &mut state.runtime.notices.status;
-            status.add_result(StatusSubject::Action, why.to_owned());
-        }
+    let Some(why) = end.sentence() else {
+        return live.give_up(None, None);
+    };
+    live.fail_because(why);
+    let status = &mut state.runtime.notices.status;
+    status.add_result(StatusSubject::Action, why.to_owned());
+    // After a failure of the device, the same request may be computed elsewhere.
+    let is_final = matches!(end, Unfinished::Failed(_));
+    if is_final && withdraw::fods(state, key, WithoutResult::Failed) {
+        let text = match state.document.distributions.result {
+            Some(_) => format!("The earlier distributions stay in use. {why}"),
+            None => why.to_owned(),
+        };
+        state.runtime.notify_failure(FOD, text);
     }
 }
 

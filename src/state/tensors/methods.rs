@@ -2,16 +2,16 @@
 
 use crate::data::HeadKind;
 use crate::data::odf_field::Tissue;
-use crate::data::text::counted;
+use crate::data::text::{counted, file_name};
 use crate::parameters::differing;
 use crate::solvers::{csd, peaks, response, tensor_fit};
 use crate::state::Document;
 use crate::state::core::citations::Citations;
-use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::layer::{Content, Layer};
 use crate::state::core::settings::{listed_settings, other_settings};
 use crate::state::tensors::recipe::ScanSource;
 use crate::state::tensors::recipe::fod::ResponseAlgorithm;
-use crate::state::tensors::types::fods::{FodSource, Fods, ResponseChoice, TissueChoice};
+use crate::state::tensors::types::fods::{FodResult, Fods, ResponseChoice, TissueChoice};
 use std::fmt::Write as _;
 
 const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
@@ -39,15 +39,14 @@ const TOURNIER: &str = "Tournier JD, Calamante F, Connelly A (2013). Determinati
     number of gradient directions for high-angular-resolution diffusion-weighted imaging. NMR in Biomedicine \
     26:1775–1786.";
 
-/// Fibre orientation distributions, if they belong to the current settings.
+/// The fibre orientation distributions in use, as they were computed, whatever the settings are now.
 pub(in crate::state) fn distributions(document: &Document, citations: &mut Citations) -> String {
-    let result = document.distributions.result.as_ref();
-    let Some(result) = result.filter(|r| document.requested_fods().as_ref() == Some(&r.key)) else {
+    let Some(result) = &document.distributions.result else {
         return String::new();
     };
     let (fods, settings) = (&result.fods, &result.key.settings);
-    if let FodSource::Image(layer) = settings.source {
-        return read_distributions(document, layer, fods, &settings.peak_params);
+    if result.key.is_read() {
+        return read_distributions(document, result);
     }
     let tissues: Vec<&str> = fods.responses.iter().map(|(t, _)| t.name()).collect();
     let tissues = match tissues.split_last() {
@@ -172,21 +171,22 @@ fn own_response(
     format!("{} ({})", tissue.name(), from.trim_end())
 }
 
-/// Distributions that an image holds.
-fn read_distributions(
-    document: &Document,
-    layer: LayerId,
-    fods: &Fods,
-    peaks: &peaks::Params,
-) -> String {
-    let Some((layer, _, layout)) = document.fod_image(layer) else {
+/// Distributions that an image holds, which may be closed or read in another way by now.
+fn read_distributions(document: &Document, result: &FodResult) -> String {
+    let recipe = document.origins.fods(result.origin);
+    let source = recipe.map(|recipe| document.origins.source(recipe.scan));
+    let Some(ScanSource::Distributions { file, layout, .. }) = source else {
         return String::new();
     };
+    let mut layers = document.layers.iter();
+    let layer = layers.find(|layer| document.path(layer) == Some(&*file));
+    let name = layer.map_or_else(|| file_name(&file), |layer| layer.name.clone());
+    let (fods, peaks) = (&result.fods, &result.key.settings.peak_params);
     format!(
         " Fibre orientation distributions of order {} were read in {} from {} (basis of {}, {} axes).",
         fods.output.order.order,
         counted(fods.mask.count(), "voxel"),
-        layer.name,
+        name,
         layout.basis.label(),
         layout.frame.name()
     ) + &listed_settings(&peak_settings(peaks))
@@ -222,6 +222,8 @@ pub(in crate::state) fn scans(document: &Document) -> String {
             (None, ScanSource::Distributions { .. }) => {
                 "image of fibre orientation distributions was"
             }
+            (None, _) if document.track.odf.tissues == Some(layer.id) => "tissue image was",
+            (None, _) if gradients.is_none() => "image was",
             (None, _) => "diffusion scan was",
         };
         let _ = write!(

@@ -15,3 +15,4 @@ pub(in crate::state) mod orders;
 pub mod recipe;
 pub mod types;
 pub(in crate::state) mod update;
+pub(in crate::state) mod withdraw;

@@ -72,9 +72,9 @@ pub enum TensorAction {
     SetFods(FodSettings),
     /// Uses the distributions of an image, or those of the scan. An image whose basis is unknown is compared first.
     UseDistributions(FodSource),
-    /// Deconvolves with the response functions of these files, white matter first.
+    /// Deconvolves with the response functions of these files, white matter first, once they are read.
     ReadResponses(Vec<PathBuf>),
-    /// Where the response function of one tissue comes from; each tissue then has its own choice.
+    /// Where the response function of one tissue comes from; each tissue then has its own choice. A file is read first.
     SetResponse {
         tissue: Tissue,
         choice: TissueChoice,

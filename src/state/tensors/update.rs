@@ -14,8 +14,8 @@ use crate::state::document::Tensors;
 use crate::state::origin::commands::fit_mask;
 use crate::state::origin::{BrainMaskRecipe, FitMapRecipe, FitRecipe, Origin};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
-use crate::state::tensors::mask_text;
 use crate::state::tensors::types::{FitKey, ResidualCache};
+use crate::state::tensors::{mask_text, withdraw};
 use crate::state::{Camera, Document, Effect, State};
 use std::sync::Arc;
 
@@ -48,6 +48,16 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
         Order::Nothing => {}
         Order::Cancel => effects.push(Effect::Cancel(FIT)),
         Order::Start(..) => effects.extend(request(document).map(Effect::submit)),
+    }
+}
+
+/// The user stopped the fit: the request is withdrawn if there are earlier tensors.
+pub fn stopped(state: &mut State) {
+    state.runtime.tensors.live.stop();
+    let requested = state.document.requested_fit();
+    if requested.is_some_and(|key| withdraw::fit(state, &key)) {
+        let sentence = "Stopped: the earlier tensors stay in use, with their settings";
+        state.runtime.notices.status = sentence.into();
     }
 }
 

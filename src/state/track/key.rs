@@ -7,6 +7,7 @@ use crate::solvers::odf_tracking;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer};
 use crate::state::core::live::LiveKey;
+use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::track::types::odf::TissueKey;
 use crate::state::track::types::{CurveKey, CurveKind, CurveParams};
 use std::sync::Arc;
@@ -77,10 +78,16 @@ impl Document {
         }
     }
 
-    /// The parameters of streamlines along distributions.
+    /// The parameters of streamlines along distributions, with a bootstrap only where it is possible.
     pub fn odf_params(&self) -> odf_tracking::Params {
         let chosen = self.track.odf.params.clone();
-        chosen.unwrap_or_else(|| self.odf_defaults(odf_tracking::Method::Probabilistic))
+        let chosen =
+            chosen.unwrap_or_else(|| self.odf_defaults(odf_tracking::Method::Probabilistic));
+        let repetitions = chosen.repetitions.filter(|_| self.can_resample_fods());
+        odf_tracking::Params {
+            repetitions,
+            ..chosen
+        }
     }
 
     /// The tissues of the anatomical rules. The inner `None`: no rules; the outer one: the chosen layer is missing.
@@ -104,7 +111,10 @@ impl Document {
     /// The layers that can hold tissues, from the top.
     pub fn tissue_layers(&self) -> impl Iterator<Item = &Arc<Layer>> {
         let layers = self.layers.iter().rev();
-        layers.filter(|layer| tissue_image(layer).is_some())
+        // The few voxels of the response functions are labels, but no map of tissues.
+        let is_of_responses =
+            move |layer: &Layer| self.origin(layer).fod_map() == Some(FodMap::ResponseVoxels);
+        layers.filter(move |layer| tissue_image(layer).is_some() && !is_of_responses(layer))
     }
 }
 

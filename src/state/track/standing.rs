@@ -27,9 +27,11 @@ impl State {
         let live = self.runtime.track.live.value()?;
         let jobs = &self.runtime.jobs;
         let (is_fitting, fit) = self.fitting();
-        let is_current = !is_fitting && live.key.is_current(&self.document);
+        let document = &self.document;
+        let has_other_field = document.lacks_requested(document.track.kind().model());
+        let is_current = !is_fitting && !has_other_field && live.key.is_current(document);
         let cut = live.rays.as_ref().map(|rays| rays.cut);
-        let lacks_step = cut.is_some_and(|cut| cut != self.document.track.chosen_rays().cut);
+        let lacks_step = cut.is_some_and(|cut| cut != document.track.chosen_rays().cut);
         Some(Relation {
             detail: live.detail(),
             is_current,

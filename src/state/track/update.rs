@@ -162,9 +162,14 @@ pub fn set_tissues(state: &mut State, tissues: Option<LayerId>) {
         d.track.odf.tissues = tissues;
         let after = method.map(|method| d.odf_defaults(method));
         let both = before.zip(after);
-        d.track.odf.params = params
+        let carried = params
             .zip(both)
             .map(|(params, (before, after))| parameters::carried(&params, &before, &after));
+        d.track.odf.params = carried.map(|params| odf_tracking::Params {
+            // The interface is that of tissues.
+            at_interface: params.at_interface && tissues.is_some(),
+            ..params
+        });
     });
 }
 

@@ -3,7 +3,6 @@
 use crate::data::text::within_sentence;
 use crate::state::action::BeforeDrag;
 use crate::state::core::notices::Status;
-use crate::state::edit::changed;
 use crate::state::{Document, Effect, State, Task, alignment, changes, regions, segment, tensors};
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
@@ -75,7 +74,6 @@ fn apply_history_step(
         HistoryDirection::Cancelled => status.into(),
         HistoryDirection::Undone | HistoryDirection::Redone => Status::of_step(status),
     };
-    changed(state);
     let gone = |id| state.document.region(id).is_none();
     if state.runtime.regions.selected.is_some_and(gone) {
         state.runtime.regions.selected = None;

@@ -7,6 +7,7 @@ use crate::state::pathways::jobs::{COMPARE, PATHWAY, PATHWAY_NOISE, PATHWAY_NOIS
 use crate::state::pictures::jobs::PICTURE;
 use crate::state::regions::types::PlacedRegion;
 use crate::state::segment::jobs::SEGMENT;
+use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::jobs::fod::FOD;
 use crate::state::track::jobs::LIVE;
 use crate::state::track_noise::jobs::{TRACK_NOISE, TRACK_NOISE_DISTANCES};
@@ -32,7 +33,7 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     {
         let (slot, ticket) = (job.slot, job.ticket);
         let placed = state.runtime.regions.placed.take();
-        let placed = placed.filter(|placed| placed.revision == state.runtime.revision);
+        let placed = placed.filter(|placed| placed.revision == state.history.revision());
         // The placed region ended its tool, for which the first Esc was meant: the results that follow the region go on,
         // and so do jobs that were running before.
         let follows_region = matches!(
@@ -70,6 +71,7 @@ pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
         PATHWAY_NOISE_DISTANCES => pathways::update::noise::measurement_stopped(state),
         TRACK_NOISE => track_noise::update::stopped(state),
         TRACK_NOISE_DISTANCES => track_noise::update::measurement_stopped(state),
+        FIT => tensors::update::stopped(state),
         FOD => tensors::fods::stopped(state),
         SEGMENT => segment::update::stopped(state),
         // This also ends the rest of a turntable.

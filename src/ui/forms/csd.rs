@@ -47,6 +47,8 @@ enum Status<'a> {
     /// The share that is done, if known.
     Running(Option<f32>),
     Failed(&'a str),
+    /// In use, and more than settings has changed since.
+    OutOfDate,
     Done(&'a FodResult),
 }
 
@@ -87,16 +89,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Status::Failed(why) => {
             Note::new(p, Severity::Error, why).show(ui);
         }
-        Status::Done(result) => {
-            if source.is_one_shell() {
-                one_shell_note(ui, p);
-            }
-            if open {
-                report::show(ui, state, result, actions);
-                export(ui, state, result, memory);
-            }
-        }
-        Status::NotEstimated | Status::Running(_) => {}
+        Status::Done(_) if source.is_one_shell() => one_shell_note(ui, p),
+        _ => {}
+    }
+    let has_report = !matches!(status, Status::NotEstimated | Status::Running(_));
+    let in_use = state.document.distributions.result.as_ref();
+    if let Some(result) = in_use.filter(|_| open && has_report) {
+        report::show(ui, state, result, actions);
+        export(ui, state, result, memory);
     }
     if open {
         rows(ui, state, memory, actions);
@@ -118,6 +118,14 @@ impl Source<'_> {
         match self {
             Self::Scan(shells) => facts_of_scan(shells),
             Self::Image(layer, _) => layer.name.clone(),
+        }
+    }
+
+    /// The button that computes its distributions.
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Scan(_) => "Estimate",
+            Self::Image(..) => "Read",
         }
     }
 
@@ -151,11 +159,7 @@ fn content(
                 Some(volumes) => format!("{hint}. {volumes}"),
                 None => hint,
             };
-            let label = match source {
-                Source::Scan(_) => "Estimate",
-                Source::Image(..) => "Read",
-            };
-            let button = Button::plain(label).hint(&hint);
+            let button = Button::plain(source.verb()).hint(&hint);
             let place = paint::inset(head, 0.0, CARET + 4.0);
             let place = paint::at_right(place, vec2(button.width(ui), space::BUTTON));
             let ink = if one_shell { p.warning } else { p.t2 };
@@ -193,6 +197,14 @@ fn content(
             };
             let text = (label, p.error);
             if sentence(ui, body, text, Button::plain("Try again")).clicked() {
+                actions.push(images::request(state));
+            }
+        }
+        Status::OutOfDate => {
+            let sign = (icons::WARNING, p.warning);
+            title(ui, head, NAME, &[&facts_of_source], sign);
+            let text = ("From before the last change", p.warning);
+            if sentence(ui, body, text, Button::plain(source.verb())).clicked() {
                 actions.push(images::request(state));
             }
         }
@@ -276,17 +288,19 @@ fn one_shell(shells: &Shells) -> bool {
 
 fn status(state: &State) -> Status<'_> {
     let live = &state.runtime.tensors.fods;
-    let requested = state.document.requested_fods();
+    let document = &state.document;
     if live.running().is_some() {
         let mut jobs = state.runtime.jobs.running.iter();
         let job = jobs.find(|job| job.slot == FOD);
         return Status::Running(job.and_then(|job| job.control.progress().fraction()));
     }
-    let result = state.document.distributions.result.as_deref();
-    match (result, live.failure()) {
-        (Some(result), _) if requested.as_ref() == Some(&result.key) => Status::Done(result),
+    let is_requested = document.requested_fods().is_some();
+    let result = document.distributions.result.as_deref();
+    match (result.filter(|_| is_requested), live.failure()) {
+        (Some(result), _) if !document.lacks_requested_fods() => Status::Done(result),
         (_, Some(why)) => Status::Failed(why),
-        _ => Status::NotEstimated,
+        (Some(_), None) => Status::OutOfDate,
+        (None, None) => Status::NotEstimated,
     }
 }
 
@@ -373,6 +387,7 @@ fn details(ui: &mut Ui, (rect, head): (Rect, Rect), status: &Status, open: bool)
         Status::NotEstimated => "not estimated".to_owned(),
         Status::Running(_) => "being estimated".to_owned(),
         Status::Failed(_) => "failed".to_owned(),
+        Status::OutOfDate => "from before the last change".to_owned(),
         Status::Done(result) if result.key.is_read() => "read from a file".to_owned(),
         Status::Done(result) => counted(result.fods.responses.len(), "response"),
     };

@@ -21,6 +21,12 @@ use egui::Ui;
 
 const MORE: &str = "Seeding, steps, going back";
 
+/// Why there is no bootstrap.
+pub(super) const NOT_RESAMPLED: &str =
+    "Bootstrap needs distributions that were estimated from an open scan";
+
+const INTERFACE: &str = "seed-interface";
+
 /// Rows with a place of their own in the form.
 const PLACED: &[&str] = &[
     "method",
@@ -33,6 +39,7 @@ const PLACED: &[&str] = &[
     "targets",
     "includes",
     "bootstrap",
+    INTERFACE,
 ];
 
 /// Whether there is a choice: the document has distributions, or requests them, or should have them, since its scan has
@@ -200,6 +207,9 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         parameters::rows(ui, &params, &defaults, Rows::Only(&["select"]), &mut set);
         curve_parameters::mask(ui, state);
         parameters::rows(ui, &params, &defaults, Rows::AllBut(PLACED), &mut set);
+        let has_tissues = state.document.track.odf.tissues.is_some();
+        let why = (!has_tissues && !params.at_interface).then_some("needs tissues");
+        parameters::single(ui, &params, &defaults, INTERFACE, why, &mut set);
     }
     whole_brain::show(ui, state, memory, actions);
 }
@@ -221,13 +231,13 @@ fn bootstrap(
     defaults: &Params,
     set: &mut parameters::OnChange<Params>,
 ) {
-    parameters::rows(ui, params, defaults, Rows::Only(&["bootstrap"]), set);
+    let shown = Shown {
+        unused: (!state.document.can_resample_fods()).then_some(NOT_RESAMPLED),
+        ..Shown::default()
+    };
+    parameters::number(ui, params, defaults, "bootstrap", shown, set);
     if params.repetitions.is_some() {
-        let text = match state.document.fod_resample() {
-            Some(_) => "Each repetition deconvolves the scan again",
-            None => "Needs the scan that the distributions were estimated from",
-        };
-        rows::hint(ui, text);
+        rows::hint(ui, "Each repetition deconvolves the scan again");
     }
 }
 

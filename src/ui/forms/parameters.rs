@@ -205,6 +205,24 @@ pub fn limits<P: Parameters>(
     set(changed, phase);
 }
 
+/// The row of one parameter, without effect if these data rule it out, which `unused` says.
+pub fn single<P: Parameters>(
+    ui: &mut Ui,
+    params: &P,
+    defaults: &P,
+    key: &str,
+    unused: Option<&str>,
+    set: &mut OnChange<P>,
+) {
+    let Some(row) = row::<P>(key) else {
+        return;
+    };
+    match unused {
+        Some(why) => idle(ui, row, why, &hint(row, defaults)),
+        None => row_of(ui, row, params, defaults, set),
+    }
+}
+
 /// A row without effect, which says why.
 fn idle<P>(ui: &mut Ui, row: &Param<P>, why: &str, hint: &str) {
     // The range has no meaning here.

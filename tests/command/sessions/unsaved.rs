@@ -420,9 +420,11 @@ fn named() {
     let mut reopened = reopened;
     reopened.place(Role::Exclude, dvec3(9.0, 0.0, 0.0), 2.0);
     assert_eq!(reopened.state.unsaved(), [UnsavedPart::Regions(1)]);
-    // The saved file belongs to the window that saved it.
+    // Undo leads back to the state in the file.
     reopened.act(Action::Undo);
-    assert_eq!(reopened.state.unsaved(), [UnsavedPart::Other]);
+    assert_eq!(reopened.state.unsaved(), [], "undone");
+    reopened.act(Action::Redo);
+    assert_eq!(reopened.state.unsaved(), [UnsavedPart::Regions(1)]);
 }
 
 /// More than 64 MB in a session's count.

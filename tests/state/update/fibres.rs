@@ -87,6 +87,8 @@ fn with_tissues(window: &mut Window) -> LayerId {
         panic!("{layers:?}");
     };
     window.act(Action::Track(TrackAction::SetTissues(Some(layer))));
+    let text = methods(&window.state);
+    assert!(text.contains("The tissue image was 5tt"), "{text}");
     layer
 }
 

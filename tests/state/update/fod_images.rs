@@ -318,6 +318,9 @@ fn response_voxels() {
     let (id, visible, voxels) = shown(&window).expect("a layer");
     assert!(visible);
     assert_eq!(voxels, [5, 7]);
+    let mut tissues = window.state.document.tissue_layers();
+    assert!(tissues.all(|layer| layer.id != id), "no map of tissues");
+    drop(tissues);
     let layer = window.state.document.layer(id).expect("a layer").clone();
     let labels = layer.content.volume().and_then(|v| v.labels.clone());
     let labels = labels.expect("a label map");

@@ -273,12 +273,9 @@ fn regions() {
     // The other tissues are still estimated.
     assert_eq!(asks_for.matches("Algorithm").count(), 2, "{asks_for}");
     set_response(&mut state, Tissue::GreyMatter, TissueChoice::Omitted);
-    set_response(
-        &mut state,
-        Tissue::Csf,
-        TissueChoice::File("/data/csf.txt".into()),
-    );
-    let settings = state.document.distributions.settings.clone();
+    let csf = TissueChoice::File("/data/csf.txt".into());
+    let mut settings = state.document.distributions.settings.clone();
+    settings.responses = settings.responses.with_tissue(Tissue::Csf, csf);
     let ResponseChoice::Each(all) = &settings.responses else {
         panic!("{settings:?}");
     };

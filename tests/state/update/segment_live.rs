@@ -269,7 +269,7 @@ fn visited() {
     window.act(Action::Layer(LayerAction::Rename { layer, name }));
     let work = |window: &Window| {
         let undo = window.state.history.undo_label().map(str::to_owned);
-        (window.state.runtime.revision, undo)
+        (window.state.history.revision(), undo)
     };
     let before = work(&window);
     let eye = |window: &Window| {

@@ -13,13 +13,14 @@ use std::path::Path;
 pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
     let document = &state.document;
     let mut results = Vec::new();
-    if let Some(tensors) = &document.tensors {
+    // Results of earlier settings are not what the session describes.
+    let tensors = document.tensors.as_ref();
+    if let Some(tensors) = tensors.filter(|_| !document.lacks_requested_fit()) {
         results.push(ResultToSum::Tensors(
             TENSORS.to_owned(),
             tensors.field.clone(),
         ));
     }
-    // Results of earlier settings are not what the session describes.
     let requested = document.requested_fods();
     let fods = document.distributions.result.as_ref();
     if let Some(fods) = fods.filter(|fods| Some(&fods.key) == requested.as_ref()) {

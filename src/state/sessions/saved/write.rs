@@ -87,7 +87,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         masks: lists.masks,
         numbers: lists.numbers,
         store: state.document.store,
-        revision: state.runtime.revision,
+        revision: state.history.revision(),
     }
 }
 

@@ -182,7 +182,7 @@ impl Base {
     /// The state just after opening, without any work.
     pub fn untouched(state: &State) -> Self {
         Self {
-            revision: state.runtime.revision,
+            revision: state.history.revision(),
             parameters: Some(Parameters::from_document(&state.document)),
             ..Self::default()
         }
@@ -232,7 +232,7 @@ impl Base {
         let all_read = document.missing_parts().next().is_none();
         let regions = regions.filter_map(|at| document.regions.get(*at).filter(|_| all_read));
         Self {
-            revision: state.runtime.revision,
+            revision: state.history.revision(),
             recovered: true,
             parameters: in_session
                 .parameters

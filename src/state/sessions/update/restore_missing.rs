@@ -184,7 +184,7 @@ pub(in crate::state) fn recomputed(
     let name = missing.layer.name.clone();
     let streamlines = counted(tractogram.len(), "streamline");
     let mut lost = None;
-    let before = state.runtime.revision;
+    let before = state.history.revision();
     edit(state, "Recompute", false, |document| {
         document.remove_missing_layer(id);
         let origin = document
@@ -200,7 +200,7 @@ pub(in crate::state) fn recomputed(
     });
     if outcome == Some(Match::SameBytes) {
         let base = Arc::make_mut(&mut state.runtime.sessions.base);
-        base.is_back(&state.document, id, (before, state.runtime.revision));
+        base.is_back(&state.document, id, (before, state.history.revision()));
     }
     make_maps(state, &[id], effects);
     if let Some(sentence) = lost {

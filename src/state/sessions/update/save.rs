@@ -163,7 +163,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     });
     opening::remember(state, path, RecentKind::Session, summary, effects);
     forget_recovered(state, effects);
-    let asks = state.is_dirty() || revision != state.runtime.revision;
+    let asks = state.is_dirty() || revision != state.history.revision();
     // The document changed while it was written, or large layers are not in the file: the question about the following
     // action is asked again.
     if let Some(pending_action) = then.clone().filter(|_| asks || state.asks_before_closing()) {

@@ -3,11 +3,11 @@
 use crate::compute::{Backend, Control};
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Sentence, Volume};
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
 use crate::state::job_end::ended;
 use crate::state::tensors::types::FitKey;
-use crate::state::tensors::update;
+use crate::state::tensors::{update, withdraw};
 use crate::state::{Effect, State};
 use std::fmt;
 use std::sync::Arc;
@@ -107,6 +107,14 @@ impl Receive<State> for FitTensors {
                 update::fit(state, effects);
             },
         );
+    }
+
+    /// The message about a failure is that of every job.
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        if let Unfinished::Failed(_) = end {
+            withdraw::fit(state, &self.key());
+        }
+        false
     }
 }
 

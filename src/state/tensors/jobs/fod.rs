@@ -24,7 +24,7 @@ use error::FodError;
 pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
 pub use read::{MovedImage, ReadFods};
-pub use responses::{ResponseInput, Responses, used_responses};
+pub use responses::{CheckResponses, RESPONSES, ResponseInput, Responses, used_responses};
 
 pub const FOD: Slot = Slot::latest_wins("fod");
 
@@ -257,12 +257,12 @@ fn receive(
     });
 }
 
-/// Reports the end of either job without distributions: the window shows a failure beside the button that repeats it.
+/// Reports the end of either job without distributions, except for a failure of the device.
 fn unfinished(key: Option<&FodKey>, end: &Unfinished, state: &mut State) -> bool {
     if let Some(key) = key {
         fods::not_estimated(state, key, end);
     }
-    key.is_some() && matches!(end, Unfinished::Failed(_))
+    key.is_some() && !matches!(end, Unfinished::DeviceFailed(_))
 }
 
 impl Receive<State> for EstimateFods {

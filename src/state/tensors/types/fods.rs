@@ -77,6 +77,15 @@ impl ResponseChoice {
         keys.filter(|key| !used.contains(key)).collect()
     }
 
+    /// The choice that has an effect: tissues that are all estimated are those of [`Self::Estimated`].
+    pub fn in_effect(&self) -> &Self {
+        const ESTIMATED: &ResponseChoice = &ResponseChoice::Estimated;
+        match self {
+            Self::Each(all) if all.iter().all(|c| *c == TissueChoice::Estimated) => ESTIMATED,
+            choice => choice,
+        }
+    }
+
     /// The choices with another one for a tissue.
     pub fn with_tissue(&self, tissue: Tissue, choice: TissueChoice) -> Self {
         let mut all = match self {
@@ -224,6 +233,26 @@ impl FodKey {
     /// Whether the distributions were read from an image, not estimated.
     pub fn is_read(&self) -> bool {
         matches!(self.settings.source, FodSource::Image(_))
+    }
+
+    /// The settings of a document, with those that these distributions were computed with.
+    pub fn settings_in(&self, document: &FodSettings) -> FodSettings {
+        if self.is_read() {
+            return FodSettings {
+                requested: true,
+                source: self.settings.source,
+                peak_params: self.settings.peak_params.clone(),
+                ..document.clone()
+            };
+        }
+        let responses = match *document.responses.in_effect() == self.settings.responses {
+            true => document.responses.clone(),
+            false => self.settings.responses.clone(),
+        };
+        FodSettings {
+            responses,
+            ..self.settings.clone()
+        }
     }
 
     /// Whether a response function is measured in a region.

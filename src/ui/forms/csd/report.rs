@@ -3,7 +3,7 @@
 use crate::data::odf_field::Tissue;
 use crate::data::text::capitalised;
 use crate::state::core::text::counted;
-use crate::state::tensors::types::fods::{FodResult, TissueChoice};
+use crate::state::tensors::types::fods::{FodResult, FodSource, TissueChoice};
 use crate::state::tensors::{fod_text, mask_text};
 use crate::state::{Action, State, TensorAction};
 use crate::ui::theme::space;
@@ -48,8 +48,11 @@ pub fn show(ui: &mut Ui, state: &State, result: &FodResult, actions: &mut Vec<Ac
 /// Distributions that an image holds: one sentence each.
 fn read_lines(state: &State, result: &FodResult) -> Vec<String> {
     let document = &state.document;
-    let source = document.fod_source();
-    let image = source.and_then(|layer| document.fod_image(layer.id));
+    let image = match result.key.settings.source {
+        FodSource::Image(layer) => document.fod_image(layer),
+        FodSource::Scan => None,
+    };
+    let image = image.filter(|(_, volume, _)| volume.id() == result.key.image);
     let image = image.map(|(layer, _, layout)| {
         format!(
             "{}: {}. Nothing was deconvolved",

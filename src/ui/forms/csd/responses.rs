@@ -4,6 +4,7 @@ use super::super::display::select_row;
 use super::set;
 use crate::data::odf_field::Tissue;
 use crate::data::text::file_name;
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::tensors::types::fods::{FodSettings, ResponseChoice, TissueChoice};
 use crate::state::{Action, Content, Layer, State, TensorAction};
 use crate::ui::Memory;
@@ -86,10 +87,13 @@ fn ask(ui: &Ui, memory: &mut Memory, tissue: Option<Tissue>) {
     memory.files.ask_for_path(ui.ctx(), purpose, place, "");
 }
 
-/// The masks that a response function can be measured in.
+/// The masks that a response function can be measured in: all except that of the repaired tensors.
 fn masks(state: &State) -> impl Iterator<Item = &Arc<Layer>> {
-    let layers = state.document.layers.iter().rev();
-    layers.filter(|layer| matches!(layer.content, Content::Mask(_)))
+    let document = &state.document;
+    let is_repaired =
+        move |layer: &Layer| document.origin(layer).fit_map() == Some(FitMap::Repaired);
+    let layers = document.layers.iter().rev();
+    layers.filter(move |l| matches!(l.content, Content::Mask(_)) && !is_repaired(l))
 }
 
 fn tissue_row(

@@ -2,6 +2,7 @@
 
 use crate::data::text::counted;
 use crate::state::pathways::{NO_REPETITIONS, NOISE_ONLY, NoiseDistances, NoiseFile};
+use crate::state::track::types::CurveKind;
 use crate::state::track_noise::jobs::TrackNoise;
 use crate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings};
 use crate::state::{Action, Phase, State};
@@ -10,6 +11,7 @@ use crate::ui::forms::noise::plot::{self, Plot};
 use crate::ui::forms::noise::{
     Buttons, NAME, Pressed, check, continue_note, known_within, levels, margin, overlap, target_row,
 };
+use crate::ui::forms::odf_tracking::NOT_RESAMPLED;
 use crate::ui::widgets::{rows, section};
 use crate::ui::{Memory, format, panels};
 use egui::Ui;
@@ -31,7 +33,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return;
     }
     let Some(repetitions) = state.document.track_repetitions() else {
-        return rows::hint(ui, NO_BOOTSTRAP);
+        let follows_fods = state.document.track.kind() == CurveKind::OdfStreamlines;
+        let why = match follows_fods && !state.document.can_resample_fods() {
+            true => NOT_RESAMPLED,
+            false => NO_BOOTSTRAP,
+        };
+        return rows::hint(ui, why);
     };
     switches(ui, &state.document.track.noise, actions);
     let (text, standing) = progress(state, repetitions);

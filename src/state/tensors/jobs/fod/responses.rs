@@ -6,11 +6,14 @@ use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
 use crate::data::{Gradients, Grid, Mask, Response, Sentence, Shape, Shells, Volume};
 use crate::io;
-use crate::jobs::JobError;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::response::{Estimate, TissueResponse};
 use crate::solvers::{csd, region, response};
+use crate::state::job_end::ended;
+use crate::state::tensors::fods;
 use crate::state::tensors::jobs::fit::in_order;
 use crate::state::tensors::recipe::fod::{ResponseAlgorithm, tissues_of_files};
+use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -364,4 +367,40 @@ fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, Sentence> {
         Ok((tissue, response))
     };
     tissues.zip(files).map(read).collect()
+}
+
+/// Reading response functions before a document uses their files.
+pub const RESPONSES: Slot = Slot::latest_wins("responses");
+
+/// Reads files of response functions: those that cannot be read never become the choice of a document.
+#[derive(Clone, Debug)]
+pub struct CheckResponses {
+    /// The tissue of a single file; `None`: those of all tissues, white matter first.
+    pub tissue: Option<Tissue>,
+    pub files: Vec<PathBuf>,
+}
+
+impl Job for CheckResponses {
+    type Output = ();
+
+    fn slot(&self) -> Slot {
+        RESPONSES
+    }
+
+    fn label(&self) -> String {
+        "Reading response functions".to_owned()
+    }
+
+    fn run(self, _: &Worker, _: &Control, _: &PartialSender<()>) -> Result<(), JobError> {
+        read_files(&self.files)?;
+        Ok(())
+    }
+}
+
+impl Receive<State> for CheckResponses {
+    fn receive(&self, delivery: Delivery<()>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |state, (), _, _| {
+            fods::use_responses(state, self.tissue, &self.files);
+        });
+    }
 }
