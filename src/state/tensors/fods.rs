@@ -436,7 +436,7 @@ pub fn show_response_voxels(state: &mut State) {
         return;
     }
     let next_id = state.document.next_id();
-    edit(state, "Voxels of the responses", false, |document| {
+    edit(state, "Response voxels", false, |document| {
         document.reserve_ids(next_id + 1);
         let mut layers = LayerInserter { document, next_id };
         layers.insert_map(FodMap::ResponseVoxels, &result.fods, result.origin);

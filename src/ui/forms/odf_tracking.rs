@@ -11,7 +11,8 @@ use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, SeedingParts};
 use crate::solvers::odf_tracking::{Method as OdfMethod, Params};
 use crate::state::core::layer::LayerId;
-use crate::state::core::text::counted;
+use crate::state::core::text::{counted, duration_text};
+use crate::state::tensors::jobs::fod::REPETITION;
 use crate::state::track::types::odf::Model;
 use crate::state::{Action, Content, CurveResult, Method, Phase, State, TrackAction};
 use crate::ui::files::{DialogPosition, PathPurpose};
@@ -222,12 +223,25 @@ fn bootstrap(
     set: &mut parameters::OnChange<Params>,
 ) {
     parameters::rows(ui, params, defaults, Rows::Only(&["bootstrap"]), set);
-    if params.repetitions.is_some() {
+    if let Some(repetitions) = params.repetitions {
         let text = match state.document.fod_resample() {
-            Some(_) => "Each repetition deconvolves the scan again",
+            Some(_) => &repetition_text(state, repetitions),
             None => "Needs the scan that the distributions were estimated from",
         };
         rows::hint(ui, text);
+    }
+}
+
+/// What repetitions compute, and about how long that takes on the present machine, if it is known.
+fn repetition_text(state: &State, repetitions: usize) -> String {
+    let text = "Each repetition deconvolves the scan again";
+    let result = state.document.distributions.result.as_ref();
+    // A bootstrap of the estimation would count as well.
+    let result = result.filter(|result| result.key.settings.params.repetitions.is_none());
+    let ms = result.map_or(0.0, |result| result.wall_ms * REPETITION * repetitions as f64);
+    match ms > 0.0 {
+        true => format!("{text}: about {} in all", duration_text(ms)),
+        false => text.to_owned(),
     }
 }
 
@@ -251,7 +265,7 @@ fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut parameters::OnChan
         limits: curve_parameters::typed_seeds(parts.kind),
         unused: params
             .select
-            .map(|_| "the number of streamlines to keep decides"),
+            .map(|_| "see Number to keep"),
         ..Shown::default()
     };
     parameters::number(ui, &parts, &defaults, key, shown, set);

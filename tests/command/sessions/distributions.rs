@@ -147,7 +147,7 @@ fn response_voxels() {
         let layer = window
             .state
             .document
-            .layer_named("Voxels of the responses")?;
+            .layer_named("Response voxels")?;
         let volume = layer.content.volume().expect("an image");
         Some((layer.id, layer.display.visible, volume.values.to_vec()))
     };

@@ -278,7 +278,7 @@ fn deleted() {
 
 /// The voxels become a label map on request; another estimation gives it new voxels, and one with given functions has none.
 fn response_voxels() {
-    const NAME: &str = "Voxels of the responses";
+    const NAME: &str = "Response voxels";
     let mut window = Window::fitted();
     let estimate = |window: &mut Window, voxels: &[usize], order: usize| {
         let change = |settings: &mut FodSettings| settings.params.order = Some(order);

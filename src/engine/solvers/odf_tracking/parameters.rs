@@ -112,7 +112,7 @@ impl Params {
 
 /// Why values of arcs have no effect.
 fn only_arcs(params: &Params) -> Option<&'static str> {
-    (params.method == Method::Deterministic).then_some("the deterministic method draws no arcs")
+    (params.method == Method::Deterministic).then_some("deterministic draws no arcs")
 }
 
 impl Parameters for Params {
@@ -140,7 +140,7 @@ impl Parameters for Params {
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "select",
-                "Streamlines to keep",
+                "Number to keep",
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (100.0, 1_000_000.0),
@@ -231,6 +231,7 @@ impl Parameters for Params {
         Param {
             value_name: "MM",
             help: "Discard curves shorter than this, mm",
+            hint: "Shorter streamlines are discarded and counted; longer ones end there",
             default_text: DefaultText::Noted("five voxels, with tissues two"),
             ..Param::new(
                 "min-length",
@@ -270,7 +271,7 @@ impl Parameters for Params {
             unused: only_arcs,
             ..Param::new(
                 "no-back-track",
-                "Go back at ends that tissues do not allow",
+                "Go back at ends",
                 Kind::Switch(Switch {
                     flag: false,
                     labels: None,

@@ -225,7 +225,7 @@ const PREPARING: f32 = 0.6;
 fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::Remark {
     let then = match known {
         Some(layout) => format!(
-            "read in {}; Compare bases in the task View ranks others",
+            "read as {}; to rank other readings, click Compare bases in the task View",
             layout.description()
         ),
         None => "choose their basis and axes at Harmonics in the task View, or click Compare bases there"
