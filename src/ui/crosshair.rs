@@ -122,6 +122,12 @@ fn picture(ui: &mut Ui, state: &State, memory: &mut Memory) {
     );
     let desired_size = vec2(ui.available_width(), VIEWPOINT);
     let (line, _) = ui.allocate_exact_size(desired_size, Sense::hover());
-    paint::centre(ui.painter(), line, &from, theme::regular(size::CAPTION), p.t2);
+    paint::centre(
+        ui.painter(),
+        line,
+        &from,
+        theme::regular(size::CAPTION),
+        p.t2,
+    );
     ui.add_space(8.0);
 }

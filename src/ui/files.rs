@@ -350,7 +350,8 @@ impl Files {
     /// Submits a typed path once the answer about it has arrived: until then the sheet stays open, and so it does if
     /// the path cannot be used or would be overwritten.
     fn submit(&mut self, mut sheet: Sheet, actions: &mut Vec<Action>) {
-        let head = PhantomName::read(sheet.text.trim()).filter(|_| sheet.purpose == PathPurpose::Open);
+        let head =
+            PhantomName::read(sheet.text.trim()).filter(|_| sheet.purpose == PathPurpose::Open);
         if let Some(Ok(name)) = head {
             let head = UnsavedAction::Head(name.head);
             actions.push(Action::Session(SessionAction::CloseDocument(head)));

@@ -3,8 +3,8 @@
 
 use crate::data::half_sphere::HalfSphere;
 use crate::data::spherical_harmonics::evaluate;
-use egui::epaint::{Mesh, Vertex, WHITE_UV};
 use crate::state::view::letter;
+use egui::epaint::{Mesh, Vertex, WHITE_UV};
 use egui::{Color32, Pos2, Rect, vec2};
 use glam::{DMat3, DVec3};
 

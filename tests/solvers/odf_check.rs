@@ -19,7 +19,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("odf_check::basis_and_frame_are_found", found),
         test("odf_check::other_images", others),
-        test("odf_check::random_numbers_are_no_distributions", random_numbers),
+        test(
+            "odf_check::random_numbers_are_no_distributions",
+            random_numbers,
+        ),
         data_test(
             "odf_check::noisy_distributions_of_mrtrix",
             "mrtrix_reference/fod.mif",

@@ -7,8 +7,14 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("progress::planned stages never fall", planned),
-        test("progress::stages of unknown number never fall", planned_in_parts),
-        test("progress::the last stage has a share of its own", planned_last),
+        test(
+            "progress::stages of unknown number never fall",
+            planned_in_parts,
+        ),
+        test(
+            "progress::the last stage has a share of its own",
+            planned_last,
+        ),
     ]
 }
 

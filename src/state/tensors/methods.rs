@@ -49,7 +49,11 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
     if let FodSource::Image(layer) = settings.source {
         return read_distributions(document, layer, fods, &settings.peak_params);
     }
-    let tissues: Vec<String> = fods.responses.iter().map(|(t, _)| t.name().to_owned()).collect();
+    let tissues: Vec<String> = fods
+        .responses
+        .iter()
+        .map(|(t, _)| t.name().to_owned())
+        .collect();
     let tissues = enumerated(&tissues);
     let functions = match fods.responses.len() {
         1 => "response function",

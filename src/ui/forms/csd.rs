@@ -433,7 +433,10 @@ fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let used = result.and_then(|result| result.fods.algorithm);
     let used = used.or_else(|| {
         let shells = shells(state, memory)?;
-        Some(ResponseAlgorithm::default_for(&shells, settings.params.method))
+        Some(ResponseAlgorithm::default_for(
+            &shells,
+            settings.params.method,
+        ))
     });
     let unused = settings.responses.unused_rows(used);
     responses::show(ui, state, settings, memory, actions);

@@ -238,7 +238,9 @@ fn repetition_text(state: &State, repetitions: usize) -> String {
     let result = state.document.distributions.result.as_ref();
     // A bootstrap of the estimation would count as well.
     let result = result.filter(|result| result.key.settings.params.repetitions.is_none());
-    let ms = result.map_or(0.0, |result| result.wall_ms * REPETITION * repetitions as f64);
+    let ms = result.map_or(0.0, |result| {
+        result.wall_ms * REPETITION * repetitions as f64
+    });
     match ms > 0.0 {
         true => format!("{text}: about {} in all", duration_text(ms)),
         false => text.to_owned(),
@@ -263,9 +265,7 @@ fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut parameters::OnChan
     }
     let shown = Shown {
         limits: curve_parameters::typed_seeds(parts.kind),
-        unused: params
-            .select
-            .map(|_| "see Number to keep"),
+        unused: params.select.map(|_| "see Number to keep"),
         ..Shown::default()
     };
     parameters::number(ui, &parts, &defaults, key, shown, set);

@@ -20,7 +20,9 @@ pub fn direction(along: DVec3, guessed: bool) -> Option<String> {
     axes.sort_by(|&a, &b| unit[b].abs().total_cmp(&unit[a].abs()));
     // Opposite directions are the same axis: its largest component is named to the right, front or top.
     let unit = unit * unit[axes[0]].signum();
-    let components = axes.iter().filter(|&&axis| unit[axis].abs() >= SMALLEST_COMPONENT);
+    let components = axes
+        .iter()
+        .filter(|&&axis| unit[axis].abs() >= SMALLEST_COMPONENT);
     let components = components.map(|&axis| {
         let side = letter(DVec3::AXES[axis] * unit[axis].signum());
         let mark = if guessed && axis == 0 { "?" } else { "" };

@@ -1,10 +1,10 @@
 //! Buttons that appear over a view while the pointer is in it.
 
-use super::{Views, scene_paint};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::TITLE;
 use super::slice_view::Slice;
+use super::{Views, scene_paint};
 use crate::state::{Action, LayerAction, Layout, Pane, Slab, State, View, ViewAction};
 use crate::ui::icons;
 use crate::ui::theme::{IN_VIEW, radius};

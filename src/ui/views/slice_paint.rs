@@ -6,7 +6,8 @@ use super::drag::{CLICK, DragKind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
 use super::{
-    Views, annotations, chrome, fan, leak, pointer, region_drag, rings, sampling, scene_paint, spheres,
+    Views, annotations, chrome, fan, leak, pointer, region_drag, rings, sampling, scene_paint,
+    spheres,
 };
 use crate::data::{AffineSource, VolumeKind};
 use crate::scene;

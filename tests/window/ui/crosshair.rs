@@ -88,7 +88,7 @@ fn letters() {
     }
 }
 
-/// An oblique lobe points to the quadrant between the letters that its direction has in words.
+/// An oblique lobe points to the quadrant between the letters that name its direction.
 fn as_slices() {
     for convention in CONVENTIONS {
         let view = view(convention);
@@ -100,7 +100,12 @@ fn as_slices() {
                 let found = all.iter().max_by(|a, b| cosine(a).total_cmp(&cosine(b)));
                 found.expect("letters").side
             };
-            let edges = [vec2(-1.0, 0.0), vec2(1.0, 0.0), vec2(0.0, -1.0), vec2(0.0, 1.0)];
+            let edges = [
+                vec2(-1.0, 0.0),
+                vec2(1.0, 0.0),
+                vec2(0.0, -1.0),
+                vec2(0.0, 1.0),
+            ];
             assert_eq!(Some(edges.map(at)), view.letters(pane), "{pane:?}");
         }
         let along = DVec3::new(-0.5, 0.7, 0.2).normalize();
@@ -111,7 +116,10 @@ fn as_slices() {
         assert_eq!(up.x > 0.0, is_right, "{up}");
         let text = probe::direction(along, false).expect("a direction");
         assert_eq!(text, "A 0.79, L 0.57, S 0.23");
-        assert_eq!(probe::direction(-along, true).as_deref(), Some("A 0.79, L? 0.57, S 0.23"));
+        assert_eq!(
+            probe::direction(-along, true).as_deref(),
+            Some("A 0.79, L? 0.57, S 0.23")
+        );
     }
 }
 
@@ -168,7 +176,9 @@ fn viewpoint() {
         let mut all = window.query_all_by_label_contains("Fibre orientations at the crosshair");
         all.any(|node| {
             use egui_kittest::kittest::NodeT as _;
-            node.accesskit_node().label().is_some_and(|l| l.contains(text))
+            node.accesskit_node()
+                .label()
+                .is_some_and(|l| l.contains(text))
         })
     };
     let first = window(state.clone(), [1920.0, 1080.0]);

@@ -21,12 +21,12 @@ mod responses;
 mod stages;
 
 use error::FodError;
-use stages::Stages;
 pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
-pub use stages::REPETITION;
 pub use read::{MovedImage, ReadFods};
 pub use responses::{ResponseInput, Responses};
+pub use stages::REPETITION;
+use stages::Stages;
 
 pub const FOD: Slot = Slot::latest_wins("fod");
 

@@ -512,7 +512,9 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
             // Streamlines along distributions have no FA of their own.
             lacks_fa: match state.document.track.kind().model() {
                 Model::Tensors => None,
-                Model::Distributions if state.document.tensors.is_some() => Some("keep as layer first"),
+                Model::Distributions if state.document.tensors.is_some() => {
+                    Some("keep as layer first")
+                }
                 Model::Distributions => Some(display::AvailableValues::NO_FIT),
             },
             stop_reasons: true,

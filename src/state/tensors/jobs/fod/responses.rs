@@ -8,7 +8,7 @@ use crate::data::{Grid, Mask, Response, Shape, Shells, Volume};
 use crate::io;
 use crate::jobs::JobError;
 use crate::solvers::response::{Estimate, TissueResponse};
-use crate::solvers::{csd, region, response};
+use crate::solvers::{region, response};
 use crate::state::tensors::jobs::fit::in_order;
 use crate::state::tensors::recipe::fod::{ResponseAlgorithm, tissues_of_files};
 use std::path::PathBuf;
