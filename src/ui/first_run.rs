@@ -19,7 +19,7 @@ use egui::{
 };
 
 /// Opens the built-in head for fibre orientation distributions.
-pub const CROSSINGS: &str = "Open a head with crossings";
+pub const CROSSINGS: &str = "Open with crossings";
 
 const WIDTH: f32 = 1040.0;
 const GAP: f32 = 16.0;

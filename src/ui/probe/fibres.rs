@@ -12,7 +12,7 @@ use glam::DVec3;
 /// Smaller components of a direction are left out: they change it by less than 3°.
 const SMALLEST_COMPONENT: f64 = 0.05;
 
-/// A direction along either of its senses, the largest component first: `S 0.89, A 0.45`. The letters are those of the
+/// A direction along either of its senses, the largest component first: `S 0.89 A 0.45`. The letters are those of the
 /// patient's sides, whatever the convention of the views; `guessed` marks left and right that no header states.
 pub fn direction(along: DVec3, guessed: bool) -> Option<String> {
     let unit = along.try_normalize()?;
@@ -28,7 +28,7 @@ pub fn direction(along: DVec3, guessed: bool) -> Option<String> {
         let mark = if guessed && axis == 0 { "?" } else { "" };
         format!("{side}{mark} {}", format::fixed(unit[axis].abs(), 2))
     });
-    Some(components.collect::<Vec<_>>().join(", "))
+    Some(components.collect::<Vec<_>>().join(" "))
 }
 
 /// The angle between two axes, degrees.

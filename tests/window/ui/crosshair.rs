@@ -115,10 +115,10 @@ fn as_slices() {
         let is_right = convention == Convention::Radiological;
         assert_eq!(up.x > 0.0, is_right, "{up}");
         let text = probe::direction(along, false).expect("a direction");
-        assert_eq!(text, "A 0.79, L 0.57, S 0.23");
+        assert_eq!(text, "A 0.79 L 0.57 S 0.23");
         assert_eq!(
             probe::direction(-along, true).as_deref(),
-            Some("A 0.79, L? 0.57, S 0.23")
+            Some("A 0.79 L? 0.57 S 0.23")
         );
     }
 }
@@ -159,7 +159,7 @@ fn peaks() {
     assert_eq!(value(&two, "Peaks").as_deref(), Some("2, 90° apart"));
     assert_eq!(value(&two, "Peak 1").as_deref(), Some("0.90 along A 1.00"));
     let second = value(&two, "Peak 2");
-    assert_eq!(second.as_deref(), Some("0.50 along S 0.80, L 0.60"));
+    assert_eq!(second.as_deref(), Some("0.50 along S 0.80 L 0.60"));
     assert_eq!(value(&two, "Angles of peaks"), None);
     let three = with_peaks(&all);
     let count = value(&three, "Peaks");
