@@ -1,24 +1,33 @@
 //! The values of all layers at the crosshair, and the distribution of fibres there.
 
-use super::widgets::{rows, section};
-use super::{odf_picture, probe, theme};
-use crate::data::OdfField;
-use crate::state::State;
-use egui::{Role, Sense, Ui, WidgetInfo, vec2};
+use super::widgets::button::segmented;
+use super::widgets::{paint, rows, section};
+use super::{Memory, odf_picture, probe, theme};
+use crate::data::{AffineSource, OdfField};
+use crate::state::view::{Convention, View};
+use crate::state::{Pane, State};
+use egui::{Align2, Rect, Role, Sense, Ui, WidgetInfo, vec2};
+use glam::{DMat3, DVec3};
+use theme::{size, space};
 
-/// Height of the picture of a distribution.
-const PICTURE: f32 = 88.0;
+/// Side of the picture of a distribution.
+const PICTURE: f32 = 184.0;
+/// Margin of the picture, for the letters.
+const LETTERS: f32 = 20.0;
+/// Height of the choice of the view, and of the line that names the viewpoint.
+const CHOICE: f32 = 28.0;
+const VIEWPOINT: f32 = 20.0;
 
 /// Height that the list needs.
 pub fn height(state: &State) -> f32 {
     let n = probe::readings(state).len().max(1);
-    let picture = distribution(state).map_or(0.0, |_| PICTURE + 8.0);
+    let picture = distribution(state).map_or(0.0, |_| CHOICE + PICTURE + VIEWPOINT + 8.0);
     36.0 + picture + 22.0 * n as f32 + 12.0
 }
 
-pub fn show(ui: &mut Ui, state: &State) {
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory) {
     section::head(ui, "At the crosshair");
-    picture(ui, state);
+    picture(ui, state, memory);
     let readings = probe::readings(state);
     if readings.is_empty() {
         rows::hint(ui, "No values here. Click a slice to move the crosshair");
@@ -35,21 +44,90 @@ fn distribution(state: &State) -> Option<(&OdfField, usize)> {
     Some((field, voxel))
 }
 
-/// The distribution at the crosshair, turned as in the 3-D view.
-fn picture(ui: &mut Ui, state: &State) {
+/// Screen right, screen up and towards the viewer of a view, in world axes.
+pub fn axes(view: &View, pane: Pane) -> DMat3 {
+    match view.screen_axes(pane) {
+        Some((right, down)) => DMat3::from_cols(right, -down, right.cross(-down)),
+        None => view.camera.axes(),
+    }
+}
+
+/// From where a distribution is seen: `Seen from below, radiological`.
+fn viewpoint(view: &View, pane: Pane) -> String {
+    let side = from(axes(view, pane).z_axis);
+    let convention = match view.convention {
+        Convention::Radiological => "radiological",
+        Convention::Neurological => "neurological",
+    };
+    match pane {
+        Pane::Scene => format!("As in the 3-D view, seen from {side}"),
+        Pane::Sagittal => format!("Seen from {side}"),
+        Pane::Axial | Pane::Coronal => format!("Seen from {side}, {convention}"),
+    }
+}
+
+/// The side of the patient nearest to a direction.
+fn from(direction: DVec3) -> &'static str {
+    match crate::state::view::letter(direction) {
+        'L' => "the left",
+        'R' => "the right",
+        'A' => "the front",
+        'P' => "the back",
+        'S' => "above",
+        _ => "below",
+    }
+}
+
+/// The distribution at the crosshair, as in one of the views.
+fn picture(ui: &mut Ui, state: &State, memory: &mut Memory) {
     let Some((field, voxel)) = distribution(state) else {
         return;
     };
-    let desired_size = vec2(ui.available_width(), PICTURE + 8.0);
-    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     let p = theme::palette(ui.style());
-    let place = egui::Rect::from_center_size(rect.center(), vec2(PICTURE, PICTURE));
-    ui.painter().rect_filled(place, 4.0, p.b2);
+    let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), CHOICE), Sense::hover());
+    let row = paint::inset(row, space::INSET, space::INSET);
+    let row = Rect::from_min_size(row.min, vec2(row.width(), CHOICE - 4.0));
+    let now = Pane::ALL.iter().position(|pane| *pane == memory.glyph_pane);
+    let names = Pane::ALL.map(Pane::name);
+    let chosen = segmented(ui, row, "View of the fibres", &names, now.unwrap_or(0));
+    if let Some(chosen) = chosen {
+        memory.glyph_pane = Pane::ALL[chosen];
+    }
+    let pane = memory.glyph_pane;
+    let desired_size = vec2(ui.available_width(), PICTURE);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
+    let place = Rect::from_center_size(rect.center(), vec2(PICTURE, PICTURE));
+    let painter = ui.painter();
+    painter.rect_filled(place, 4.0, p.b2);
+    let axes = axes(&state.view, pane);
+    let inner = place.shrink(LETTERS);
     let coefficients = field.coefficients_at(voxel);
-    let axes = state.view.camera.axes();
-    let inner = place.shrink(6.0);
-    odf_picture::show(ui.painter(), inner, field.order(), &coefficients, axes);
-    let name = "Fibre orientations at the crosshair, seen as in the 3-D view";
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, name));
-    response.on_hover_text(name);
+    painter.add(odf_picture::mesh(inner, field.order(), &coefficients, axes));
+    let guessed = field.grid.source == AffineSource::Pixdim;
+    for letter in odf_picture::letters(place.shrink(LETTERS * 0.5), axes) {
+        let is_guessed = guessed && matches!(letter.side, 'L' | 'R');
+        let (text, ink) = match (is_guessed, letter.is_behind) {
+            (true, _) => (format!("{}?", letter.side), p.warning),
+            (false, true) => (letter.side.to_string(), p.t3),
+            (false, false) => (letter.side.to_string(), p.t1),
+        };
+        let font = theme::semibold(size::LABEL);
+        painter.text(letter.at, Align2::CENTER_CENTER, text, font, ink);
+    }
+    let from = viewpoint(&state.view, pane);
+    let name = format!("Fibre orientations at the crosshair. {from}");
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
+    response.on_hover_text(
+        "Distance from the centre: amplitude. Red: left and right; green: front and back; blue: up and down",
+    );
+    let desired_size = vec2(ui.available_width(), VIEWPOINT);
+    let (line, _) = ui.allocate_exact_size(desired_size, Sense::hover());
+    paint::centre(
+        ui.painter(),
+        line,
+        &from,
+        theme::regular(size::CAPTION),
+        p.t2,
+    );
+    ui.add_space(8.0);
 }

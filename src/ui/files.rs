@@ -12,8 +12,10 @@ mod typed;
 
 use super::theme::{self, space};
 use super::widgets::field::{self, Typed};
+use crate::state::files::types::PhantomName;
 use crate::state::{
-    Action, FilesAction, Look, PathAnswer, PathCheck, PathQuestion, PictureAction, State,
+    Action, FilesAction, Look, PathAnswer, PathCheck, PathQuestion, PictureAction, SessionAction,
+    State, UnsavedAction,
 };
 use dialog::Dialogs;
 pub use dialog::StartThread;
@@ -348,6 +350,13 @@ impl Files {
     /// Submits a typed path once the answer about it has arrived: until then the sheet stays open, and so it does if
     /// the path cannot be used or would be overwritten.
     fn submit(&mut self, mut sheet: Sheet, actions: &mut Vec<Action>) {
+        let head =
+            PhantomName::read(sheet.text.trim()).filter(|_| sheet.purpose == PathPurpose::Open);
+        if let Some(Ok(name)) = head {
+            let head = UnsavedAction::Head(name.head);
+            actions.push(Action::Session(SessionAction::CloseDocument(head)));
+            return;
+        }
         let paths = typed_paths(&sheet.text, &self.folder);
         let agreed = sheet.replaces.as_ref().map(|e| &e.path) == paths.first();
         if sheet.purpose.saves() && agreed && !paths.is_empty() {

@@ -6,16 +6,20 @@ use super::views::opening;
 use super::widgets::button::Button;
 use super::widgets::{focus, paint};
 use super::{Memory, format, icons, keys, panels, recovery, status_bar, top_bar};
+use crate::data::BuiltInHead;
 use crate::data::text::file_name;
 use crate::state::files::jobs::LOAD;
 use crate::state::files::types::RecentKind;
 use crate::state::report::DISCLAIMER;
-use crate::state::{Action, FilesAction, State, Task};
+use crate::state::{Action, FilesAction, SessionAction, State, Task, UnsavedAction};
 use egui::epaint::RectShape;
 use egui::{
     Color32, ColorImage, CornerRadius, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind,
     TextureHandle, TextureOptions, Ui, WidgetInfo, pos2, vec2,
 };
+
+/// Opens the built-in head for fibre orientation distributions.
+pub const CROSSINGS: &str = "Open with crossings";
 
 const WIDTH: f32 = 1040.0;
 const GAP: f32 = 16.0;
@@ -226,16 +230,21 @@ fn demo_card(
     if guide.show_at(ui, place).clicked() {
         actions.push(Action::OpenDemo { tour: true });
     }
-    let open = Button::plain("Open the demo head").disabled(busy);
-    let open_place = Rect::from_min_size(
-        pos2(left, place.top() - 8.0 - space::BUTTON),
-        vec2(open.width(ui), space::BUTTON),
-    );
-    // White on black in either theme.
-    let mut dark = ui.new_child(egui::UiBuilder::new().id_salt("demo").max_rect(open_place));
-    dark.visuals_mut().dark_mode = true;
-    if open.show_at(&mut dark, open_place).clicked() {
-        actions.push(Action::OpenDemo { tour: false });
+    let open = Action::OpenDemo { tour: false };
+    let crossing = UnsavedAction::Head(BuiltInHead::crossing(1));
+    let crossing = Action::Session(SessionAction::CloseDocument(crossing));
+    let mut bottom = place.top() - 8.0;
+    for (name, action) in [("Open the demo head", open), (CROSSINGS, crossing)] {
+        let button = Button::plain(name).disabled(busy);
+        let at = pos2(left, bottom - space::BUTTON);
+        let place = Rect::from_min_size(at, vec2(button.width(ui), space::BUTTON));
+        // White on black in either theme.
+        let mut dark = ui.new_child(egui::UiBuilder::new().id_salt(name).max_rect(place));
+        dark.visuals_mut().dark_mode = true;
+        if button.show_at(&mut dark, place).clicked() {
+            actions.push(action);
+        }
+        bottom = place.top() - 8.0;
     }
 }
 

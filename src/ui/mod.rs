@@ -5,7 +5,7 @@
 //! [`Memory`].
 
 mod bottom_panel;
-mod crosshair;
+pub mod crosshair;
 mod devices;
 mod dialogs;
 mod file_menu;
@@ -17,7 +17,7 @@ mod help;
 pub mod icons;
 mod keys;
 mod layers;
-mod odf_picture;
+pub mod odf_picture;
 pub mod paint_callback;
 pub mod palette;
 mod panels;
@@ -39,7 +39,7 @@ pub mod weights;
 pub mod widgets;
 
 use crate::state::sessions::ReadSession;
-use crate::state::{Action, FilesAction, State, Task, ViewAction};
+use crate::state::{Action, FilesAction, Pane, State, Task, ViewAction};
 use dialogs::{choose_visit, locate_files, rename, unsaved_changes};
 use egui::{Rect, Ui, UiBuilder, pos2};
 use files::{Files, StartThread};
@@ -80,6 +80,8 @@ pub struct Memory {
     caches: Caches,
     /// Picture of the demo's card on the first page.
     demo: first_run::Picture,
+    /// The view as in which the distribution at the crosshair is seen.
+    glyph_pane: Pane,
 }
 
 /// The lists and forms of regions.
@@ -178,6 +180,7 @@ impl Memory {
             forms: FormMemory::default(),
             caches: Caches::default(),
             demo: first_run::Picture::default(),
+            glyph_pane: Pane::Axial,
         }
     }
 

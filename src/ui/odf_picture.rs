@@ -1,19 +1,49 @@
-//! A picture of one fibre orientation distribution, as seen in the 3-D view: the distance from the centre is the
-//! amplitude, the colour is that of the direction.
+//! A picture of one fibre orientation distribution: the distance from the centre is the amplitude, the colour is that of
+//! the direction.
 
 use crate::data::half_sphere::HalfSphere;
 use crate::data::spherical_harmonics::evaluate;
+use crate::state::view::letter;
 use egui::epaint::{Mesh, Vertex, WHITE_UV};
-use egui::{Color32, Painter, Pos2, Rect, Shape, vec2};
+use egui::{Color32, Pos2, Rect, vec2};
 use glam::{DMat3, DVec3};
 
-/// 321 directions of a half sphere, 8° apart.
-const SUBDIVISIONS: usize = 3;
+/// 1281 directions of a half sphere, 4° apart.
+const SUBDIVISIONS: usize = 4;
+/// An axis of the patient that is seen shorter than this share of its length has no letter.
+const SHORTEST: f64 = 0.3;
 /// Brightness of surfaces seen edge-on.
 const AMBIENT: f64 = 0.45;
 
-/// `axes`: screen right, screen up and towards the viewer, in world axes.
-pub fn show(painter: &Painter, rect: Rect, order: usize, coefficients: &[f64], axes: DMat3) {
+/// A letter at the margin of the picture.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SideLetter {
+    /// The patient's side in this direction: L, R, A, P, S or I.
+    pub side: char,
+    /// Its place.
+    pub at: Pos2,
+    /// The direction points away from the viewer.
+    pub is_behind: bool,
+}
+
+/// The letters of the patient's sides at the edges of a rectangle, where [`mesh`] draws their directions.
+pub fn letters(rect: Rect, axes: DMat3) -> Vec<SideLetter> {
+    let directions = DVec3::AXES.into_iter().flat_map(|axis| [axis, -axis]);
+    let half = 0.5 * f64::from(rect.width().min(rect.height()));
+    let letters = directions.filter_map(|direction| {
+        let (right, up) = (direction.dot(axes.x_axis), direction.dot(axes.y_axis));
+        let length = right.hypot(up);
+        (length >= SHORTEST).then(|| SideLetter {
+            side: letter(direction),
+            at: rect.center() + vec2((half * right / length) as f32, (-half * up / length) as f32),
+            is_behind: direction.dot(axes.z_axis) < -1e-9,
+        })
+    });
+    letters.collect()
+}
+
+/// The surface; `axes`: screen right, screen up and towards the viewer, in world axes.
+pub fn mesh(rect: Rect, order: usize, coefficients: &[f64], axes: DMat3) -> Mesh {
     let sphere = HalfSphere::subdivided(SUBDIVISIONS);
     let amplitude = |u: &DVec3| -> f64 {
         let functions = evaluate(order, *u);
@@ -23,7 +53,7 @@ pub fn show(painter: &Painter, rect: Rect, order: usize, coefficients: &[f64], a
     let amplitudes: Vec<f64> = sphere.vertices.iter().map(amplitude).collect();
     let peak = amplitudes.iter().copied().fold(0.0, f64::max);
     if !(peak > 0.0 && peak.is_finite()) {
-        return;
+        return Mesh::default();
     }
     // Opposite directions have the same amplitude: corner 2 i is vertex i, corner 2 i + 1 its opposite.
     let corner = |number: u32| {
@@ -63,7 +93,7 @@ pub fn show(painter: &Painter, rect: Rect, order: usize, coefficients: &[f64], a
         }
         mesh.add_triangle(first, first + 1, first + 2);
     }
-    painter.add(Shape::mesh(mesh));
+    mesh
 }
 
 /// Red for left and right, green for front and back, blue for up and down.

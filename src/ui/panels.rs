@@ -45,7 +45,9 @@ pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     super::part(ui, "crosshair", place, |ui| {
         ui.painter()
             .hline(place.x_range(), place.top() + 0.5, Stroke::new(1.0, p.line));
-        scroll(ui, "readings", |ui| crosshair::show(ui, state));
+        scroll(ui, "readings", |ui| {
+            crosshair::show(ui, state, memory);
+        });
     });
 }
 
@@ -129,7 +131,7 @@ pub fn list_of_rail(
         scroll(ui, "list", |ui| match list {
             SideList::Layers => layers::show(ui, state, memory, actions),
             SideList::Regions => regions::show(ui, state, memory, actions),
-            SideList::Crosshair => crosshair::show(ui, state),
+            SideList::Crosshair => crosshair::show(ui, state, memory),
         });
     });
 }

@@ -1,10 +1,14 @@
 //! The value of every layer at the crosshair.
 
+mod fibres;
+
+pub use fibres::direction;
+
 use super::format;
 use super::views::path_at_pointer;
 use crate::data::gradients::Weighting;
 use crate::data::statistics::wilson_interval;
-use crate::data::{Gradients, Mask, Tensor, Volume, VolumeKind};
+use crate::data::{AffineSource, Gradients, Mask, Tensor, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::filter::WeightMap;
 use crate::state::{Content, Layer, LayerId, Method, State, Task};
@@ -37,6 +41,8 @@ pub enum Quantity {
     Md,
     /// Principal direction of the tensor.
     Direction,
+    /// Peaks of the distribution of fibres.
+    Peaks,
     /// Cost of the cheapest path through the voxel.
     Cost,
     Connectivity,
@@ -80,7 +86,11 @@ impl Reading {
     }
 }
 
-/// One reading per layer, topmost first, and the principal direction if there are tensors.
+/// Name of the principal direction of the tensor.
+pub const DIRECTION: &str = "Tensor direction";
+
+/// The peaks of the distribution, then one reading per layer, topmost first, and the principal direction if there are
+/// tensors.
 pub fn readings(state: &State) -> Vec<Reading> {
     let at = state.view.crosshair;
     let mut all: Vec<Reading> = state
@@ -88,11 +98,15 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .layers
         .iter()
         .rev()
-        .filter_map(|layer| {
-            let reading = within_mask(state, layer, of_layer(state, layer, at)?);
-            Some(Reading {
-                layer: Some(layer.id),
-                ..within_weight_fit(state, layer, reading)
+        .flat_map(|layer| {
+            let fractions = fibres::fractions(state, layer);
+            let all = fractions.unwrap_or_else(|| Vec::from_iter(of_layer(state, layer, at)));
+            all.into_iter().map(|reading| {
+                let reading = within_mask(state, layer, reading);
+                Reading {
+                    layer: Some(layer.id),
+                    ..within_weight_fit(state, layer, reading)
+                }
             })
         })
         .collect();
@@ -102,17 +116,18 @@ pub fn readings(state: &State) -> Vec<Reading> {
             .nearest(at)
             .as_ref()
             .and_then(principal_direction);
-        let value = match direction {
-            Some(d) => [d.x, d.y, d.z].map(|v| format::fixed(v, 2)).join(" "),
+        let guessed = tensors.field.grid.source == AffineSource::Pixdim;
+        let value = match direction.and_then(|d| fibres::direction(d, guessed)) {
+            Some(text) => text,
             None if tensors.field.grid.nearest(at).is_none() => OUTSIDE.to_owned(),
             None if !tensors.mask.contains(at) => OUTSIDE_MASK.to_owned(),
             None => NO_TENSOR.to_owned(),
         };
         let md = all.iter().position(|r| r.quantity == Quantity::Md);
         let place = md.map_or(0, |i| i + 1);
-        all.insert(place, reading_of(Quantity::Direction, "Direction", value));
+        all.insert(place, reading_of(Quantity::Direction, DIRECTION, value));
     }
-    all.extend(peaks(state));
+    all.splice(0..0, fibres::peaks(state));
     all.extend(passing(state));
     all.extend(repetitions(state.track_noise_at_crosshair()));
     all.extend(costs(state));
@@ -173,39 +188,6 @@ fn within_mask(state: &State, layer: &Layer, reading: Reading) -> Reading {
         },
         false => outside_mask(reading),
     }
-}
-
-/// The peaks of the distribution in the voxel: `2, at 78°`, and their amplitudes.
-fn peaks(state: &State) -> Vec<Reading> {
-    let at = state.view.crosshair;
-    let result = state.document.distributions.result.as_ref();
-    let Some(peaks) = result.and_then(|result| result.fods.peaks.as_ref()) else {
-        return Vec::new();
-    };
-    let Some(voxel) = peaks.grid.nearest(at) else {
-        return vec![Reading::outside(Quantity::Other, "Peaks")];
-    };
-    if result.is_some_and(|result| !result.fods.mask.contains(at)) {
-        return vec![reading("Peaks", OUTSIDE_MASK)];
-    }
-    let peaks: Vec<DVec3> = peaks.peaks(peaks.grid.index(voxel)).collect();
-    let mut count = format::count(peaks.len() as u64);
-    if let [first, second, ..] = &peaks[..] {
-        // Opposite directions are the same.
-        let cosine = first.normalize().dot(second.normalize()).abs().min(1.0);
-        let angle = format::fixed(cosine.acos().to_degrees(), 0);
-        count = match peaks.len() {
-            2 => format!("{count}, at {angle}°"),
-            _ => format!("{count}, the largest at {angle}°"),
-        };
-    }
-    let mut all = vec![reading("Peaks", count)];
-    if !peaks.is_empty() {
-        let amplitudes = peaks.iter().map(|peak| format::fixed(peak.length(), 2));
-        let amplitudes: Vec<String> = amplitudes.collect();
-        all.push(reading("Amplitudes", amplitudes.join(", ")));
-    }
-    all
 }
 
 /// Shown where COMMIT has fitted no signal.

@@ -19,6 +19,15 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("odf_check::basis_and_frame_are_found", found),
         test("odf_check::other_images", others),
+        test(
+            "odf_check::random_numbers_are_no_distributions",
+            random_numbers,
+        ),
+        data_test(
+            "odf_check::noisy_distributions_of_mrtrix",
+            "mrtrix_reference/fod.mif",
+            noisy,
+        ),
         data_test(
             "odf_check::bases_of_dipy",
             "mrtrix_reference/dipy_bases",
@@ -90,6 +99,7 @@ fn found() {
         let output = output.expect("compared");
         println!("{}: {}", planted.description(), output.sentence());
         assert_eq!(output.clear_layout(), Some(planted));
+        assert!(output.is_plausible);
         assert_eq!(output.ranked.len(), 10);
         let verdict = |read| {
             let verdict = odf_check::verdict(&volume, read, &backend(2), &Control::new());
@@ -136,6 +146,37 @@ fn others() {
     );
 }
 
+/// Random numbers are called no distributions, also where one basis leads because their mean is not 0.
+fn random_numbers() {
+    let mut random = Random::fresh("odf random numbers");
+    let grid = Grid::axis_aligned([12; 3], DVec3::splat(2.0), DVec3::ZERO).expect("regular");
+    let grid = Arc::new(grid);
+    for volumes in [15, 45] {
+        for of_one_sign in [true, false] {
+            let mut number = || match of_one_sign {
+                true => random.uniform(0.0, 1000.0) as f32,
+                false => random.normal() as f32,
+            };
+            let values: Vec<f32> = (0..volumes * 1728).map(|_| number()).collect();
+            let volume = Volume::new(grid.clone(), volumes, VolumeKind::Scalar, values);
+            let params = Params::defaults();
+            let output = odf_check::compare(&volume, &params, &backend(2), &Control::new());
+            let output = output.expect("compared");
+            assert!(!output.is_plausible, "{volumes}, one sign: {of_one_sign}");
+            assert_eq!(output.clear_layout(), None);
+            let sentence = output.sentence();
+            assert!(sentence.contains("does not look like"), "{sentence}");
+        }
+    }
+}
+
+/// Distributions from a noisy shell, with many negative values, are still distributions.
+fn noisy(path: PathBuf) {
+    let (volume, _) = image::read(&path, &Control::new()).expect("an image");
+    let output = odf_check::compare(&volume, &Params::defaults(), &backend(2), &Control::new());
+    assert!(output.expect("compared").is_plausible);
+}
+
 /// A real block in each of DIPY's bases: too small for its axes, but the right basis is the most symmetric.
 fn dipy(folder: PathBuf) {
     for (name, basis) in [
@@ -150,7 +191,7 @@ fn dipy(folder: PathBuf) {
         let output = output.expect("compared");
         println!("{name}: {}", output.sentence());
         assert_eq!(output.ranked[0].layout.basis, basis, "{name}");
-        assert!(output.basis_is_clear, "{name}");
+        assert!(output.basis_is_clear && output.is_plausible, "{name}");
         let verdict = odf_check::verdict(&volume, OdfLayout::MRTRIX, &backend(2), &Control::new());
         let other = match verdict.expect("compared") {
             Verdict::Other(layout) => Some(layout.basis),

@@ -37,8 +37,6 @@ pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("jobs::newest_request_wins", newest_request_wins),
         test("jobs::own_jobs_are_cancelled", own_jobs_are_cancelled),
-        test("jobs::progress of planned stages never falls", planned),
-        test("jobs::the last stage has a share of its own", planned_last),
         test("jobs::a_cancelled_job_stops_in_the_middle", cancelled),
         test(
             "jobs::saves_queue_and_finish_on_closing",
@@ -546,55 +544,4 @@ fn freed_by_a_worker() {
         by.try_recv().ok()
     });
     assert_ne!(freed, std::thread::current().id());
-}
-
-/// The demo head is made in stages, but is a single entry to wait for.
-fn planned() {
-    let control = Control::new();
-    control.plan(&[0.25, 0.5, 0.25]);
-    let mut last = 0.0;
-    for (total, ends) in [(4, 0.25), (10, 0.75), (2, 1.0)] {
-        control.begin("A stage", total);
-        for _ in 0..total {
-            control.advance(1);
-            let now = control.progress().fraction().expect("known");
-            assert!(now > last, "{now} after {last}");
-            last = now;
-        }
-        assert!((last - ends).abs() < 1e-6, "{last} {ends}");
-    }
-    // Each stage of a job without a plan counts alone.
-    control.begin("Another", 2);
-    control.advance(1);
-    assert_eq!(control.progress().fraction(), Some(0.5));
-    // Iterations until convergence have a limit, which is not an expectation.
-    assert!(!control.progress().total_is_limit);
-    control.begin_up_to("Iterating", 500);
-    assert!(control.progress().total_is_limit);
-    control.begin("Writing", 3);
-    assert!(!control.progress().total_is_limit);
-}
-
-/// The stage after reading a file has its own share, however many files were read.
-fn planned_last() {
-    let control = Control::new();
-    let share = || control.progress().fraction().expect("known");
-    control.plan_last(0.6);
-    for total in [10, 3] {
-        control.begin("Reading", total);
-        assert_eq!(share(), 0.0);
-        control.advance(total);
-        assert!((share() - 0.4).abs() < 1e-6, "{}", share());
-    }
-    control.begin_last("Preparing", 5);
-    let mut last = 0.4 - 1e-6;
-    for _ in 0..5 {
-        let now = share();
-        assert!(now > last && now < 1.0, "{now} after {last}");
-        control.advance(1);
-        last = now;
-    }
-    assert!((share() - 1.0).abs() < 1e-6);
-    control.begin("Another", 2);
-    assert_eq!(share(), 0.0);
 }

@@ -7,6 +7,7 @@ use arcuate_tests as support;
 mod jobs;
 mod live;
 mod origins;
+mod progress;
 mod scores;
 mod sessions;
 mod space;
@@ -17,6 +18,7 @@ fn main() {
         jobs::tests(),
         live::tests(),
         origins::tests(),
+        progress::tests(),
         scores::tests(),
         sessions::tests(),
         space::tests(),

@@ -1,6 +1,7 @@
 //! The window's panels, driven as by a user: clicks, drags, keys and typed values, by the names that a screen reader
 //! reads.
 
+mod crosshair;
 mod crossings;
 mod devices;
 mod filter;
@@ -190,6 +191,7 @@ pub fn tests() -> Vec<Trial> {
         pathways::tests(),
         pathway_noise::tests(),
         track_noise::tests(),
+        crosshair::tests(),
         crossings::tests(),
         settings::tests(),
         sessions::tests(),

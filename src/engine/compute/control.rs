@@ -67,6 +67,8 @@ struct Shared {
 struct Parts {
     now: Option<(f32, f32)>,
     to_come: VecDeque<f32>,
+    /// Stages without a share of their own do not begin the progress again.
+    is_planned: bool,
     /// Share of the stage started by [`Control::begin_last`].
     last: Option<f32>,
 }
@@ -78,7 +80,9 @@ impl Parts {
             Some(last) => Some((0.0, 1.0 - last)),
             None => {
                 let from = self.now.map_or(0.0, |(from, share)| from + share);
-                self.to_come.pop_front().map(|share| (from, share))
+                let unplanned = self.is_planned.then_some(0.0);
+                let share = self.to_come.pop_front().or(unplanned);
+                share.map(|share| (from, share))
             }
         }
     }
@@ -123,6 +127,18 @@ impl Control {
         *parts = Parts {
             to_come: shares.iter().copied().collect(),
             ..Parts::default()
+        };
+    }
+
+    /// The next stages have these shares of the job, after stages that have taken the share `done`. More stages than
+    /// shares, whose number was not known beforehand, do not begin the progress again.
+    pub fn plan_from(&self, done: f32, shares: &[f32]) {
+        let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        *parts = Parts {
+            now: Some((done, 0.0)),
+            to_come: shares.iter().copied().collect(),
+            is_planned: true,
+            last: None,
         };
     }
 

@@ -122,6 +122,15 @@ impl Tissue {
         }
     }
 
+    /// Name as a label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::WhiteMatter => "White matter",
+            Self::GreyMatter => "Grey matter",
+            Self::Csf => "CSF",
+        }
+    }
+
     /// The tissue in a file's name: a label as in QSIRecon's `…_label-WM_dwimap.mif.gz`, otherwise a word as in
     /// MRtrix's `wmfod.mif` and `gm.nii.gz`, also where intensities were corrected (`wmFODmtnormed`).
     pub fn in_name(file_name: &str) -> Option<Self> {
@@ -207,26 +216,13 @@ impl OdfField {
     /// Whether a voxel has a distribution: coefficients that are finite and not all 0.
     pub fn has_distribution(&self, voxel: usize) -> bool {
         let n = self.grid.voxel_count();
-        let all = || (0..count(self.order)).map(|i| self.coefficients[i * n + voxel]);
-        all().all(f32::is_finite) && all().any(|c| c != 0.0)
+        is_distribution(self.order, |i| self.coefficients[i * n + voxel])
     }
 
     /// The share of voxels with a distribution whose coefficients no function without negative values can have:
     /// |c_lm| ≤ √(2l + 1) c_00. Ringing of noisy data exceeds it in a few. Large images are sampled.
     pub fn implausible_share(&self) -> f64 {
-        let n = self.grid.voxel_count();
-        let (mut used, mut implausible) = (0usize, 0usize);
-        for voxel in (0..n).step_by((n / EXAMINED).max(1)) {
-            if self.has_distribution(voxel) {
-                used += 1;
-                let coefficient = |i: usize| self.coefficients[i * n + voxel];
-                implausible += usize::from(exceeds_mean(self.order, coefficient));
-            }
-        }
-        match used {
-            0 => 1.0,
-            used => implausible as f64 / used as f64,
-        }
+        implausible_share(self.order, self.grid.voxel_count(), &self.coefficients)
     }
 
     /// Refuses images without directions and those that hold something else.
@@ -238,6 +234,27 @@ impl OdfField {
             share if share > MAX_IMPLAUSIBLE_SHARE => Err(InvalidOdf::Implausible { share }),
             _ => Ok(()),
         }
+    }
+}
+
+fn is_distribution(order: usize, coefficient: impl Fn(usize) -> f32) -> bool {
+    let all = || (0..count(order)).map(&coefficient);
+    all().all(f32::is_finite) && all().any(|c| c != 0.0)
+}
+
+/// Like [`OdfField::implausible_share`], for planes of `n` coefficients one after the other in any basis.
+pub fn implausible_share(order: usize, n: usize, planes: &[f32]) -> f64 {
+    let (mut used, mut implausible) = (0usize, 0usize);
+    for voxel in (0..n).step_by((n / EXAMINED).max(1)) {
+        let coefficient = |i: usize| planes[i * n + voxel];
+        if is_distribution(order, coefficient) {
+            used += 1;
+            implausible += usize::from(exceeds_mean(order, coefficient));
+        }
+    }
+    match used {
+        0 => 1.0,
+        used => implausible as f64 / used as f64,
     }
 }
 

@@ -6,6 +6,10 @@
 //! MRtrix 0.2's basis differs from MRtrix 3's by a factor √2 that changes the ratio little; read as MRtrix 3's, its
 //! distributions are negative in places, and MRtrix 3's own are not.
 //!
+//! Of an image that holds something else, a basis may lead by chance. It is recognised by what no distribution has: a
+//! first coefficient that others exceed or that is not positive, and others of one sign (see
+//! [`order_of_distributions`]), unless its functions are symmetric as those of single bundles.
+//!
 //! A wrong frame mirrors directions and looks right in single voxels. For each reading, streamlines follow the
 //! first axis of the second moments ∫ f u uᵀ du, and frames are ranked as the axes of gradients are (see
 //! [`super::gradient_check`]), by the length and coherence of streamlines.
@@ -52,7 +56,9 @@ use super::gradient_check::{self, CLEAR, MIN_STARTED, field_quality};
 use super::tensor_check::{Slice, slice};
 use super::{Error, tensor_fit};
 use crate::compute::{Backend, Control};
-use crate::data::odf_field::{MAX_ODF_ORDER, OdfConversion};
+use crate::data::odf_field::{
+    MAX_IMPLAUSIBLE_SHARE, MAX_ODF_ORDER, OdfConversion, implausible_share, order_of_distributions,
+};
 use crate::data::odf_turn::half_sphere;
 use crate::data::spherical_harmonics::{Basis, count, evaluate};
 use crate::data::statistics::quantile;
@@ -77,6 +83,9 @@ const CLEAR_LEAD: f64 = 4.0;
 /// The negative share of distributions up to which they have no notable negative lobes. In a real scan with hard
 /// non-negativity it is 0.1 %, and 15 % if the factor √2 is wrong.
 const LITTLE_NEGATIVE: f64 = 0.05;
+/// The symmetry from which any image holds distributions: that of random numbers is 0.6 to 0.7, of real distributions
+/// with crossings 0.64 to 0.8, of single bundles 1.
+const SINGLE_BUNDLES: f64 = 0.9;
 /// Number of directions at which distributions are tested for negative values.
 const TESTED_DIRECTIONS: usize = 150;
 /// A second-order tensor contains degrees 0 and 2.
@@ -136,6 +145,8 @@ pub struct Output {
     pub ranked: Arc<[Candidate]>,
     /// Whether the best basis leads over every other by more than noise.
     pub basis_is_clear: bool,
+    /// Whether the image can hold distributions in one of the bases at all.
+    pub is_plausible: bool,
     /// Number of seeds that start with the best reading.
     pub started: u64,
 }
@@ -147,13 +158,19 @@ impl Output {
         let same_basis = |c: &&Candidate| c.layout.basis == best.layout.basis;
         let other = self.ranked[1..].iter().find(same_basis);
         let frame_is_clear = best.score() > CLEAR * other.map_or(0.0, Candidate::score);
-        let clear = self.basis_is_clear && frame_is_clear && self.started >= MIN_STARTED;
+        let basis_is_clear = self.basis_is_clear && self.is_plausible;
+        let clear = basis_is_clear && frame_is_clear && self.started >= MIN_STARTED;
         clear.then_some(best.layout)
     }
 
     /// The result as one sentence.
     pub fn sentence(&self) -> String {
         match (self.clear_layout(), self.ranked.first()) {
+            _ if !self.is_plausible => {
+                "The image does not look like fibre orientation distributions: no basis gives its coefficients the sizes \
+                 and signs of functions without negative values"
+                    .to_owned()
+            }
             (Some(layout), _) => format!(
                 "The distributions are most likely {}, judged by the symmetry of their lobes and the length and \
                  coherence of streamlines",
@@ -307,6 +324,7 @@ impl Bases {
         control: &Control,
     ) -> Result<Output, Error> {
         let (cpu, silent) = (backend.cpu(), control.silent());
+        let is_plausible = cpu.install(|| is_plausible(volume, fibres, &self.ranked));
         let mut candidates = Vec::new();
         for layout in layouts {
             control.check()?;
@@ -333,6 +351,7 @@ impl Bases {
         });
         Ok(Output {
             basis_is_clear: self.is_clear,
+            is_plausible,
             started: candidates.first().map_or(0, |(.., started)| *started),
             ranked: candidates
                 .into_iter()
@@ -345,6 +364,8 @@ impl Bases {
 /// The amount of fibres in each voxel, which is the same in every basis.
 struct Fibres {
     amounts: Vec<f64>,
+    /// The volume of the amounts.
+    first: usize,
     /// The amount in the voxels with most fibres.
     high: f64,
 }
@@ -363,7 +384,11 @@ impl Fibres {
         let amounts: Vec<f64> = (0..n).map(amount).collect();
         let mut positive: Vec<f64> = amounts.iter().copied().filter(|a| *a > 0.0).collect();
         let high = quantile(&mut positive, 0.99).unwrap_or(f64::INFINITY);
-        Self { amounts, high }
+        Self {
+            amounts,
+            first,
+            high,
+        }
     }
 
     /// Some of the voxels with most fibres.
@@ -430,6 +455,19 @@ fn negative_share(volume: &Volume, fibres: &Fibres, basis: Basis) -> f64 {
         share if share.is_finite() && all > 0.0 => share,
         _ => 1.0,
     }
+}
+
+/// Whether the image can hold distributions. Those of parallel bundles may have coefficients of one sign.
+fn is_plausible(volume: &Volume, fibres: &Fibres, bases: &[(Basis, Vec<f64>)]) -> bool {
+    let orders = OdfLayout::of_volumes(volume.frames).filter_map(|l| l.order(volume.frames));
+    let order = orders.max().unwrap_or(0);
+    if fibres.first == 0 && order > TENSOR_ORDER {
+        let symmetry = bases.first().map_or(0.0, |(_, ratios)| mean(ratios));
+        return order_of_distributions(volume).is_some() || symmetry > SINGLE_BUNDLES;
+    }
+    let n = volume.grid.voxel_count();
+    let share = implausible_share(order, n, &volume.values[fibres.first * n..]);
+    share <= MAX_IMPLAUSIBLE_SHARE
 }
 
 /// Every basis with the ratio of each measured voxel, the one with the largest mean first.

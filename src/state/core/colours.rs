@@ -1,6 +1,7 @@
 //! Colours of roles, and of similar objects side by side.
 
 use crate::data::Role;
+use crate::data::odf_field::Tissue;
 
 /// Colours for items that would look alike otherwise (regions of one label map, pathways, profiles), used in turn;
 /// distinguishable with red-green colour blindness, too.
@@ -27,5 +28,14 @@ pub const fn role_rgb(role: Role) -> [u8; 3] {
         Role::Mask => [0x9A, 0xA4, 0xB2],
         Role::Costly => [0xD9, 0x8F, 0xC0],
         Role::Region => [0x6F, 0xB7, 0xE8],
+    }
+}
+
+/// sRGB of a tissue: its response function, and the voxels in which that was measured, on grey images.
+pub const fn tissue_rgb(tissue: Tissue) -> [u8; 3] {
+    match tissue {
+        Tissue::WhiteMatter => [0xE6, 0x9F, 0x00],
+        Tissue::GreyMatter => [0x2B, 0xB6, 0x8A],
+        Tissue::Csf => [0x56, 0xB4, 0xE9],
     }
 }

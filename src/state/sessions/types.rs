@@ -8,6 +8,7 @@ pub(in crate::state) mod missing;
 pub(in crate::state) mod origins;
 pub(in crate::state) mod restore_error;
 
+use crate::data::BuiltInHead;
 use crate::state::core::layer::LayerId;
 use crate::state::sessions::types::missing::MissingGroup;
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub enum UnsavedAction {
     Demo {
         tour: bool,
     },
+    /// Opens a built-in head.
+    Head(BuiltInHead),
 }
 
 /// User actions on sessions.

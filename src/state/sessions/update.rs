@@ -104,7 +104,8 @@ pub(in crate::state) fn carry_out(
             state.runtime.notices.messages.clear();
             state.runtime.notices.status.clear();
         }
-        UnsavedAction::Demo { tour } => make_head(state, tour, effects),
+        UnsavedAction::Demo { tour } => make_head(state, BuiltInHead::plain(1), tour, effects),
+        UnsavedAction::Head(head) => make_head(state, head, false, effects),
         UnsavedAction::Open(path) => arriving::read(state, path, Vec::new(), effects),
         UnsavedAction::OpenWith { session, files } => {
             arriving::read(state, session, files, effects)
@@ -439,12 +440,10 @@ pub fn is_session(path: &Path) -> bool {
     ending.is_some_and(|e| e.eq_ignore_ascii_case(EXTENSION))
 }
 
-fn make_head(state: &mut State, tour: bool, effects: &mut Vec<Effect>) {
+fn make_head(state: &mut State, head: BuiltInHead, tour: bool, effects: &mut Vec<Effect>) {
     match tour {
         true => state.runtime.start_tour(),
         false => state.runtime.tour = None,
     }
-    effects.push(Effect::submit(MakeHead {
-        head: BuiltInHead::plain(1),
-    }));
+    effects.push(Effect::submit(MakeHead { head }));
 }

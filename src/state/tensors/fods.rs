@@ -2,12 +2,12 @@
 
 use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
-use crate::data::{Mask, Shape, Volume};
+use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::jobs::Unfinished;
 use crate::solvers::csd;
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::display::{self, Display};
-use crate::state::core::layer::Content;
-use crate::state::core::layer::OriginId;
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::{Severity, StatusSubject, Topic};
 use crate::state::core::text::duration_text;
@@ -461,6 +461,7 @@ pub fn show_response_voxels(state: &mut State) {
     if let Some(layer) = known.map(|layer| layer.id) {
         edit(state, "Display", false, |document| {
             document.edit_layer(layer, |layer| layer.display.visible = true);
+            grey_background(document);
         });
         state.runtime.selected_layer = Some(layer);
         return;
@@ -469,17 +470,39 @@ pub fn show_response_voxels(state: &mut State) {
         return;
     }
     let next_id = state.document.next_id();
-    edit(state, "Voxels of the responses", false, |document| {
+    edit(state, "Response voxels", false, |document| {
         document.reserve_ids(next_id + 1);
         let mut layers = LayerInserter { document, next_id };
         layers.insert_map(FodMap::ResponseVoxels, &result.fods, result.origin);
         if let Some(layer) = document.layers.last().map(|layer| layer.id) {
             document.edit_layer(layer, |layer| layer.display.visible = true);
         }
+        grey_background(document);
     });
     state.runtime.selected_layer = state.document.layers.last().map(|layer| layer.id);
     let sentence = "Added a label map of the voxels of the responses above the other layers";
     state.runtime.notices.status = sentence.into();
+}
+
+/// Shows FA instead of images of direction colours, on which the colours of tissues cannot be read.
+fn grey_background(document: &mut Document) {
+    let is_coloured = |layer: &Layer| {
+        let volume = layer.content.volume();
+        layer.display.visible && volume.is_some_and(|volume| volume.kind == VolumeKind::Rgb)
+    };
+    let coloured = document.layers.iter().filter(|layer| is_coloured(layer));
+    let coloured: Vec<LayerId> = coloured.map(|layer| layer.id).collect();
+    if coloured.is_empty() {
+        return;
+    }
+    let is_fa = |layer: &&Arc<Layer>| document.origin(layer).fit_map() == Some(FitMap::Fa);
+    let fa = document.layers.iter().find(is_fa).map(|layer| layer.id);
+    for layer in coloured {
+        document.edit_layer(layer, |layer| layer.display.visible = false);
+    }
+    if let Some(fa) = fa {
+        document.edit_layer(fa, |layer| layer.display.visible = true);
+    }
 }
 
 /// A single tissue has no fractions: those of earlier distributions are removed.
@@ -507,13 +530,8 @@ fn map_display(map: FodMap, volume: &Volume) -> Display {
         FodMap::PeakDispersion => (0.0, SHOWN_DISPERSION),
         _ => (0.0, 1.0),
     };
-    let opacity = match map {
-        FodMap::ResponseVoxels => display::LABEL_OPACITY,
-        _ => 1.0,
-    };
     Display {
         visible: false,
-        opacity,
         ..display::image_display(window)
     }
 }

@@ -48,12 +48,12 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
     if result.key.is_read() {
         return read_distributions(document, result);
     }
-    let tissues: Vec<&str> = fods.responses.iter().map(|(t, _)| t.name()).collect();
-    let tissues = match tissues.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-        None => String::new(),
-    };
+    let tissues: Vec<String> = fods
+        .responses
+        .iter()
+        .map(|(t, _)| t.name().to_owned())
+        .collect();
+    let tissues = enumerated(&tissues);
     let functions = match fods.responses.len() {
         1 => "response function",
         _ => "response functions",
@@ -77,7 +77,7 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
                 )
             });
             let each: Vec<String> = each.collect();
-            format!("the {functions} of {}", each.join(", "))
+            format!("the {functions} of {}", enumerated(&each))
         }
         (ResponseChoice::Estimated, algorithm) => {
             let work = match algorithm {
@@ -294,4 +294,13 @@ pub(in crate::state) fn fit(
         &tensor_fit::Params::defaults(),
         &["method", "iterations", "b-range", "min-eigenvalue"],
     )
+}
+
+/// `A, B and C`.
+fn enumerated(items: &[String]) -> String {
+    match items.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
 }

@@ -162,8 +162,8 @@ fn low_fa(starts: &Starts) -> String {
 /// The numbers of seeds that do not start, with their places: `outside the automatic mask`.
 fn places(starts: &Starts, mask: &str) -> Vec<(u64, String)> {
     let amplitude = match starts.min_amplitude {
-        Some(limit) => format!("where no amplitude reaches {limit}"),
-        None => "where no amplitude is large enough".to_owned(),
+        Some(limit) => format!("with no amplitude of {limit} or more"),
+        None => "with no amplitude large enough".to_owned(),
     };
     let own = |text: &str| text.to_owned();
     let all = [
@@ -183,7 +183,7 @@ fn places(starts: &Starts, mask: &str) -> Vec<(u64, String)> {
     all.into_iter().filter(|(n, _)| *n > 0).collect()
 }
 
-/// The reasons of all seeds that did not start: `1 200 in CSF, 298 where no amplitude reaches 0.1`; shares if only some
+/// The reasons of all seeds that did not start: `1 200 in CSF, 298 with no amplitude of 0.1 or more`; shares if only some
 /// seeds were examined; `mask` as in [`none_kept`]. `None` if all started, or the reasons are not known.
 pub fn not_started(output: &Output, mask: &str) -> Option<String> {
     let seeds = output.seed_outcomes[SeedOutcome::NoStart as usize];

@@ -46,7 +46,7 @@ impl HistoryDirection {
     fn verb(self) -> &'static str {
         match self {
             Self::Undone => "Undid",
-            Self::Redone => "Redid",
+            Self::Redone => "Redone",
             Self::Cancelled => "Cancelled",
         }
     }

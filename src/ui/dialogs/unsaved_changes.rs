@@ -138,6 +138,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
             "before another is opened"
         }
         UnsavedAction::Demo { .. } => "before the demo head is opened",
+        UnsavedAction::Head(_) => "before a built-in head is opened",
     };
     let unsaved = state.unsaved();
     let question = match unsaved.is_empty() {

@@ -301,7 +301,9 @@ impl PathPurpose {
             },
             Self::Distributions { .. } => "Export fibre orientations",
             Self::Responses(None) => "Response functions, white matter first",
-            Self::Responses(Some(_)) => "The response function of a tissue",
+            Self::Responses(Some(tissue)) => {
+                return format!("The response function of {}", tissue.name());
+            }
             Self::Scheme => "A Camino scheme file",
             Self::Truth => "The folder of a truth, or its truth.json",
             Self::Session { .. } => "Save the session",

@@ -15,6 +15,7 @@ use crate::data::{Gradients, OdfLayout, Shells};
 use crate::solvers::csd;
 use crate::state::core::text::{counted, duration_text};
 use crate::state::tensors::jobs::fod::FOD;
+use crate::state::tensors::recipe::fod::ResponseAlgorithm;
 use crate::state::tensors::types::fods::{FodResult, FodSettings, FodSource};
 use crate::state::{Action, Content, Layer, Severity, State, TensorAction};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
@@ -443,8 +444,15 @@ fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         return peak_rows(ui, settings, &defaults, actions);
     }
     let result = state.document.distributions.result.as_ref();
-    // The rows of the algorithm in use; before the first estimation, of both.
+    // The rows of the algorithm in use; before the first estimation, of the one that it will use.
     let used = result.and_then(|result| result.fods.algorithm);
+    let used = used.or_else(|| {
+        let shells = shells(state, memory)?;
+        Some(ResponseAlgorithm::default_for(
+            &shells,
+            settings.params.method,
+        ))
+    });
     let unused = settings.responses.unused_rows(used);
     responses::show(ui, state, settings, memory, actions);
     let mut change = |settings: FodSettings| actions.push(set(settings));

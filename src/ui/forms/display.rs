@@ -180,7 +180,7 @@ pub fn controls(
             let has = AvailableValues {
                 measure: measured,
                 weight: t.per_streamline.contains_key(WEIGHT),
-                fa: state.has_fa_along(t),
+                lacks_fa: (!state.has_fa_along(t)).then_some(AvailableValues::NO_FIT),
                 stop_reasons: t.per_streamline.contains_key("stop_end"),
             };
             lines(ui, d, has, &mut set);
@@ -392,16 +392,19 @@ pub struct AvailableValues {
     pub measure: bool,
     /// The weight: how much of the signal each explains.
     pub weight: bool,
-    /// The FA along them, or a fit to sample it from.
-    pub fa: bool,
+    /// Why there is no FA along them, nor a fit to sample it from.
+    pub lacks_fa: Option<&'static str>,
     pub stop_reasons: bool,
 }
 
 impl AvailableValues {
+    /// There is nothing to sample FA from.
+    pub const NO_FIT: &str = "needs a fit";
+
     /// Why the colours cannot show a value.
     fn why_not(self, colouring: &LineColouring) -> Option<&'static str> {
         match colouring {
-            LineColouring::Fa if !self.fa => Some("needs a fit"),
+            LineColouring::Fa => self.lacks_fa,
             LineColouring::StopReason if !self.stop_reasons => Some("file has no stop reasons"),
             _ => None,
         }

@@ -58,7 +58,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 fn distributions(ui: &mut Ui, look: GlyphLook, set: &mut dyn FnMut(GlyphLook)) {
     const PLACES: [(&str, Option<GlyphPlace>); 3] = [
         ("Off", None),
-        ("On slices", Some(GlyphPlace::Slices)),
+        ("Slices", Some(GlyphPlace::Slices)),
         ("3-D only", Some(GlyphPlace::Scene)),
     ];
     let odfs = look.distributions;

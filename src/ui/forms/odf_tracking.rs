@@ -11,7 +11,8 @@ use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, SeedingParts};
 use crate::solvers::odf_tracking::{Method as OdfMethod, Params};
 use crate::state::core::layer::LayerId;
-use crate::state::core::text::counted;
+use crate::state::core::text::{counted, duration_text};
+use crate::state::tensors::jobs::fod::REPETITION;
 use crate::state::track::types::odf::Model;
 use crate::state::{Action, Content, CurveResult, Method, Phase, State, TrackAction};
 use crate::ui::files::{DialogPosition, PathPurpose};
@@ -236,8 +237,23 @@ fn bootstrap(
         ..Shown::default()
     };
     parameters::number(ui, params, defaults, "bootstrap", shown, set);
-    if params.repetitions.is_some() {
-        rows::hint(ui, "Each repetition deconvolves the scan again");
+    if let Some(repetitions) = params.repetitions {
+        rows::hint(ui, &repetition_text(state, repetitions));
+    }
+}
+
+/// What repetitions compute, and about how long that takes on the present machine, if it is known.
+fn repetition_text(state: &State, repetitions: usize) -> String {
+    let text = "Each repetition deconvolves the scan again";
+    let result = state.document.distributions.result.as_ref();
+    // A bootstrap of the estimation would count as well.
+    let result = result.filter(|result| result.key.settings.params.repetitions.is_none());
+    let ms = result.map_or(0.0, |result| {
+        result.wall_ms * REPETITION * repetitions as f64
+    });
+    match ms > 0.0 {
+        true => format!("{text}: about {} in all", duration_text(ms)),
+        false => text.to_owned(),
     }
 }
 
@@ -259,9 +275,7 @@ fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut parameters::OnChan
     }
     let shown = Shown {
         limits: curve_parameters::typed_seeds(parts.kind),
-        unused: params
-            .select
-            .map(|_| "the number of streamlines to keep decides"),
+        unused: params.select.map(|_| "see Number to keep"),
         ..Shown::default()
     };
     parameters::number(ui, &parts, &defaults, key, shown, set);

@@ -227,8 +227,8 @@ fn inputs(ui: &mut Ui, state: &State) {
         }
         if let Content::Scan { gradients, .. } = &layer.content {
             if layer.holds_distributions() {
-                let fact = "fibre orientations (FOD)";
-                rows::input(ui, icons::ARROW_RIGHT, "", "Coefficients of", fact);
+                let fact = "spherical harmonics";
+                rows::input(ui, icons::ARROW_RIGHT, "", "Fibre orientations", fact);
                 continue;
             }
             if let Content::Scan { dwi, .. } = &layer.content

@@ -1,10 +1,10 @@
 //! Buttons that appear over a view while the pointer is in it.
 
-use super::Views;
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::TITLE;
 use super::slice_view::Slice;
+use super::{Views, scene_paint};
 use crate::state::{Action, LayerAction, Layout, Pane, Slab, State, View, ViewAction};
 use crate::ui::icons;
 use crate::ui::theme::{IN_VIEW, radius};
@@ -64,9 +64,14 @@ impl Views {
 
 /// Rectangle of the buttons of a slice.
 pub(super) fn slice_buttons_at(slice: &Slice, legend: bool) -> Rect {
-    let has_dec = legend && legend::of_slices(slice.state) == Some(Legend::Dec);
+    let legend = legend::of_slices(slice.state).filter(|_| legend);
     // Next to the legend, not over it.
-    let right = slice.rect.right() - if has_dec { 66.0 } else { 8.0 };
+    let width = match legend {
+        Some(Legend::Dec) => 66.0,
+        Some(Legend::Classes(_)) => scene_paint::CLASSES,
+        Some(Legend::Bar { .. }) | None => 8.0,
+    };
+    let right = slice.rect.right() - width;
     // Below the title if there is no space beside it.
     let fits = slice.rect.width() >= TITLE.x + 2.0 * SIDE + 16.0;
     let top = slice.rect.top() + if fits { 8.0 } else { 8.0 + TITLE.y };
@@ -78,7 +83,7 @@ pub(super) fn scene_buttons_at(scene: &Scene) -> Rect {
     let legends = legend::of_scene(scene.state);
     let width = legends.iter().map(|legend| match legend {
         Legend::Dec => 66.0,
-        Legend::Stops(_) => 118.0,
+        Legend::Classes(_) => scene_paint::CLASSES,
         Legend::Bar { .. } => 8.0,
     });
     let right = scene.rect.right() - width.fold(8.0, f32::max);

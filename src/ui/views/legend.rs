@@ -1,13 +1,16 @@
 //! Legends of the colours of a view.
 
 use crate::data::appearance::ColourMap;
+use crate::data::odf_field::Tissue;
 use crate::data::{Tractogram, VolumeKind};
 use crate::scene::draw_list::{Colours, LineColour, MarkShape, VolumeStyle};
 use crate::scene::{self, noise, pathways};
 use crate::solvers::curves::StopReason;
+use crate::state::core::colours::tissue_rgb;
 use crate::state::core::ends::EndKind;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
 use crate::state::pathways::{SHARE_OF_REPETITIONS, ShownCost};
+use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::{Display, Layer, State};
 use crate::ui::format::{fixed, measure, range_texts, with_unit};
 
@@ -29,8 +32,8 @@ pub enum Legend {
         /// The colours are those of stale values, and dimmed like them.
         is_stale: bool,
     },
-    /// The colour of the lines and marks of each text, and the shape of the marks; `None`: it has no mark.
-    Stops(Vec<(&'static str, [u8; 3], Option<MarkShape>)>),
+    /// The colour of the voxels, or lines and marks, of each text, and the shape of the marks; `None`: it has no mark.
+    Classes(Vec<(&'static str, [u8; 3], Option<MarkShape>)>),
 }
 
 impl Legend {
@@ -40,7 +43,7 @@ impl Legend {
             Self::Bar {
                 name, low, high, ..
             } => Some(format!("{name} {low} to {high}")),
-            Self::Dec | Self::Stops(_) => None,
+            Self::Dec | Self::Classes(_) => None,
         }
     }
 }
@@ -53,7 +56,8 @@ pub fn of_slices(state: &State) -> Option<Legend> {
     let top = top_image(state)?;
     let volume = top.content.volume()?;
     if volume.labels.is_some() {
-        return None;
+        let is_of_responses = state.document.origin(top).fod_map() == Some(FodMap::ResponseVoxels);
+        return is_of_responses.then(|| tissues(state));
     }
     if volume.kind == VolumeKind::Rgb {
         return Some(Legend::Dec);
@@ -67,12 +71,21 @@ pub fn of_slices(state: &State) -> Option<Legend> {
         let is_stale = weights.is_some_and(|map| Some(map.layer) == state.layer_of_stale_weights());
         Legend::Bar {
             name: named(&top.name, is_stale),
-            low,
+            low: with_unit(&low, top.unit),
             high: with_unit(&high, top.unit),
             colour_map: map,
             is_stale,
         }
     })
+}
+
+/// The tissues in whose voxels response functions were measured.
+fn tissues(state: &State) -> Legend {
+    let result = state.document.distributions.result.as_ref();
+    let measured = result.map_or(&[][..], |result| &result.fods.measured);
+    let tissues = measured.iter().map(|measured| measured.tissue);
+    let class = |tissue: Tissue| (tissue.label(), tissue_rgb(tissue), Some(MarkShape::Square));
+    Legend::Classes(tissues.map(class).collect())
 }
 
 /// Legend of the cost of pathways on slices.
@@ -228,7 +241,7 @@ fn of_lines(
         LineColour::Scalar {
             colour_map: ColourMap::Stops,
             ..
-        } => Some(Legend::Stops(stops(tractogram.stop_counts()))),
+        } => Some(Legend::Classes(stops(tractogram.stop_counts()))),
         LineColour::Scalar {
             name,
             range: (low, high),

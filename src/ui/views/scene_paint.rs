@@ -30,8 +30,8 @@ const LINE: f32 = 17.0;
 const LATE: f32 = 190.0;
 /// Largest number of regions that are all named.
 const NAMED: usize = 24;
-/// Width of the reasons why ends stopped, points.
-const STOPS: f32 = 118.0;
+/// Width of names beside their colours, points.
+pub(super) const CLASSES: f32 = 118.0;
 /// Length of the axis marker's arms, points.
 const ARM: f64 = 20.0;
 /// Size of the shade behind a letter of the axes.
@@ -100,12 +100,12 @@ impl Views {
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
-                Legend::Stops(texts) if part.width() > STOPS => {
-                    let place = stops(&painter, (p, ground), (part, at_left), corner, texts);
+                Legend::Classes(texts) if part.width() > CLASSES => {
+                    let place = classes(&painter, (p, ground), (part, at_left), corner, texts);
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
-                Legend::Dec | Legend::Stops(_) | Legend::Bar { .. } => {}
+                Legend::Dec | Legend::Classes(_) | Legend::Bar { .. } => {}
             }
         }
         taken.extend(badge.into_iter().chain(scale).chain(measured));
@@ -327,8 +327,8 @@ fn title(
     lines
 }
 
-/// Returns their rectangles.
-fn stops(
+/// Names beside their colours; returns their rectangle.
+pub(super) fn classes(
     painter: &Painter,
     (p, ground): (&Palette, annotations::Ground),
     (pane, at_left): (Rect, bool),

@@ -6,7 +6,8 @@ use super::drag::{CLICK, DragKind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
 use super::{
-    Views, annotations, chrome, fan, leak, pointer, region_drag, rings, sampling, spheres,
+    Views, annotations, chrome, fan, leak, pointer, region_drag, rings, sampling, scene_paint,
+    spheres,
 };
 use crate::data::{AffineSource, VolumeKind};
 use crate::scene;
@@ -116,6 +117,15 @@ impl Views {
                     theme::DEC,
                     annotations::Ground::BLACK,
                 ))
+            }
+            Some(Legend::Classes(texts)) if part.width() > scene_paint::CLASSES => {
+                let ink = (IN_VIEW, annotations::Ground::BLACK);
+                let top = match at_left {
+                    true => below_title,
+                    false => part.top() + MARGIN,
+                };
+                let edge = (part, at_left);
+                Some(scene_paint::classes(painter, ink, edge, top, texts))
             }
             _ => None,
         };

@@ -125,7 +125,11 @@ impl CutHistogram<'_> {
         let place = Rect::from_center_size(pos2(x, line.center().y), field);
         let font = theme::regular(size::CAPTION);
         let (low, high) = self.range;
-        let [low, high] = format::range_texts([low, high].map(f64::from));
+        let [low, high] = match self.logarithmic {
+            // The lower end is much smaller than the upper one.
+            true => [low, high].map(|v| format::significant(f64::from(v))),
+            false => format::range_texts([low, high].map(f64::from)),
+        };
         // The field stays clear of both ends.
         let low = paint::left(ui.painter(), line, &low, font.clone(), p.t3);
         let high = paint::right(ui.painter(), line, &high, font, p.t3);

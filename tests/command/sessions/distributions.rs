@@ -144,10 +144,7 @@ fn response_voxels() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = window(folder.path());
     let voxels = |window: &Window| {
-        let layer = window
-            .state
-            .document
-            .layer_named("Voxels of the responses")?;
+        let layer = window.state.document.layer_named("Response voxels")?;
         let volume = layer.content.volume().expect("an image");
         Some((layer.id, layer.display.visible, volume.values.to_vec()))
     };

@@ -6,7 +6,9 @@ use arcuate::data::odf_field::Tissue;
 use arcuate::data::spherical_harmonics::Basis;
 use arcuate::data::{Mask, OdfField, OdfLayout, TensorFrame};
 use arcuate::jobs::Job;
+use arcuate::scene::draw_list::MarkShape;
 use arcuate::solvers::response::TissueResponse;
+use arcuate::state::core::colours::tissue_rgb;
 use arcuate::state::core::glyph_look::GlyphContent;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::methods::methods;
@@ -19,6 +21,7 @@ use arcuate::state::{
     Action, AlignmentAction, Effect, Layer, LayerAction, LayerId, Phase, State, TensorAction,
     TrackAction, update,
 };
+use arcuate::ui::views::legend::{self, Legend};
 use glam::{DAffine3, DQuat, DVec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -278,7 +281,7 @@ fn deleted() {
 
 /// The voxels become a label map on request; another estimation gives it new voxels, and one with given functions has none.
 fn response_voxels() {
-    const NAME: &str = "Voxels of the responses";
+    const NAME: &str = "Response voxels";
     let mut window = Window::fitted();
     let estimate = |window: &mut Window, voxels: &[usize], order: usize| {
         let change = |settings: &mut FodSettings| settings.params.order = Some(order);
@@ -321,10 +324,26 @@ fn response_voxels() {
     let mut tissues = window.state.document.tissue_layers();
     assert!(tissues.all(|layer| layer.id != id), "no map of tissues");
     drop(tissues);
+    // On grey FA, with the colours and names of the tissues.
+    let is_visible = |name: &str| {
+        let layer = window.state.document.layer_named(name).expect(name);
+        layer.display.visible
+    };
+    assert!(is_visible("FA") && !is_visible("DEC"));
+    let Some(Legend::Classes(tissues)) = legend::of_slices(&window.state) else {
+        panic!("a legend of tissues");
+    };
+    let white = (
+        "White matter",
+        tissue_rgb(Tissue::WhiteMatter),
+        Some(MarkShape::Square),
+    );
+    assert_eq!(tissues, [white]);
     let layer = window.state.document.layer(id).expect("a layer").clone();
     let labels = layer.content.volume().and_then(|v| v.labels.clone());
     let labels = labels.expect("a label map");
     assert_eq!(labels.name(1), Some("White matter"));
+    assert_eq!(labels.colour(1), tissue_rgb(Tissue::WhiteMatter));
     let command = window.state.document.command_line(&layer).text();
     assert!(command.contains(" --maps response_voxels "), "{command}");
     window.act(Action::Undo);

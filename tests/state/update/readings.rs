@@ -82,7 +82,7 @@ fn outside() {
     let at = DVec3::splat(50.0);
     window.act(Action::View(ViewAction::MoveCrosshair(at)));
     assert_eq!(window.state.view.crosshair, at);
-    for name in ["FA", "MD", "Direction"] {
+    for name in ["FA", "MD", probe::DIRECTION] {
         assert_eq!(value(&window, name), probe::OUTSIDE, "{name}");
     }
     // The layer that has a value there is shown instead.
@@ -90,7 +90,7 @@ fn outside() {
     // Within the grid and outside the mask.
     let corner = window.tensors().field.grid.world(DVec3::splat(1.0));
     window.act(Action::View(ViewAction::MoveCrosshair(corner)));
-    for name in ["FA", "Direction"] {
+    for name in ["FA", probe::DIRECTION] {
         assert_eq!(value(&window, name), probe::OUTSIDE_MASK, "{name}");
     }
 }

@@ -470,7 +470,7 @@ fn table() {
                 }
             };
             check(&mut window, Action::Undo, "Undid: ", [to, from]);
-            check(&mut window, Action::Redo, "Redid: ", [from, to]);
+            check(&mut window, Action::Redo, "Redone: ", [from, to]);
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
@@ -514,7 +514,7 @@ fn added_or_removed() {
     window.act(Action::Undo);
     assert_eq!(status(&window), "Undid: place region (Seed removed)");
     window.act(Action::Redo);
-    assert!(status(&window).starts_with("Redid: place region (Seed restored)"));
+    assert!(status(&window).starts_with("Redone: place region (Seed restored)"));
     window.act(Action::Region(RegionAction::Delete(id)));
     window.act(Action::Undo);
     assert!(status(&window).starts_with("Undid: delete region (Seed restored)"));

@@ -279,18 +279,26 @@ fn report() {
 }
 
 fn rows() {
-    let mut window = window(state(), SIZE);
-    click(&mut window, "Fibre orientations: not estimated");
-    click(&mut window, "Responses, deconvolution, peaks");
-    let labels = |row: &str| window.query_all_by_label_contains(row).next().is_some();
+    let mut one = window(state(), SIZE);
+    click(&mut one, "Fibre orientations: not estimated");
+    click(&mut one, "Responses, deconvolution, peaks");
+    let labels = |row: &str| one.query_all_by_label_contains(row).next().is_some();
     for row in csd::Params::TABLE {
         assert!(labels(row.label), "{}", row.label);
     }
     for row in peaks::Params::TABLE {
         assert!(labels(row.label), "{}", row.label);
     }
+    // One shell has the rows of one algorithm, several shells those of the other.
+    let mut several = window(with_two_shells(state()), SIZE);
+    click(&mut several, "Fibre orientations: not estimated");
+    click(&mut several, "Responses, deconvolution, peaks");
+    let in_several = |row: &str| several.query_all_by_label_contains(row).next().is_some();
     for row in response::Params::TABLE {
-        assert!(labels(row.label), "{}", row.label);
+        let is_shared = row.key == "response-order";
+        let shown = [labels(row.label), in_several(row.label)];
+        assert!(shown[0] || shown[1], "{}", row.label);
+        assert_eq!(shown[0] && shown[1], is_shared, "{}", row.label);
     }
 }
 

@@ -398,7 +398,7 @@ fn reported() {
     };
     output.starts = Some(starts);
     let why = streamline_summary::not_started(&output, "the mask");
-    let expected = "50 seeds did not start: 30 in CSF, 20 where no amplitude reaches 0.05";
+    let expected = "50 seeds did not start: 30 in CSF, 20 with no amplitude of 0.05 or more";
     assert_eq!(why.as_deref(), Some(expected));
     output.starts = Some(Starts {
         in_csf: 3,
@@ -407,7 +407,7 @@ fn reported() {
     });
     let why = streamline_summary::not_started(&output, "the mask").expect("reasons");
     assert!(
-        why.contains("60\u{202F}% in CSF, 40\u{202F}% where"),
+        why.contains("60\u{202F}% in CSF, 40\u{202F}% with"),
         "{why}"
     );
     output.starts = Some(Starts {
@@ -417,7 +417,7 @@ fn reported() {
     let why = streamline_summary::not_started(&output, "the mask");
     assert_eq!(
         why.as_deref(),
-        Some("50 seeds did not start: outside the mask")
+        Some("50 seeds outside the mask did not start")
     );
     output.starts = None;
     output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17];

@@ -347,7 +347,7 @@ fn legend_of_ends() {
     both.kept = kept.with_per_streamline("stop_end", vec![low_fa, low_fa]);
     add_live(&mut state, both);
     state.document.track.streamline_display.line_colouring = LineColouring::StopReason;
-    let [Legend::Stops(reasons)] = &of_scene(&state)[..] else {
+    let [Legend::Classes(reasons)] = &of_scene(&state)[..] else {
         panic!("one legend");
     };
     let shown: Vec<_> = reasons
@@ -380,7 +380,7 @@ fn legends_of_layers() {
         let all = of_scene(state).into_iter().map(|legend| match legend {
             Legend::Bar { name, .. } => name,
             Legend::Dec => "directions".to_owned(),
-            Legend::Stops(_) => "stops".to_owned(),
+            Legend::Classes(_) => "stops".to_owned(),
         });
         all.collect::<Vec<_>>()
     };

@@ -47,9 +47,8 @@ pub fn track_bootstrap(
     let repetitions = params.repetitions.unwrap_or(1);
     let mut outputs = Vec::with_capacity(repetitions);
     let mut used = 0;
+    control.begin("Repetitions", repetitions as u64);
     for repetition in 0..repetitions {
-        control.begin("Repetitions", repetitions as u64);
-        control.advance(repetition as u64);
         let number = repetition as u64;
         let sample = residuals.field(params.random_seed, number, backend, control)?;
         let own = Params {
@@ -65,6 +64,7 @@ pub fn track_bootstrap(
         let output = track(&fibres, tissues, regions, &own, free, backend, &quiet)?;
         used += bytes(&output.kept) + bytes(&output.missed);
         outputs.push(output);
+        control.advance(1);
     }
     Ok(joined(outputs)?)
 }

@@ -114,7 +114,7 @@ impl Params {
 
 /// Why values of arcs have no effect.
 fn only_arcs(params: &Params) -> Option<&'static str> {
-    (params.method == Method::Deterministic).then_some("the deterministic method draws no arcs")
+    (params.method == Method::Deterministic).then_some("deterministic draws no arcs")
 }
 
 impl Parameters for Params {
@@ -142,7 +142,7 @@ impl Parameters for Params {
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "select",
-                "Streamlines to keep",
+                "Number to keep",
                 Kind::Number(Number {
                     decimals: 0,
                     soft: (100.0, 1_000_000.0),
@@ -233,6 +233,7 @@ impl Parameters for Params {
         Param {
             value_name: "MM",
             help: "Discard curves shorter than this, mm",
+            hint: "Shorter streamlines are discarded and counted; longer ones end there",
             default_text: DefaultText::Noted("five voxels, with tissues two"),
             ..Param::new(
                 "min-length",
@@ -272,7 +273,7 @@ impl Parameters for Params {
             unused: only_arcs,
             ..Param::new(
                 "no-back-track",
-                "Go back at ends that tissues do not allow",
+                "Go back at ends",
                 Kind::Switch(Switch {
                     flag: false,
                     labels: None,

@@ -224,7 +224,7 @@ const PREPARING: f32 = 0.6;
 /// A series of images that appear to be the coefficients of distributions. The window and commands add how to compare
 /// bases.
 fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::Remark {
-    let read = known.map(|layout| format!("; read in {}", layout.description()));
+    let read = known.map(|layout| format!("; read as {}", layout.description()));
     let sentence = format!(
         "The {volumes} volumes appear to be fibre orientation distributions (harmonics of order {order}){}",
         read.unwrap_or_default()

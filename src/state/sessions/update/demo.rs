@@ -1,6 +1,6 @@
 //! The built-in head as a new document.
 
-use crate::data::{BuiltInHead, Gradients, Mask, Volume};
+use crate::data::{BuiltInHead, Gradients, HeadKind, Mask, Volume};
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::Content;
 use crate::state::files::opening::{self, NewLayer};
@@ -33,7 +33,10 @@ pub fn open(state: &mut State, images: HeadImages, effects: &mut Vec<Effect>) {
     empty(state, effects);
     state.runtime.tour = tour;
     state.view.task = task.unwrap_or(state.view.task);
-    "Demo head".clone_into(&mut state.document.name);
+    state.document.name = match head.kind {
+        HeadKind::Plain => "Demo head".to_owned(),
+        HeadKind::Crossing => "Head with crossings".to_owned(),
+    };
     state.document.fit.b_range_s_per_mm2 = tensor_fit::Params::default_b_range(&gradients);
     let scan = Content::Scan {
         dwi,

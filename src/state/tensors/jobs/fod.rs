@@ -19,12 +19,15 @@ mod images;
 mod read;
 pub mod report;
 mod responses;
+mod stages;
 
 use error::FodError;
 pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
 pub use read::{MovedImage, ReadFods};
 pub use responses::{CheckResponses, RESPONSES, ResponseInput, Responses, used_responses};
+pub use stages::REPETITION;
+use stages::Stages;
 
 pub const FOD: Slot = Slot::latest_wins("fod");
 
@@ -76,6 +79,8 @@ impl EstimateFods {
         backend: &Backend,
         control: &Control,
     ) -> Result<Box<Fods>, JobError> {
+        let stages = Stages::new(&self);
+        stages.begin(control);
         let (mask, mask_report) = match &self.mask {
             Some(mask) => (in_order(mask.clone(), &self.dwi), None),
             None => {
@@ -88,6 +93,7 @@ impl EstimateFods {
             let volumes = self.dwi.frames;
             return Err(FodError::NoShell { volumes }.into());
         }
+        stages.begin_responses(control);
         let in_use = self.responses(&shells, &mask, backend, control)?;
         let responses: Vec<Response> = in_use.used.iter().map(|(_, r)| r.clone()).collect();
         let used_shells = match responses.first() {
@@ -96,6 +102,7 @@ impl EstimateFods {
             }
             _ => shells.shells.len() - 1..shells.shells.len(),
         };
+        stages.begin_fit(control);
         let output = csd::fit(
             &self.dwi,
             &self.gradients,

@@ -6,7 +6,7 @@ pub use responses::{ROWS_OF_MASKS, ResponseSource, TissueSource, used_rows};
 
 use crate::data::odf_field::Tissue;
 use crate::data::text::file_name;
-use crate::data::{ShellCommand, keyed};
+use crate::data::{ShellCommand, Shells, keyed};
 use crate::parameters::{Parameters, arguments};
 use crate::solvers::{csd, peaks, response};
 use crate::state::core::text::quoted_path;
@@ -33,6 +33,15 @@ keyed!(ResponseAlgorithm, serde {
 });
 
 impl ResponseAlgorithm {
+    /// The algorithm for a scan with these shells, unless one is chosen.
+    pub fn default_for(shells: &Shells, method: csd::Method) -> Self {
+        let several = shells.weighted().count() > 1 && shells.has_b0();
+        match several && method == csd::Method::Constrained {
+            true => Self::Dhollander,
+            false => Self::Tournier,
+        }
+    }
+
     /// The rows of [`response::Params`] that it uses.
     pub fn rows(self) -> &'static [&'static str] {
         match self {
@@ -114,7 +123,7 @@ impl FodMap {
             Self::Dec => "DEC of fibres",
             Self::Fractions => "Tissue fractions",
             Self::Fixels => "Fixels",
-            Self::ResponseVoxels => "Voxels of the responses",
+            Self::ResponseVoxels => "Response voxels",
             Self::Cone => "Cone of uncertainty",
             Self::PeakDispersion => "Dispersion of peaks",
         }

@@ -31,15 +31,21 @@ pub fn residuals(
     Ok(cache.get_or_init(|| Arc::new(computed)).clone())
 }
 
-/// The residuals of a deconvolution, from its cache if known.
+/// The residuals of a deconvolution, from its cache if known, for this number of repetitions, whose share of the progress
+/// is left for them.
 pub fn fod_residuals(
     input: &FodBootstrapInput,
+    repetitions: Option<usize>,
     backend: &Backend,
     control: &Control,
 ) -> Result<Arc<csd::Residuals>, Error> {
     if let Some(residuals) = input.residuals.get() {
         return Ok(residuals.clone());
     }
+    // A deconvolution, its residuals, and the repetitions, which deconvolve again and track.
+    let times = [1.0, 0.05, repetitions.unwrap_or(1) as f32 * 1.1];
+    let all: f32 = times.iter().sum();
+    control.plan_from(0.0, &times.map(|time| time / all));
     let computed = csd::residuals(
         &input.dwi,
         &input.gradients,

@@ -43,7 +43,7 @@ impl Streamlines for TrackOdfStreamlines {
         let (regions, params) = (&self.regions, &self.params);
         let mut output = match self.resample.filter(|_| params.repetitions.is_some()) {
             Some(input) => {
-                let residuals = fod_residuals(&input, backend, control)?;
+                let residuals = fod_residuals(&input, params.repetitions, backend, control)?;
                 odf_tracking::track_bootstrap(
                     &self.distributions.field,
                     &residuals,

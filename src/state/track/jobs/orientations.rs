@@ -45,7 +45,7 @@ impl Job for TrackOrientations {
         let (tissues, regions) = (self.tissues.as_ref(), &self.regions);
         let mut output = match (&self.fibres, &self.resample) {
             (Fibres::Distributions(field), Some(input)) => {
-                let residuals = fod_residuals(input, &backend, control)?;
+                let residuals = fod_residuals(input, self.params.repetitions, &backend, control)?;
                 odf_tracking::track_bootstrap(
                     field,
                     &residuals,

@@ -225,6 +225,9 @@ fn hint(output: &Output, now: Option<OdfLayout>) -> String {
             "Most likely {}: click its picture to use it",
             best.description()
         ),
+        (None, _) if !output.is_plausible => {
+            "These volumes do not look like fibre orientation distributions in any basis".to_owned()
+        }
         (None, _) => "Undecided: click the picture that looks like fibres of a brain".to_owned(),
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::data::Response;
 use crate::data::odf_field::Tissue;
-use crate::ui::theme::{self, Palette, size};
+use crate::state::core::colours::tissue_rgb;
+use crate::ui::theme::{self, size};
 use crate::ui::widgets::paint;
 use egui::{Color32, Pos2, Rect, Stroke, Ui, pos2, vec2};
 use std::f64::consts::TAU;
@@ -25,27 +26,16 @@ pub fn show(ui: &mut Ui, rect: Rect, responses: &[(Tissue, Response)]) {
             ui,
             picture.shrink2(vec2(2.0, 1.0)),
             response,
-            colour(*tissue, p),
+            colour(*tissue),
         );
         let font = theme::regular(size::CAPTION);
-        paint::centre(ui.painter(), name, label(*tissue), font, p.t2);
+        paint::centre(ui.painter(), name, tissue.label(), font, p.t2);
     }
 }
 
-fn label(tissue: Tissue) -> &'static str {
-    match tissue {
-        Tissue::WhiteMatter => "White matter",
-        Tissue::GreyMatter => "Grey matter",
-        Tissue::Csf => "CSF",
-    }
-}
-
-fn colour(tissue: Tissue, p: &Palette) -> Color32 {
-    match tissue {
-        Tissue::WhiteMatter => p.accent,
-        Tissue::GreyMatter => p.t2,
-        Tissue::Csf => Color32::from_rgb(0x56, 0xB4, 0xE9),
-    }
+fn colour(tissue: Tissue) -> Color32 {
+    let [r, g, b] = tissue_rgb(tissue);
+    Color32::from_rgb(r, g, b)
 }
 
 /// The fibres run upwards: their signal is large across them.

@@ -14,13 +14,32 @@ use egui::{Sense, Ui, vec2};
 
 /// Whether something in it needs attention.
 pub fn warns(result: &FodResult) -> bool {
+    !warnings(result).is_empty()
+}
+
+/// What needs attention, one sentence each.
+fn warnings(result: &FodResult) -> Vec<String> {
     let fods = &result.fods;
-    let doubtful = fods.mask_report.is_some_and(|report| report.doubtful());
     let counts = &fods.output.counts;
     // In an image, a value that is not a number often marks voxels outside the brain.
-    let not_finite = counts.not_finite > 0 && !result.key.is_read();
-    let has_doubts = !fod_text::doubts(fods).is_empty();
-    doubtful || not_finite || has_doubts || counts.unfinished > 0
+    let not_finite = match result.key.is_read() {
+        true => 0,
+        false => counts.not_finite,
+    };
+    let voxels = [
+        (
+            not_finite,
+            "with a sample that is not a number: no distribution",
+        ),
+        (
+            counts.unfinished,
+            "not converged: the distribution is approximate",
+        ),
+    ];
+    let voxels = voxels.into_iter().filter(|(count, _)| *count > 0);
+    let voxels = voxels.map(|(count, what)| format!("{} {what}", counted(count, "voxel")));
+    let mask = fods.mask_report.as_ref().and_then(mask_text::doubt);
+    voxels.chain(mask).chain(fod_text::doubts(fods)).collect()
 }
 
 pub fn show(ui: &mut Ui, state: &State, result: &FodResult, actions: &mut Vec<Action>) {
@@ -28,6 +47,9 @@ pub fn show(ui: &mut Ui, state: &State, result: &FodResult, actions: &mut Vec<Ac
         true => read_lines(state, result),
         false => lines(state, result),
     };
+    for warning in warnings(result) {
+        rows::warning_with_room(ui, &warning, []);
+    }
     for line in lines {
         rows::hint(ui, &line);
     }
@@ -62,7 +84,7 @@ fn read_lines(state: &State, result: &FodResult) -> Vec<String> {
     });
     let fods = &result.fods;
     let order = format!(
-        "Order {}: {}",
+        "Order {}, from {}",
         fods.output.order.order, fods.output.order.reason
     );
     let voxels = format!("Distributions in {}", counted(fods.mask.count(), "voxel"));
@@ -110,7 +132,7 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
         });
         let values: Vec<String> = values.collect();
         lines.push(format!(
-            "{}: {place}. Mean signal {}",
+            "{}: {place}. Mean signal (b in s/mm²) {}",
             capitalised(tissue.name()),
             values.join(", ")
         ));
@@ -128,7 +150,6 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
         ));
     }
     lines.extend(fod_text::outer_shell_alone(fods));
-    lines.extend(fod_text::doubts(fods));
     lines.push(format!(
         "Order {}: {}",
         output.order.order, output.order.reason
@@ -153,16 +174,8 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
     ));
     let counts = &output.counts;
     let problems = [
-        (
-            counts.not_finite,
-            "with a sample that is not a number: no distribution",
-        ),
         (counts.without_signal, "without signal: no distribution"),
         (counts.negative_voxels, "with negative samples, taken as 0"),
-        (
-            counts.unfinished,
-            "not converged: the distribution is approximate",
-        ),
     ];
     for (count, what) in problems.into_iter().filter(|(count, _)| *count > 0) {
         lines.push(format!("{} {what}", counted(count, "voxel")));
@@ -172,7 +185,6 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
     }
     if let Some(report) = &fods.mask_report {
         lines.push(format!("Mask found: {}", mask_text::facts(report)));
-        lines.extend(mask_text::doubt(report));
     }
     lines
 }

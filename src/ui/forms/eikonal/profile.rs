@@ -28,11 +28,13 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
             match live.mean_fa {
                 Some(fa) => format!("mean FA {}", format::fixed(fa, 2)),
                 // It is more accurate than E*, which the table shows.
-                None => format!("costs {}", format::significant(path.total_cost())),
+                None => format!("costs {} along it", format::significant(path.total_cost())),
             }
         }),
     };
-    panels::caption(ui, name, &fact);
+    let help = "A cost along the path is integrated along its line, more accurately than E* in the table, the minimum \
+                that the solver has found on its grid";
+    panels::caption(ui, name, &fact).on_hover_text(help);
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), CHART + 20.0), Sense::hover());
     let rect = paint::inset(rect, space::INSET, space::INSET);

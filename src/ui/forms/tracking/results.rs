@@ -511,7 +511,13 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
             measure: measured,
             weight: false,
             // Streamlines along distributions have no FA of their own.
-            fa: state.document.track.kind().model() == Model::Tensors,
+            lacks_fa: match state.document.track.kind().model() {
+                Model::Tensors => None,
+                Model::Distributions if state.document.tensors.is_some() => {
+                    Some("keep as layer first")
+                }
+                Model::Distributions => Some(display::AvailableValues::NO_FIT),
+            },
             stop_reasons: true,
         };
         display::lines(ui, shown, has, &mut |display, phase| {

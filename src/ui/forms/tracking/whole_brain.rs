@@ -37,7 +37,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Model::Distributions => (odf.seeding, odf.select),
     };
     let same = match seeding {
-        Seeding::Random { .. } => select.map(|_| "the number of streamlines to keep decides"),
+        Seeding::Random { .. } => select.map(|_| "see Number to keep"),
         Seeding::Grid { .. } => Some("on the grid above"),
         Seeding::PerVoxel { .. } => Some("per voxel, as above"),
     };

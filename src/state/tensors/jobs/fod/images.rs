@@ -7,6 +7,7 @@ use crate::data::text::capitalised;
 use crate::data::{PeakField, Volume, VolumeKind};
 use crate::io;
 use crate::solvers::csd;
+use crate::state::core::colours::tissue_rgb;
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::types::fods::Fods;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ fn response_voxels(fods: &Fods) -> Option<Volume> {
     let grid = fods.output.field.grid.clone();
     let mut values = vec![0f32; grid.voxel_count()];
     let mut labels = Labels::default();
-    for (number, (tissue, rgb)) in (1u8..).zip(Tissue::ALL.into_iter().zip(TISSUE_RGB)) {
+    for (number, tissue) in (1u8..).zip(Tissue::ALL) {
         let Some(measured) = fods.measured.iter().find(|m| m.tissue == tissue) else {
             continue;
         };
@@ -47,16 +48,13 @@ fn response_voxels(fods: &Fods) -> Option<Volume> {
         }
         let label = Label {
             name: capitalised(tissue.name()),
-            colour: Some(rgb),
+            colour: Some(tissue_rgb(tissue)),
         };
         labels.table.insert(u32::from(number), label);
     }
     let volume = Volume::scalar(grid, values).with_labels(Arc::new(labels));
     (!fods.measured.is_empty()).then_some(volume)
 }
-
-/// White matter, grey matter and CSF on a grey image.
-const TISSUE_RGB: [[u8; 3]; 3] = [[240, 80, 60], [80, 200, 90], [70, 140, 255]];
 
 /// The images of fixels by their names: peaks with the density, the amplitude and the dispersion of their lobes.
 pub fn fixels(fods: &Fods) -> Vec<(String, Volume)> {

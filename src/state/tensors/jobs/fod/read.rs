@@ -97,8 +97,13 @@ impl Receive<State> for ReadFods {
     }
 }
 
+/// Shares of the time of stages: turns to the world's axes and to the image's position, if there are any; peaks, lobes.
+const TURNS: [f32; 2] = [0.1, 0.1];
+const PEAKS_AND_LOBES: [f32; 2] = [0.4, 0.4];
+
 impl ReadFods {
     pub(crate) fn read(self, backend: &Backend, control: &Control) -> Result<Box<Fods>, JobError> {
+        control.plan_from(0.0, &TURNS);
         let field = orientations::odf_from_volume(&self.path, &self.volume, self.layout, control)?;
         if field.coefficients.iter().all(|c| *c == 0.0) {
             return Err(FodError::NoFibres(self.path).into());
@@ -115,6 +120,7 @@ impl ReadFods {
         if let Some(MovedImage { grid, linear }) = self.moved {
             field = orientations::turn_odf(&self.path, &field, grid, linear, true, control)?;
         }
+        control.plan_from(TURNS.iter().sum(), &PEAKS_AND_LOBES);
         let params = &self.peak_params;
         let peak_field = match self.wants_peaks {
             true => Some(peaks::find(&field, params, backend, control)?),

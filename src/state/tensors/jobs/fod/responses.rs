@@ -318,12 +318,7 @@ impl EstimateFods {
     }
 
     fn default_algorithm(&self, shells: &Shells) -> ResponseAlgorithm {
-        let weighted = shells.weighted();
-        let several = weighted.count() > 1 && shells.has_b0();
-        match several && self.params.method == csd::Method::Constrained {
-            true => ResponseAlgorithm::Dhollander,
-            false => ResponseAlgorithm::Tournier,
-        }
+        ResponseAlgorithm::default_for(shells, self.params.method)
     }
 }
 
