@@ -203,5 +203,7 @@ fn paths(field: &OdfField, fibres: &[Vec<DVec3>], ends: &[Vec<DVec3>; 2]) {
     let beyond = (0..prepared.places.len() as u32).filter(|p| within(*p) && !voxels.contains(p));
     let [overlap, overreach] = [filled, beyond.count()].map(|n| n as f64 / voxels.len() as f64);
     println!("at 30 %: overlap {overlap:.2}, overreach {overreach:.2}");
-    assert!(overlap > 0.6 && overreach < 0.25, "{overlap} {overreach}");
+    // With 162 directions, which overestimate costs more, the same width holds more of the bundle, above 0.6, and more of
+    // its surroundings.
+    assert!(overlap > 0.5 && overreach < 0.15, "{overlap} {overreach}");
 }

@@ -387,7 +387,7 @@ impl Job for CheckResponses {
     }
 
     fn run(self, _: &Worker, _: &Control, _: &PartialSender<()>) -> Result<(), JobError> {
-        read_files(&self.files)?;
+        read_files(&self.files).map_err(JobError::Sentence)?;
         Ok(())
     }
 }
