@@ -220,7 +220,6 @@ pub fn compare(
     control: &Control,
 ) -> Result<Output, Error> {
     let layouts = readings(volume)?;
-    control.begin("Comparing bases of distributions", layouts.len() as u64);
     let fibres = Fibres::new(volume);
     let bases = Bases::ranked(volume, &fibres, &layouts, backend);
     bases.tracked(volume, &fibres, layouts, params, backend, control)
@@ -235,7 +234,7 @@ pub enum Verdict {
     Other(OdfLayout),
     /// Its basis leads clearly, but nothing decides between its axes.
     AxesUndecided,
-    /// No basis leads clearly.
+    /// No basis leads clearly, or the image does not look like distributions.
     Undecided,
 }
 
@@ -257,6 +256,8 @@ pub fn verdict(
     let params = Params::defaults();
     let output = bases.tracked(volume, &fibres, layouts, &params, backend, control)?;
     Ok(match (output.clear_layout(), output.ranked.first()) {
+        // A basis may lead by chance.
+        _ if !output.is_plausible => Verdict::Undecided,
         (Some(clear), _) if clear == layout => Verdict::Agrees,
         (Some(clear), _) => Verdict::Other(clear),
         // The axes are undecided, but the basis is another one.
@@ -323,6 +324,7 @@ impl Bases {
         backend: &Backend,
         control: &Control,
     ) -> Result<Output, Error> {
+        control.begin("Comparing bases of distributions", layouts.len() as u64);
         let (cpu, silent) = (backend.cpu(), control.silent());
         let is_plausible = cpu.install(|| is_plausible(volume, fibres, &self.ranked));
         let mut candidates = Vec::new();
