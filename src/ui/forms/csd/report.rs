@@ -1,7 +1,6 @@
 //! The report of distributions: where the response functions were measured, their values, and what was left out.
 
 use crate::data::odf_field::Tissue;
-use crate::data::text::capitalised;
 use crate::state::core::text::counted;
 use crate::state::tensors::types::fods::{FodResult, FodSource, TissueChoice};
 use crate::state::tensors::{fod_text, mask_text};
@@ -133,7 +132,7 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
         let values: Vec<String> = values.collect();
         lines.push(format!(
             "{}: {place}. Mean signal (b in s/mm²) {}",
-            capitalised(tissue.name()),
+            tissue.label(),
             values.join(", ")
         ));
     }
