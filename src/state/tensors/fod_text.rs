@@ -18,7 +18,7 @@ pub fn doubts(fods: &Fods) -> Vec<String> {
             ),
             Doubt::NearlyAll => format!(
                 "The response function of {tissue} was measured in {voxels} of {}, expected at most half of them, since \
-                 fibres cross in most; take fewer voxels, choose a larger mask, or read it from a file",
+                 fibres cross in most voxels; take fewer voxels, choose a larger mask, or read it from a file",
                 counted(measured.candidates.unwrap_or(voxels), "voxel")
             ),
         })
