@@ -6,9 +6,9 @@
 //! MRtrix 0.2's basis differs from MRtrix 3's by a factor √2 that changes the ratio little; read as MRtrix 3's, its
 //! distributions are negative in places, and MRtrix 3's own are not.
 //!
-//! Of an image that holds something else, a basis may lead by chance. It is recognised by what no distribution has: a
-//! first coefficient that others exceed or that is not positive, and others of one sign (see
-//! [`order_of_distributions`]), unless its functions are symmetric as those of single bundles.
+//! In an image that holds something else, a basis may lead by chance. Such an image is recognised by coefficients that no
+//! distribution has: a first one that others exceed or that is not positive, and others of one sign (see
+//! [`order_of_distributions`]). Functions that are as symmetric as those of single bundles are never refused.
 //!
 //! A wrong frame mirrors directions and looks right in single voxels. For each reading, streamlines follow the
 //! first axis of the second moments ∫ f u uᵀ du, and frames are ranked as the axes of gradients are (see
@@ -225,7 +225,7 @@ pub fn compare(
     bases.tracked(volume, &fibres, layouts, params, backend, control)
 }
 
-/// What an image of distributions says about the layout in which it is read.
+/// Judgement of the layout in which an image of distributions is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Its basis and its axes lead clearly over all others.

@@ -200,7 +200,7 @@ pub fn not_started(output: &Output, mask: &str) -> Option<String> {
     }
 }
 
-/// The same as a sentence without a full stop: `50 seeds outside the mask did not start`.
+/// A sentence with these reasons, without a full stop: `50 seeds outside the mask did not start`.
 pub fn not_started_sentence(output: &Output, mask: &str) -> Option<String> {
     let number = output.seed_outcomes[SeedOutcome::NoStart as usize];
     let seeds = counted(number as usize, "seed");

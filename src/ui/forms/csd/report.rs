@@ -11,12 +11,12 @@ use crate::ui::widgets::{paint, rows};
 use crate::ui::{format, panels};
 use egui::{Sense, Ui, vec2};
 
-/// Whether something in it needs attention.
+/// Whether a finding needs attention.
 pub fn warns(result: &FodResult) -> bool {
     !warnings(result).is_empty()
 }
 
-/// What needs attention, one sentence each.
+/// Findings that need attention, one sentence each.
 fn warnings(result: &FodResult) -> Vec<String> {
     let fods = &result.fods;
     let counts = &fods.output.counts;
