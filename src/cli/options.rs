@@ -500,6 +500,7 @@ impl ScanOptions {
                 notes,
                 ..
             }) => {
+                // A table of another length in the header is not used, and is the reason.
                 let header = io::gradients::TableFiles::Header(path.clone());
                 let own = io::gradients::read(&header, &dwi.grid, dwi.frames);
                 if let Err(why @ io::Error::Counts { b_values: 1.., .. }) = own {

@@ -4,7 +4,7 @@ use super::widgets::button::segmented;
 use super::widgets::{paint, rows, section};
 use super::{Memory, odf_picture, probe, theme};
 use crate::data::{AffineSource, OdfField};
-use crate::state::view::{Convention, View};
+use crate::state::view::{Convention, View, letter};
 use crate::state::{Pane, State};
 use egui::{Align2, Rect, Role, Sense, Ui, WidgetInfo, vec2};
 use glam::{DMat3, DVec3};
@@ -54,7 +54,7 @@ pub fn axes(view: &View, pane: Pane) -> DMat3 {
 
 /// From where a distribution is seen: `Seen from below, radiological`.
 fn viewpoint(view: &View, pane: Pane) -> String {
-    let side = from(axes(view, pane).z_axis);
+    let side = side_of_patient(axes(view, pane).z_axis);
     let convention = match view.convention {
         Convention::Radiological => "radiological",
         Convention::Neurological => "neurological",
@@ -66,9 +66,9 @@ fn viewpoint(view: &View, pane: Pane) -> String {
     }
 }
 
-/// The side of the patient nearest to a direction.
-fn from(direction: DVec3) -> &'static str {
-    match crate::state::view::letter(direction) {
+/// The side of the patient nearest to a direction, after “from”.
+fn side_of_patient(direction: DVec3) -> &'static str {
+    match letter(direction) {
         'L' => "the left",
         'R' => "the right",
         'A' => "the front",
@@ -114,8 +114,8 @@ fn picture(ui: &mut Ui, state: &State, memory: &mut Memory) {
         let font = theme::semibold(size::LABEL);
         painter.text(letter.at, Align2::CENTER_CENTER, text, font, ink);
     }
-    let from = viewpoint(&state.view, pane);
-    let name = format!("Fibre orientations at the crosshair. {from}");
+    let viewpoint = viewpoint(&state.view, pane);
+    let name = format!("Fibre orientations at the crosshair. {viewpoint}");
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
     response.on_hover_text(
         "Distance from the centre: amplitude. Red: left and right; green: front and back; blue: up and down",
@@ -125,7 +125,7 @@ fn picture(ui: &mut Ui, state: &State, memory: &mut Memory) {
     paint::centre(
         ui.painter(),
         line,
-        &from,
+        &viewpoint,
         theme::regular(size::CAPTION),
         p.t2,
     );

@@ -2,11 +2,13 @@
 //! the direction.
 
 use crate::data::half_sphere::HalfSphere;
-use crate::data::spherical_harmonics::evaluate;
+use crate::data::odf_field::MAX_ODF_ORDER;
+use crate::data::spherical_harmonics::{count, evaluate};
 use crate::state::view::letter;
 use egui::epaint::{Mesh, Vertex, WHITE_UV};
 use egui::{Color32, Pos2, Rect, vec2};
 use glam::{DMat3, DVec3};
+use std::sync::OnceLock;
 
 /// 1281 directions of a half sphere, 4° apart.
 const SUBDIVISIONS: usize = 4;
@@ -42,15 +44,27 @@ pub fn letters(rect: Rect, axes: DMat3) -> Vec<SideLetter> {
     letters.collect()
 }
 
+/// The harmonics of an order in the directions of the half sphere, one direction after the other.
+fn harmonics(order: usize) -> &'static [f64] {
+    // Kept, because the picture is drawn again in every frame.
+    static ALL: [OnceLock<Vec<f64>>; MAX_ODF_ORDER / 2 + 1] =
+        [const { OnceLock::new() }; MAX_ODF_ORDER / 2 + 1];
+    ALL[order / 2].get_or_init(|| {
+        let sphere = HalfSphere::subdivided(SUBDIVISIONS);
+        let functions = sphere.vertices.iter().flat_map(|u| evaluate(order, *u));
+        functions.collect()
+    })
+}
+
 /// The surface; `axes`: screen right, screen up and towards the viewer, in world axes.
 pub fn mesh(rect: Rect, order: usize, coefficients: &[f64], axes: DMat3) -> Mesh {
     let sphere = HalfSphere::subdivided(SUBDIVISIONS);
-    let amplitude = |u: &DVec3| -> f64 {
-        let functions = evaluate(order, *u);
+    let amplitude = |functions: &[f64]| -> f64 {
         let sum: f64 = functions.iter().zip(coefficients).map(|(f, c)| f * c).sum();
         sum.max(0.0)
     };
-    let amplitudes: Vec<f64> = sphere.vertices.iter().map(amplitude).collect();
+    let functions = harmonics(order).chunks_exact(count(order));
+    let amplitudes: Vec<f64> = functions.map(amplitude).collect();
     let peak = amplitudes.iter().copied().fold(0.0, f64::max);
     if !(peak > 0.0 && peak.is_finite()) {
         return Mesh::default();

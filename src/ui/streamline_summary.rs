@@ -267,18 +267,6 @@ pub fn rejected(output: &Output) -> Option<String> {
     })
 }
 
-/// Why seeds did not start, as a sentence; `None` if all did, or the reasons are not known. `mask`: the name of the
-/// tensors' mask.
-pub fn not_started(output: &Output, mask: &str) -> Option<String> {
-    let reasons = empty::not_started(output, mask)?;
-    let seeds = counted(count_of(output, SeedOutcome::NoStart) as usize, "seed");
-    // A single reason has no number of its own.
-    Some(match reasons.starts_with(|c: char| c.is_ascii_digit()) {
-        true => format!("{seeds} did not start: {reasons}"),
-        false => format!("{seeds} {reasons} did not start"),
-    })
-}
-
 /// Remedies if no streamline is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suggestion {

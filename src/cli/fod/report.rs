@@ -6,7 +6,7 @@ use super::responses::GivenResponses;
 use crate::data::Gradients;
 use crate::data::gradients::volume_numbers;
 use crate::data::odf_field::Tissue;
-use crate::data::text::{count, counted, singular_or_plural};
+use crate::data::text::{count, counted, enumerated, singular_or_plural};
 use crate::state::core::text::duration_text;
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::types::fods::Fods;
@@ -57,7 +57,7 @@ pub fn warn(options: &Options, maps: &[FodMap], given: &GivenResponses<'_>, fods
         note!(
             "The paper's method takes one tissue, so the response {} of {} {} not used: {scan}",
             singular_or_plural(unused_files.len(), "function", "functions"),
-            unused_files.join(" and "),
+            enumerated(&unused_files),
             singular_or_plural(unused_files.len(), "was", "were")
         );
     }

@@ -121,18 +121,17 @@ fn report_layout(
     backend: &Backend,
     control: &Control,
 ) -> Result<(), Failure> {
+    const READ: &str = "The distributions are read in MRtrix's basis and world axes";
     match odf_check::verdict(volume, OdfLayout::MRTRIX, backend, control)? {
         Verdict::Agrees => {}
         Verdict::AxesUndecided if orientations::implied_layout(path).is_some() => {}
         Verdict::Other(layout) => warning!(
-            "The distributions are read in MRtrix's basis and world axes, but they are most likely {}; state{layout}, \
-             or compare all with “arcuate gradients distributions”: {}",
+            "{READ}, but they are most likely {}; state{layout}, or compare all with “arcuate gradients distributions”: {}",
             layout.description(),
             path.display()
         ),
         Verdict::AxesUndecided | Verdict::Undecided => note!(
-            "The distributions are read in MRtrix's basis and world axes; --odf-basis and --odf-frame state others, \
-             which “arcuate gradients distributions” compares: {}",
+            "{READ}; --odf-basis and --odf-frame state others, which “arcuate gradients distributions” compares: {}",
             path.display()
         ),
     }

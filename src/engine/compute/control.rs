@@ -67,7 +67,7 @@ struct Shared {
 struct Parts {
     now: Option<(f32, f32)>,
     to_come: VecDeque<f32>,
-    /// Stages without a share of their own do not begin the progress again.
+    /// Whether stages beyond the planned ones keep the progress where it is, instead of counting from 0.
     is_planned: bool,
     /// Share of the stage started by [`Control::begin_last`].
     last: Option<f32>,
@@ -130,8 +130,8 @@ impl Control {
         };
     }
 
-    /// The next stages have these shares of the job, after stages that have taken the share `done`. More stages than
-    /// shares, whose number was not known beforehand, do not begin the progress again.
+    /// The next stages have these shares of the job, after earlier stages with the share `done`. Stages beyond these,
+    /// whose number was not known beforehand, keep the progress where it is.
     pub fn plan_from(&self, done: f32, shares: &[f32]) {
         let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
         *parts = Parts {

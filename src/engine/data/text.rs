@@ -60,6 +60,18 @@ pub fn large_count(n: f64) -> String {
     grouped(&format!("{n:.0}"))
 }
 
+/// `A, B and C`.
+pub fn enumerated(items: &[impl AsRef<str>]) -> String {
+    let Some((last, others)) = items.split_last() else {
+        return String::new();
+    };
+    let others: Vec<&str> = others.iter().map(AsRef::as_ref).collect();
+    match others.is_empty() {
+        true => last.as_ref().to_owned(),
+        false => format!("{} and {}", others.join(", "), last.as_ref()),
+    }
+}
+
 /// A number with all its digits; below 1e-6 and from 1e9 on as a power of ten.
 pub fn number(value: f64) -> String {
     match value != 0.0 && value.is_finite() && !(1e-6..1e9).contains(&value.abs()) {

@@ -217,8 +217,8 @@ pub fn plan(
 }
 
 impl Plan {
-    /// Coefficients of distributions that become an image of MRtrix, whose programs read them in its basis and in world
-    /// axes; `None` for those that are from one.
+    /// Coefficients of distributions from another format that are written into a MIF, where programs expect MRtrix's basis
+    /// and world axes; `None` for other contents.
     pub fn distributions_for_mrtrix(&self) -> Option<Volume> {
         let is_new = self.format == Format::Mif && Format::named(&self.input) != Some(Format::Mif);
         match &self.contents {

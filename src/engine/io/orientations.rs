@@ -298,7 +298,8 @@ pub fn must_not_be_distributions(path: &Path, volume: &Volume) -> Result<(), Err
             ),
             (
                 "three volumes per peak",
-                "name an image of peaks, or state that it holds distributions (--odf-basis and --odf-frame; --fod in arcuate track)",
+                "name an image of peaks, or state that it holds distributions (--odf-basis and --odf-frame; --fod in \
+                 arcuate track)",
             ),
         )),
     }

@@ -6,9 +6,9 @@
 //! MRtrix 0.2's basis differs from MRtrix 3's by a factor √2 that changes the ratio little; read as MRtrix 3's, its
 //! distributions are negative in places, and MRtrix 3's own are not.
 //!
-//! Of an image that holds something else, a basis may lead by chance. It is recognised by what no distribution has: a
-//! first coefficient that others exceed or that is not positive, and others of one sign (see
-//! [`order_of_distributions`]), unless its functions are symmetric as those of single bundles.
+//! In an image that holds something else, a basis may lead by chance. Such an image is recognised by coefficients that no
+//! distribution has: a first one that others exceed or that is not positive, and others of one sign (see
+//! [`order_of_distributions`]). Functions that are as symmetric as those of single bundles are never refused.
 //!
 //! A wrong frame mirrors directions and looks right in single voxels. For each reading, streamlines follow the
 //! first axis of the second moments ∫ f u uᵀ du, and frames are ranked as the axes of gradients are (see
@@ -220,13 +220,12 @@ pub fn compare(
     control: &Control,
 ) -> Result<Output, Error> {
     let layouts = readings(volume)?;
-    control.begin("Comparing bases of distributions", layouts.len() as u64);
     let fibres = Fibres::new(volume);
     let bases = Bases::ranked(volume, &fibres, &layouts, backend);
     bases.tracked(volume, &fibres, layouts, params, backend, control)
 }
 
-/// What an image of distributions says about the layout in which it is read.
+/// Judgement of the layout in which an image of distributions is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Its basis and its axes lead clearly over all others.
@@ -235,7 +234,7 @@ pub enum Verdict {
     Other(OdfLayout),
     /// Its basis leads clearly, but nothing decides between its axes.
     AxesUndecided,
-    /// No basis leads clearly.
+    /// No basis leads clearly, or the image does not look like distributions.
     Undecided,
 }
 
@@ -257,6 +256,8 @@ pub fn verdict(
     let params = Params::defaults();
     let output = bases.tracked(volume, &fibres, layouts, &params, backend, control)?;
     Ok(match (output.clear_layout(), output.ranked.first()) {
+        // A basis may lead by chance.
+        _ if !output.is_plausible => Verdict::Undecided,
         (Some(clear), _) if clear == layout => Verdict::Agrees,
         (Some(clear), _) => Verdict::Other(clear),
         // The axes are undecided, but the basis is another one.
@@ -323,6 +324,7 @@ impl Bases {
         backend: &Backend,
         control: &Control,
     ) -> Result<Output, Error> {
+        control.begin("Comparing bases of distributions", layouts.len() as u64);
         let (cpu, silent) = (backend.cpu(), control.silent());
         let is_plausible = cpu.install(|| is_plausible(volume, fibres, &self.ranked));
         let mut candidates = Vec::new();

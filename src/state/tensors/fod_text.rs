@@ -18,7 +18,7 @@ pub fn doubts(fods: &Fods) -> Vec<String> {
             ),
             Doubt::NearlyAll => format!(
                 "The response function of {tissue} was measured in {voxels} of {}, expected at most half of them, since \
-                 fibres cross in most; take fewer voxels, choose a larger mask, or read it from a file",
+                 fibres cross in most voxels; take fewer voxels, choose a larger mask, or read it from a file",
                 counted(measured.candidates.unwrap_or(voxels), "voxel")
             ),
         })
@@ -29,8 +29,8 @@ pub fn doubts(fods: &Fods) -> Vec<String> {
 /// Says that only the shell with the highest b is used, if the scan has other shells with diffusion weighting.
 pub fn outer_shell_alone(fods: &Fods) -> Option<String> {
     let shells = &fods.output.shells.shells;
-    let mut left_out = shells.iter().take(fods.used_shells.start);
-    left_out.any(|shell| shell.is_weighted()).then(|| {
+    let mut unused = shells.iter().take(fods.used_shells.start);
+    unused.any(|shell| shell.is_weighted()).then(|| {
         "Only the shell with the highest b is used, since white matter is the only tissue"
             .to_owned()
     })

@@ -2,7 +2,7 @@
 
 use crate::data::HeadKind;
 use crate::data::odf_field::Tissue;
-use crate::data::text::{counted, file_name};
+use crate::data::text::{counted, enumerated, file_name};
 use crate::parameters::differing;
 use crate::solvers::{csd, peaks, response, tensor_fit};
 use crate::state::Document;
@@ -48,11 +48,7 @@ pub(in crate::state) fn distributions(document: &Document, citations: &mut Citat
     if result.key.is_read() {
         return read_distributions(document, result);
     }
-    let tissues: Vec<String> = fods
-        .responses
-        .iter()
-        .map(|(t, _)| t.name().to_owned())
-        .collect();
+    let tissues: Vec<&str> = fods.responses.iter().map(|(t, _)| t.name()).collect();
     let tissues = enumerated(&tissues);
     let functions = match fods.responses.len() {
         1 => "response function",
@@ -294,13 +290,4 @@ pub(in crate::state) fn fit(
         &tensor_fit::Params::defaults(),
         &["method", "iterations", "b-range", "min-eigenvalue"],
     )
-}
-
-/// `A, B and C`.
-fn enumerated(items: &[String]) -> String {
-    match items.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-        None => String::new(),
-    }
 }

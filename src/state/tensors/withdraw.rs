@@ -59,7 +59,7 @@ pub fn fods(state: &mut State, key: &FodKey, end_of_request: WithoutResult) -> b
     let makes_it = |d: &Document| d.requested_fods().as_ref() == Some(key);
     let step = newest_step(state, makes_it);
     let past: Vec<&mut Document> = state.history.past_mut().collect();
-    let request = Request {
+    let request = FodRequest {
         key,
         end: end_of_request,
         is_of_user: past.iter().any(|document| !makes_it(document)),
@@ -80,7 +80,7 @@ pub fn fods(state: &mut State, key: &FodKey, end_of_request: WithoutResult) -> b
 }
 
 /// A request of distributions that ended without a result.
-struct Request<'a> {
+struct FodRequest<'a> {
     key: &'a FodKey,
     end: WithoutResult,
     /// It was made by a step.
@@ -89,7 +89,7 @@ struct Request<'a> {
     earlier_layers: Vec<Arc<Layer>>,
 }
 
-impl Request<'_> {
+impl FodRequest<'_> {
     fn withdraw(&self, document: &mut Document) -> bool {
         if document.requested_fods().as_ref() != Some(self.key) {
             return false;

@@ -1,7 +1,7 @@
 //! Why no streamline or ray was kept: sentences about empty results.
 
 use crate::solvers::curves::{Match, Output, Params, SeedOutcome, Starts, StopReason};
-use crate::state::core::text::{count, fixed, with_unit};
+use crate::state::core::text::{count, counted, fixed, with_unit};
 
 /// Why no streamline was kept: the most frequent outcome, as text; `mask`: the name of the tensors' mask. `None` if one
 /// was kept, or none was requested.
@@ -183,15 +183,40 @@ fn places(starts: &Starts, mask: &str) -> Vec<(u64, String)> {
     all.into_iter().filter(|(n, _)| *n > 0).collect()
 }
 
+/// Why seeds did not start, as text.
+enum Reasons {
+    /// The place of all of them.
+    One(String),
+    /// Places with their numbers.
+    Several(String),
+}
+
 /// The reasons of all seeds that did not start: `1 200 in CSF, 298 with no amplitude of 0.1 or more`; shares if only some
 /// seeds were examined; `mask` as in [`none_kept`]. `None` if all started, or the reasons are not known.
 pub fn not_started(output: &Output, mask: &str) -> Option<String> {
+    match reasons(output, mask)? {
+        Reasons::One(place) => Some(place),
+        Reasons::Several(places) => Some(places),
+    }
+}
+
+/// A sentence with these reasons, without a full stop: `50 seeds outside the mask did not start`.
+pub fn not_started_sentence(output: &Output, mask: &str) -> Option<String> {
+    let number = output.seed_outcomes[SeedOutcome::NoStart as usize];
+    let seeds = counted(number as usize, "seed");
+    Some(match reasons(output, mask)? {
+        Reasons::One(place) => format!("{seeds} {place} did not start"),
+        Reasons::Several(places) => format!("{seeds} did not start: {places}"),
+    })
+}
+
+fn reasons(output: &Output, mask: &str) -> Option<Reasons> {
     let seeds = output.seed_outcomes[SeedOutcome::NoStart as usize];
     let places = places(output.starts.as_ref().filter(|_| seeds > 0)?, mask);
     let examined: u64 = places.iter().map(|(n, _)| n).sum();
     match &places[..] {
         [] => None,
-        [(_, place)] => Some(place.clone()),
+        [(_, place)] => Some(Reasons::One(place.clone())),
         _ => {
             let number = |n: u64| match examined == seeds {
                 true => count(n),
@@ -200,7 +225,8 @@ pub fn not_started(output: &Output, mask: &str) -> Option<String> {
             let each = places
                 .iter()
                 .map(|(n, place)| format!("{} {place}", number(*n)));
-            Some(each.collect::<Vec<_>>().join(", "))
+            let each: Vec<String> = each.collect();
+            Some(Reasons::Several(each.join(", ")))
         }
     }
 }

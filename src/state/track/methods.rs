@@ -1,6 +1,6 @@
 //! The methods text of streamlines and rays.
 
-use crate::data::text::{capitalised, counted};
+use crate::data::text::{capitalised, counted, enumerated};
 use crate::data::{Region, Role};
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
@@ -404,11 +404,9 @@ fn kept_curves(walk: &curves::Params, regions: &[Region], cut: Option<Cut>, kept
     }
     // The condition of the cut follows with an "and" of its own.
     let more = cut.is_some_and(|cut| cut != Cut::All);
-    let conditions = match kept_if.split_last() {
-        Some((last, others)) if !more && !others.is_empty() => {
-            format!("{} and {last}", others.join(", "))
-        }
-        _ => kept_if.join(", "),
+    let conditions = match more {
+        true => kept_if.join(", "),
+        false => enumerated(&kept_if),
     };
     let sentence = format!("{kept}{what} were kept, which {conditions}");
     let cut = cut.map_or_else(String::new, cut_condition);

@@ -1,7 +1,7 @@
 //! Typed paths: the questions about them, and the paths that they denote.
 
 use super::PathPurpose;
-use crate::data::text::file_name;
+use crate::data::text::{enumerated, file_name};
 use crate::state::filter::FilterFile;
 use crate::state::{CheckDestination, CheckReadable, CompletePath, PathQuestion};
 use std::path::{Path, PathBuf};
@@ -20,13 +20,10 @@ impl OverwriteWarning {
     pub fn sentence(&self) -> String {
         let name = |file: &PathBuf| file_name(file);
         let names: Vec<String> = self.files.iter().map(name).collect();
-        match names.split_last() {
-            Some((last, [])) => format!("{last} exists. Saving replaces it"),
-            Some((last, others)) => {
-                let others = others.join(", ");
-                format!("{others} and {last} exist. Saving replaces them")
-            }
-            None => String::new(),
+        match names.as_slice() {
+            [] => String::new(),
+            [name] => format!("{name} exists. Saving replaces it"),
+            _ => format!("{} exist. Saving replaces them", enumerated(&names)),
         }
     }
 }

@@ -242,7 +242,7 @@ fn bootstrap(
     }
 }
 
-/// What repetitions compute, and about how long that takes on the present machine, if it is known.
+/// A sentence about the work of repetitions, with the time that they take on the present machine, if it is known.
 fn repetition_text(state: &State, repetitions: usize) -> String {
     let text = "Each repetition deconvolves the scan again";
     let result = state.document.distributions.result.as_ref();

@@ -205,7 +205,7 @@ pub fn limits<P: Parameters>(
     set(changed, phase);
 }
 
-/// The row of one parameter, without effect if these data rule it out, which `unused` says.
+/// The row of one parameter; `unused`: why it has no effect with these data.
 pub fn single<P: Parameters>(
     ui: &mut Ui,
     params: &P,

@@ -264,7 +264,8 @@ fn check_texts(here: &Path, value: &serde_json::Value) {
         "{text}"
     );
     // The mask that the fit found, and the file next to the scan that it did not use.
-    let mask = &fit["mask"];
+    let mask = &fit["mask_quality"];
+    assert!(fit["mask_file"].is_null(), "{fit}");
     assert!(mask["volume_ml"].as_f64().unwrap() > 1000.0, "{fit}");
     assert!(mask["agreement"].as_f64().unwrap() > 0.9, "{fit}");
     assert_eq!(mask["doubtful"], false);
@@ -283,7 +284,8 @@ fn check_texts(here: &Path, value: &serde_json::Value) {
         "within",
     ];
     let within = json(&within, here);
-    assert!(within["mask"].is_null() && within["companion_mask"].is_null());
+    assert!(within["mask_quality"].is_null() && within["companion_mask"].is_null());
+    assert_eq!(within["mask_file"], "head/brain_mask.nii.gz");
 }
 
 /// The condition that failed, and the name of the mask.

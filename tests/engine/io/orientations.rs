@@ -1,5 +1,7 @@
 //! Images of fibre orientations: bases and axes of other programs, peaks, and images that are moved.
 
+mod amplitudes;
+
 use super::sentence;
 use super::volumes::opened;
 use crate::support::composed_nifti::{gzip, matlab};
@@ -24,7 +26,10 @@ pub fn tests() -> Vec<Trial> {
         test("io::orientations::rigid_transforms", rigid),
         test("io::orientations::affine_transforms", affine),
         test("io::orientations::moved_images", moved),
-        test("io::orientations::amplitudes_of_no_fibres", amplitudes),
+        test(
+            "io::orientations::amplitudes_of_no_fibres",
+            amplitudes::of_no_fibres,
+        ),
         test("io::orientations::peaks_of_mrtrix", peaks),
         test("io::orientations::dyads_of_fsl", dyads),
         test("io::orientations::models_of_dsi_studio", dsi_studio),
@@ -345,41 +350,6 @@ fn moved() {
             );
             let peak = found.field.peak(voxel, 0).expect("a peak");
             assert!(peak.distance(turn * *u * 0.5) < 1e-6);
-        }
-    }
-}
-
-/// Tensors, deformation fields and images in other units can be read, with a warning.
-fn amplitudes() {
-    let mut random = Random::fresh("amplitudes of no fibres");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("image.nii.gz");
-    let grid = odd_grid(&mut random);
-    let control = Control::new();
-    for (scale, is_doubtful) in [(1.0, false), (1e-4, true), (1e30, true)] {
-        let scaled = |values: Vec<f64>| -> Vec<f64> { values.iter().map(|v| scale * v).collect() };
-        let voxels = 0..grid.voxel_count();
-        let directions: Vec<DVec3> = voxels.map(|_| random.direction()).collect();
-        let lobes = directions.iter().map(|u| scaled(evaluate(4, *u)));
-        let lobes: Vec<Vec<f64>> = lobes.collect();
-        image::save_volume(&path, &image_of(&grid, &lobes), "", &control).expect("saved");
-        let odf = orientations::open_odf(&path, OdfLayout::MRTRIX, None, &control);
-        let odf = odf.expect("distributions").warnings;
-        let peaks = directions.iter().map(|u| scaled(u.to_array().to_vec()));
-        let peaks: Vec<Vec<f64>> = peaks.collect();
-        image::save_volume(&path, &image_of(&grid, &peaks), "", &control).expect("saved");
-        let peaks = orientations::open_peaks(&path, None, &control);
-        for warnings in [odf, peaks.expect("peaks").warnings] {
-            assert_eq!(
-                warnings.len(),
-                usize::from(is_doubtful),
-                "{scale}: {warnings:?}"
-            );
-            assert!(
-                warnings
-                    .iter()
-                    .all(|w| w.starts_with("The largest amplitudes are about "))
-            );
         }
     }
 }

@@ -195,10 +195,8 @@ fn last_step() {
     for fibres in [Fibres::Distributions(distributions), Fibres::Peaks(peaks)] {
         let params = Params {
             at_interface: true,
-            ..Params {
-                seeding: Seeding::Random { count: 100 },
-                ..Params::defaults_for(Method::Deterministic, 2.0, true)
-            }
+            seeding: Seeding::Random { count: 100 },
+            ..Params::defaults_for(Method::Deterministic, 2.0, true)
         };
         let output = run(&fibres, Some(&map), &[], &params, 2).unwrap();
         assert_eq!(output.kept.len(), 100, "{:?}", output.seed_outcomes);

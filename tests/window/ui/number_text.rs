@@ -387,7 +387,7 @@ fn reported() {
     );
     let dropped = streamline_summary::dropped(&output, &[]);
     assert!(dropped.ends_with("1 seed not started"), "{dropped}");
-    assert_eq!(streamline_summary::not_started(&output, "the mask"), None);
+    assert_eq!(empty::not_started_sentence(&output, "the mask"), None);
     output.seed_outcomes = several;
     // Each seed has its reason; of examined ones alone, the shares are given.
     let starts = Starts {
@@ -397,7 +397,7 @@ fn reported() {
         ..Starts::default()
     };
     output.starts = Some(starts);
-    let why = streamline_summary::not_started(&output, "the mask");
+    let why = empty::not_started_sentence(&output, "the mask");
     let expected = "50 seeds did not start: 30 in CSF, 20 with no amplitude of 0.05 or more";
     assert_eq!(why.as_deref(), Some(expected));
     output.starts = Some(Starts {
@@ -405,7 +405,7 @@ fn reported() {
         low_amplitude: 2,
         ..starts
     });
-    let why = streamline_summary::not_started(&output, "the mask").expect("reasons");
+    let why = empty::not_started_sentence(&output, "the mask").expect("reasons");
     assert!(
         why.contains("60\u{202F}% in CSF, 40\u{202F}% with"),
         "{why}"
@@ -414,7 +414,7 @@ fn reported() {
         outside_mask: 50,
         ..Starts::default()
     });
-    let why = streamline_summary::not_started(&output, "the mask");
+    let why = empty::not_started_sentence(&output, "the mask");
     assert_eq!(
         why.as_deref(),
         Some("50 seeds outside the mask did not start")

@@ -40,6 +40,12 @@ fn lengths_text(vectors: usize, shortest: f64, longest: f64) -> String {
     }
 }
 
+/// A b-value of any unit with at most four significant digits after rounding, or as a whole number.
+fn rounded(b: f64) -> String {
+    let decimals = 10f64.powi(3 - b.max(1e-9).log10().floor() as i32).max(1.0);
+    number((b * decimals).round() / decimals)
+}
+
 /// Multiplies b-values by squared lengths, as MRtrix does, and sets these lengths to 1. Vectors without a direction keep
 /// their b-value. Returns a sentence if there is anything to scale.
 pub fn scale(b: &mut [f64], vectors: &mut [DVec3]) -> Option<String> {
@@ -56,11 +62,11 @@ pub fn scale(b: &mut [f64], vectors: &mut [DVec3]) -> Option<String> {
     }
     let (lowest, highest) = range(&mut b.iter().copied());
     Some(format!(
-        "{}: each b-value was multiplied by the squared length, as MRtrix does, which gives {} to {} s/mm²; write \
-         vectors of length 1 to keep the b-values",
+        "{}: each b-value was multiplied by the squared length, as MRtrix does, which gives {} to {}; write vectors \
+         of length 1 to keep the b-values",
         lengths_text(count, shortest, longest),
-        number(lowest.round()),
-        number(highest.round())
+        rounded(lowest),
+        rounded(highest)
     ))
 }
 

@@ -169,8 +169,8 @@ impl fmt::Display for InputError {
 }
 
 impl InputError {
-    /// The number, from 0, of the response function at fault, if it is one of them.
-    pub fn response(&self) -> Option<usize> {
+    /// The place, from 0, of the response function at fault, if it is one of them.
+    pub fn response_index(&self) -> Option<usize> {
         match self {
             Self::ResponseShells { number, .. }
             | Self::Directional(number)

@@ -7,11 +7,12 @@
 
 use super::Fibres;
 use crate::data::statistics::quantile;
+use crate::data::text::enumerated;
 use crate::data::tissue_map::TissueType;
 use crate::data::{Grid, TissueMap};
 use glam::DVec3;
 
-/// Largest number of voxels that are examined, evenly spaced.
+/// Largest number of voxels of fibres and of tissues that are examined, evenly spaced.
 const MAX_EXAMINED: usize = 100_000;
 /// Largest number of voxels with most fibres that are compared, and the smallest: the standard error of the gain is
 /// below 0.01 from about a thousand on, and small phantoms have fewer, but no noise.
@@ -35,12 +36,16 @@ pub fn tissue_doubt(fibres: &Fibres, map: &TissueMap) -> Option<String> {
 
 /// Volumes in another order put something else into the place of cortical grey matter. Lesions are smaller than it.
 fn order_doubt(map: &TissueMap) -> Option<String> {
-    let voxels = |tissue: TissueType| {
-        let fractions = map.fractions.iter().map(|f| f[tissue as usize]);
-        fractions.filter(|f| *f >= MAIN_TISSUE).count()
-    };
-    let is_odd = voxels(TissueType::Other) > voxels(TissueType::CorticalGrey);
-    is_odd.then(|| {
+    // Live tracking examines the map for each result.
+    let step = map.fractions.len().div_ceil(MAX_EXAMINED).max(1);
+    let examined = map.fractions.iter().step_by(step);
+    let (mut cortical_grey, mut other) = (0, 0);
+    for fractions in examined {
+        let is_main = |tissue: TissueType| fractions[tissue as usize] >= MAIN_TISSUE;
+        cortical_grey += usize::from(is_main(TissueType::CorticalGrey));
+        other += usize::from(is_main(TissueType::Other));
+    }
+    (other > cortical_grey).then(|| {
         let names = TissueType::ALL.map(TissueType::name).join(", ");
         format!(
             "The tissue image holds more pathological tissue than cortical grey matter, expected less; check the order of \
@@ -93,11 +98,7 @@ fn towards(direction: DVec3) -> String {
             false => positive,
         })
         .collect();
-    match names.split_last() {
-        Some((last, [])) => format!("to the {last}"),
-        Some((last, others)) => format!("to the {} and {last}", others.join(", ")),
-        None => String::new(),
-    }
+    format!("to the {}", enumerated(&names))
 }
 
 /// World positions of the voxels with the most fibres of one direction.

@@ -259,7 +259,10 @@ impl Repetitions {
         let costs = self.paths.iter().flatten().map(|(cost, _)| *cost);
         let squares: f64 = costs.map(|cost| (cost / self.measured).ln().powi(2)).sum();
         let half_width = factor * (squares / (all - without_path) as f64).sqrt();
-        Some([-half_width, half_width].map(|shift| self.measured * shift.exp()))
+        // Infinite if a path costs nothing.
+        half_width
+            .is_finite()
+            .then(|| [-half_width, half_width].map(|shift| self.measured * shift.exp()))
     }
 
     /// The share of the repetitions whose pathway contains each voxel, 0 to 1; 0 outside the domain.

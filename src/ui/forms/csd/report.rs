@@ -1,7 +1,6 @@
 //! The report of distributions: where the response functions were measured, their values, and what was left out.
 
 use crate::data::odf_field::Tissue;
-use crate::data::text::capitalised;
 use crate::state::core::text::counted;
 use crate::state::tensors::types::fods::{FodResult, FodSource, TissueChoice};
 use crate::state::tensors::{fod_text, mask_text};
@@ -12,12 +11,12 @@ use crate::ui::widgets::{paint, rows};
 use crate::ui::{format, panels};
 use egui::{Sense, Ui, vec2};
 
-/// Whether something in it needs attention.
+/// Whether a finding needs attention.
 pub fn warns(result: &FodResult) -> bool {
     !warnings(result).is_empty()
 }
 
-/// What needs attention, one sentence each.
+/// Findings that need attention, one sentence each.
 fn warnings(result: &FodResult) -> Vec<String> {
     let fods = &result.fods;
     let counts = &fods.output.counts;
@@ -133,7 +132,7 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
         let values: Vec<String> = values.collect();
         lines.push(format!(
             "{}: {place}. Mean signal (b in s/mm²) {}",
-            capitalised(tissue.name()),
+            tissue.label(),
             values.join(", ")
         ));
     }

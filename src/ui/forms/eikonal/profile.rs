@@ -27,14 +27,17 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
         None => ("Cheapest path", {
             match live.mean_fa {
                 Some(fa) => format!("mean FA {}", format::fixed(fa, 2)),
-                // It is more accurate than E*, which the table shows.
                 None => format!("costs {} along it", format::significant(path.total_cost())),
             }
         }),
     };
-    let help = "A cost along the path is integrated along its line, more accurately than E* in the table, the minimum \
-                that the solver has found on its grid";
-    panels::caption(ui, name, &fact).on_hover_text(help);
+    let caption = panels::caption(ui, name, &fact);
+    if pointed.is_none() && live.mean_fa.is_none() {
+        caption.on_hover_text(
+            "The cost, integrated along the path. It is more accurate than E* in the table, which the solver computes \
+             on its grid",
+        );
+    }
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), CHART + 20.0), Sense::hover());
     let rect = paint::inset(rect, space::INSET, space::INSET);

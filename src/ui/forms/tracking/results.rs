@@ -13,6 +13,7 @@ use crate::state::streamlines::streamlines_of;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::jobs::fod::FOD;
 use crate::state::tensors::mask_text;
+use crate::state::track::empty;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::types::odf::Model;
 use crate::state::track::types::{CurveKind, RayResult};
@@ -89,9 +90,9 @@ pub fn show(
         noise::show(ui, state, memory, actions);
     }
     look(ui, state, memory, narrow, actions);
-    let empty = output.kept.is_empty().then_some("There is nothing to map");
+    let nothing = output.kept.is_empty().then_some("There is nothing to map");
     let unfinished = (standing != Some(Standing::Final)).then_some("Waiting for the full result");
-    density::show(ui, state, None, empty.or(unfinished), memory, actions);
+    density::show(ui, state, None, nothing.or(unfinished), memory, actions);
 }
 
 /// Charts and counts of a result.
@@ -127,7 +128,7 @@ fn figures(
     }
     // If nothing was kept, the note above gives the reason.
     let mask = mask_text::name_of(&state.document);
-    let not_started = streamline_summary::not_started(output, &mask);
+    let not_started = empty::not_started_sentence(output, &mask);
     let not_started = not_started.filter(|_| live.rays.is_none() && !output.kept.is_empty());
     let mut reported = Vec::new();
     if has_missed_row(live) {

@@ -3,7 +3,6 @@
 use crate::data::labels::{Label, Labels};
 use crate::data::odf_field::Tissue;
 use crate::data::statistics::quantile;
-use crate::data::text::capitalised;
 use crate::data::{PeakField, Volume, VolumeKind};
 use crate::io;
 use crate::solvers::csd;
@@ -47,7 +46,7 @@ fn response_voxels(fods: &Fods) -> Option<Volume> {
             }
         }
         let label = Label {
-            name: capitalised(tissue.name()),
+            name: tissue.label().to_owned(),
             colour: Some(tissue_rgb(tissue)),
         };
         labels.table.insert(u32::from(number), label);

@@ -90,11 +90,9 @@ impl Responses {
 /// them.
 pub fn used_responses(files: &[PathBuf], gradients: &Gradients) -> Result<Vec<Response>, Sentence> {
     let used = read_files(files)?;
-    let of_file = |tissue: Tissue| {
-        let at = used.iter().position(|(own, _)| *own == tissue)?;
-        files.get(at).map(PathBuf::as_path)
-    };
-    check_rows(&used, &Shells::new(gradients), of_file).map_err(|e| Sentence::new(&e))?;
+    let given = Responses::Files(files.to_vec());
+    let file_of = |tissue: Tissue| given.file(tissue);
+    check_rows(&used, &Shells::new(gradients), file_of).map_err(|e| Sentence::new(&e))?;
     let mut scan = ScanResponses {
         used,
         measured: Vec::new(),
@@ -118,7 +116,7 @@ fn check_rows<'a>(
     let Err(error) = csd::matching_shells(shells, &responses) else {
         return Ok(());
     };
-    let at = error.response().and_then(|number| used.get(number));
+    let at = error.response_index().and_then(|index| used.get(index));
     let file = at.and_then(|(tissue, _)| file_of(*tissue));
     let file = file.map(Path::to_owned);
     Err(FodError::Unmatched { error, file })
@@ -364,8 +362,9 @@ fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, Sentence> {
     tissues.zip(files).map(read).collect()
 }
 
-/// Reading response functions before a document uses their files.
-pub const RESPONSES: Slot = Slot::latest_wins("responses");
+/// Reading response functions before a document uses their files. They queue: those of one tissue do not replace those of
+/// another.
+pub const RESPONSES: Slot = Slot::queue("responses");
 
 /// Reads files of response functions: those that cannot be read never become the choice of a document.
 #[derive(Clone, Debug)]
