@@ -399,7 +399,7 @@ fn weights() {
     let of_image = run(&format!("{base} --peaks fod/peaks.nii.gz --out a"));
     let of_fods = run(&format!("{base} --fod fod/wm_fod.nii.gz --out b"));
     let notes = of_fods["notes"].to_string();
-    assert!(notes.contains("MRtrix's basis and world axes"), "{notes}");
+    assert!(!notes.contains("basis"), "they say it themselves: {notes}");
     let of_tensors = run(&format!("{base} --out c"));
     assert_eq!(of_fods["peaks"], of_image["peaks"]);
     assert_eq!(of_fods["rmse"], of_image["rmse"]);

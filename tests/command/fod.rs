@@ -451,7 +451,7 @@ fn refusals() {
     fod("--responses broken.txt", &["broken.txt"]);
     fod("--responses none.txt", &["none.txt"]);
     fod(
-        "--responses wm.txt --order 6",
+        "--responses wm.txt,gm.txt,csf.txt --order 6",
         &["Order 6", "it has order 4"],
     );
     // Another grid.

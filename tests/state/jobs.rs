@@ -317,7 +317,7 @@ fn distributions() {
                 let found = format!("The {volumes} volumes appear to be");
                 assert!(note.starts_with(&found), "{note}");
                 assert!(note.contains(&format!("of order {order})")), "{note}");
-                assert_eq!(note.contains("read in MRtrix 3"), suffix == "mif", "{note}");
+                assert_eq!(note.contains("read as MRtrix 3"), suffix == "mif", "{note}");
             }
         }
     }

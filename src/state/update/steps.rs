@@ -45,7 +45,7 @@ enum HistoryDirection {
 impl HistoryDirection {
     fn verb(self) -> &'static str {
         match self {
-            Self::Undone => "Undid",
+            Self::Undone => "Undone",
             Self::Redone => "Redone",
             Self::Cancelled => "Cancelled",
         }

@@ -172,19 +172,17 @@ pub fn few_voxels() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     head("2500:30", here);
-    let warnings = |voxels: usize| {
-        let line = format!(
-            "{MASKED} --single-fibre-voxels {voxels} --response-algorithm tournier --order 4 --maps peaks \
-             --out voxels_{voxels}"
-        );
+    let warnings = |voxels: &str, out: &str| {
+        let line = format!("{MASKED} {voxels} --order 4 --maps peaks --out {out}");
         let report = run(&line, here);
         assert_eq!(report["mask_file"], "head/brain_mask.nii.gz");
         assert!(report["mask_quality"].is_null());
         report["warnings"].to_string()
     };
-    assert_eq!(warnings(100), "[]");
-    let few = warnings(5);
-    assert!(few.contains("in 5 voxels, expected at least 10"), "{few}");
+    let many = "--single-fibre-voxels 100 --response-algorithm tournier";
+    assert_eq!(warnings(many, "many"), "[]");
+    let few = warnings("--wm-mask sphere:-24,-18,8,5", "few");
+    assert!(few.contains(" voxels, expected at least 10; "), "{few}");
     // All voxels of a small region as a brain.
     run(
         "region --image head/brain_mask.nii.gz --union sphere:0,0,20,12 --out small.nii.gz",

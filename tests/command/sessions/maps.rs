@@ -131,7 +131,8 @@ fn come_back() {
     assert!(!text.contains("differed from"), "{text}");
     assert!(!text.contains("Otsu"), "the mask is a file's: {text}");
     let mut found = reopened.state.clone();
-    found.document.fit_mask = None;
+    let tensors = found.document.tensors.as_mut().expect("tensors");
+    std::sync::Arc::make_mut(tensors).key.mask = None;
     assert!(methods(&found).contains("Otsu N (1979)"));
     // Undone one by one.
     reopened.act(Action::Layer(LayerAction::Delete(first)));

@@ -247,7 +247,7 @@ fn grown() {
     for (end, sign) in at_once.band().unwrap().into_iter().zip([-1.0, 1.0]) {
         let half_width = sign * (end / at_once.measured).ln();
         assert!(
-            (half_width / mean_square.sqrt() - 1.85).abs() < 1e-9,
+            (half_width / mean_square.sqrt() - 2.2).abs() < 1e-9,
             "{half_width}"
         );
     }

@@ -482,7 +482,7 @@ fn status_of_task() {
     window.act(Action::Undo);
     let message = window.state.runtime.notices.status.clone();
     assert!(
-        message.starts_with("Undid: ") && message.contains("Solved in "),
+        message.starts_with("Undone: ") && message.contains("Solved in "),
         "{message}"
     );
     not_solved(&mut window);

@@ -173,7 +173,7 @@ fn steps() {
     }
     window.act(Action::Undo);
     let status = window.state.runtime.notices.status.replace('\u{202F}', " ");
-    let begin = "Undid: width of pathway (";
+    let begin = "Undone: width of pathway (";
     assert!(status.starts_with(begin), "{status}");
     assert!(status.contains(": Pathway width ε 33.0 % → "), "{status}");
     // A drag is one step, which its end does not duplicate.

@@ -406,7 +406,7 @@ fn elsewhere() {
         window.place(Role::Seed, DVec3::ZERO);
         window.act(Action::Undo);
         let status = window.state.runtime.notices.status.clone();
-        assert!(status.starts_with("Undid: "), "{status}");
+        assert!(status.starts_with("Undone: "), "{status}");
         assert!(status.contains(" streamlines from "), "{status}");
         window.act(Action::View(ViewAction::SelectTask(task)));
         assert_eq!(window.state.runtime.notices.status, "", "{task:?}");

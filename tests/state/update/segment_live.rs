@@ -208,7 +208,7 @@ fn undone() {
     window.act(Action::Undo);
     assert_eq!(live(&window).step, at_rest);
     let message = window.state.runtime.notices.status.clone();
-    assert!(message.starts_with("Undid: "), "{message}");
+    assert!(message.starts_with("Undone: "), "{message}");
     assert!(!message.contains("at rest"), "{message}");
     // Another task does not mention it, nor the rewind.
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
@@ -399,7 +399,10 @@ fn unsampled() {
     window.act(Action::Undo);
     assert_eq!((count(&window), values(&window)), (0, before));
     let message = window.state.runtime.notices.status.clone();
-    assert!(message.starts_with("Undid: sample (Target T "), "{message}");
+    assert!(
+        message.starts_with("Undone: sample (Target T "),
+        "{message}"
+    );
     window.act(Action::Redo);
     assert_eq!((count(&window), values(&window)), (sampled, found));
     // Sampled again after the undo, it contains only these voxels.
@@ -409,7 +412,7 @@ fn unsampled() {
     set(&mut window, Phase::Done, |s| s.params.tolerance *= 0.5);
     window.act(Action::Undo);
     let message = window.state.runtime.notices.status.clone();
-    let begin = "Undid: surface parameters (Tolerance ε ";
+    let begin = "Undone: surface parameters (Tolerance ε ";
     assert!(message.starts_with(begin), "{message}");
     assert_eq!(count(&window), sampled);
 }

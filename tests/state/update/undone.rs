@@ -469,7 +469,7 @@ fn table() {
                     missed.push(format!("{now:?} is not {verb}{begin}{end})"));
                 }
             };
-            check(&mut window, Action::Undo, "Undid: ", [to, from]);
+            check(&mut window, Action::Undo, "Undone: ", [to, from]);
             check(&mut window, Action::Redo, "Redone: ", [from, to]);
         }
     }
@@ -485,7 +485,7 @@ fn result() {
     window.act(action);
     window.act(Action::Undo);
     let now = status(&window);
-    let begin = "Undid: tracking (Step 0.75 mm → 0.50 mm). Result: ";
+    let begin = "Undone: tracking (Step 0.75 mm → 0.50 mm). Result: ";
     assert!(now.starts_with(begin), "{now}");
     let result = &now[begin.len()..];
     assert!(result.contains(" streamlines from "), "{now}");
@@ -512,12 +512,12 @@ fn added_or_removed() {
     let mut window = Window::fitted();
     let id = window.place(Role::Seed, DVec3::ZERO);
     window.act(Action::Undo);
-    assert_eq!(status(&window), "Undid: place region (Seed removed)");
+    assert_eq!(status(&window), "Undone: place region (Seed removed)");
     window.act(Action::Redo);
     assert!(status(&window).starts_with("Redone: place region (Seed restored)"));
     window.act(Action::Region(RegionAction::Delete(id)));
     window.act(Action::Undo);
-    assert!(status(&window).starts_with("Undid: delete region (Seed restored)"));
+    assert!(status(&window).starts_with("Undone: delete region (Seed restored)"));
     let ball = Sphere {
         centre: DVec3::ZERO,
         radius_mm: 3.5,

@@ -434,7 +434,8 @@ fn image_alone() {
     let source = jobs[0].key.as_ref().map(|key| key.settings.source);
     assert_eq!(source, Some(FodSource::Image(layer)));
     click(&mut window, "Cancel");
-    click(&mut window, "Read");
+    // The request is withdrawn; it can be made again.
+    choose(&mut window, "Distributions", "sub_fod");
     assert_eq!(submitted::<ReadFods>(&window).len(), 2);
 }
 

@@ -66,10 +66,10 @@ fn undone() {
     let mut state = arcuate::state::State::new(sample::BACKEND.to_owned());
     let mut runtime = state.runtime.clone();
     let status = &mut runtime.notices.status;
-    *status = Status::of_step("Undid: move region".to_owned());
+    *status = Status::of_step("Undone: move region".to_owned());
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
         status.add_result(StatusSubject::LiveResult, what.to_owned());
-        assert_eq!(*status, format!("Undid: move region. Result: {what}"));
+        assert_eq!(*status, format!("Undone: move region. Result: {what}"));
     }
     // In another task the step is not shown.
     status.forget_step();
@@ -78,13 +78,13 @@ fn undone() {
     // Nor is the result of another task; the step before it stays.
     status.forget_result();
     assert_eq!(*status, "");
-    *status = Status::of_step("Undid: add keep-out sphere".to_owned());
+    *status = Status::of_step("Undone: add keep-out sphere".to_owned());
     status.add_result(
         StatusSubject::LiveResult,
         "Tracked 9 streamlines".to_owned(),
     );
     status.forget_result();
-    assert_eq!(*status, "Undid: add keep-out sphere");
+    assert_eq!(*status, "Undone: add keep-out sphere");
     status.forget_step();
     assert_eq!(*status, "");
     // The tour returns to the missing step.
@@ -116,7 +116,7 @@ fn undone() {
     assert_eq!(runtime.tour, Some(TourStep::ClickSlice));
     // A sentence that only begins like a step is not one.
     let status = &mut runtime.notices.status;
-    *status = "Undid: 3 seeds".into();
+    *status = "Undone: 3 seeds".into();
     status.add_result(
         StatusSubject::LiveResult,
         "Tracked 9 streamlines".to_owned(),

@@ -174,7 +174,11 @@ fn legend() {
     assert!(legend.starts_with(&*map.name), "{legend}");
     let (low, high) = map.display.window;
     let [low, high] = arcuate::ui::format::range_texts([low, high].map(f64::from));
-    assert!(legend.contains(&format!("{low} to {high}")), "{legend}");
+    let [low_text, high_text] = [&low, &high].map(|v| arcuate::ui::format::with_unit(v, map.unit));
+    assert!(
+        legend.contains(&format!("{low_text} to {high_text}")),
+        "{legend}"
+    );
     let decimals = |text: &str| text.split_once('.').map_or(0, |(_, after)| after.len());
     assert_eq!(decimals(&low), decimals(&high));
 }

@@ -112,8 +112,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N|off",
-            help: "Highest degree of the spherical harmonics, even from 2 to 12, or off: a higher one separates fibres at smaller angles \
-                   and needs more directions and less noise",
+            help: "Highest degree of the spherical harmonics (even, 2 to 12; off: chosen automatically). A higher one \
+                   separates fibres at smaller angles and needs more directions and less noise",
             default_text: DefaultText::Noted("chosen from the directions and the noise"),
             ..Param::new(
                 "order",
@@ -176,8 +176,8 @@ impl Parameters for Params {
 
 const REPETITIONS: Param<Params> = Param {
     value_name: "N|off",
-    help: "Repeat the deconvolution N times, from 20 to 10000, or off, with random signs of its residuals (wild bootstrap), for maps of the \
-           uncertainty of each peak: cone and peak_dispersion",
+    help: "Repeat the deconvolution N times (20 to 10000, or off) with random signs of its residuals (wild bootstrap), \
+           for maps of the uncertainty of each peak: cone and peak_dispersion",
     hint: "Uncertainty: repeats the deconvolution with random signs of its residuals (wild bootstrap) and maps how far \
            the peaks move",
     default_text: DefaultText::Omitted,

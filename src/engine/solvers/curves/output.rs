@@ -210,7 +210,8 @@ pub struct Output {
     /// Reasons why seeds did not start; `None` if all did, or if they were not examined (in tensors, beyond some thousand
     /// seeds).
     pub starts: Option<Starts>,
-    /// A sentence if the tissues do not seem to belong to the fibres (only distributions and peaks).
+    /// A sentence if the tissues do not seem to belong to the fibres (only distributions and peaks), for callers to fill
+    /// in.
     pub tissue_doubt: Option<String>,
 }
 

@@ -66,6 +66,7 @@ mod tissue_rules;
 pub use bootstrap::track_bootstrap;
 pub use error::InputError;
 pub use parameters::{Method, Params};
+pub use tissue_doubt::tissue_doubt;
 
 use super::Error;
 use super::curves::{self, Output, check_regions};

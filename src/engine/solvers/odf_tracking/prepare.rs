@@ -7,7 +7,6 @@ use super::interface::InterfaceSeeds;
 use super::model::Model;
 use super::parameters::{Method, Params};
 use super::run::Run;
-use super::tissue_doubt::tissue_doubt;
 use super::tissue_rules::TissueRules;
 use crate::compute::{Backend, Control};
 use crate::data::random::Random;
@@ -105,7 +104,6 @@ impl<'a> Job<'a> {
         if let Some(starts) = &mut output.starts {
             starts.min_amplitude = Some(params.min_amplitude);
         }
-        output.tissue_doubt = self.tissues.and_then(|map| tissue_doubt(self.fibres, map));
         Ok(output)
     }
 

@@ -36,7 +36,6 @@ pub fn tissue_doubt(fibres: &Fibres, map: &TissueMap) -> Option<String> {
 
 /// Volumes in another order put something else into the place of cortical grey matter. Lesions are smaller than it.
 fn order_doubt(map: &TissueMap) -> Option<String> {
-    // Live tracking examines the map for each result.
     let step = map.fractions.len().div_ceil(MAX_EXAMINED).max(1);
     let examined = map.fractions.iter().step_by(step);
     let (mut cortical_grey, mut other) = (0, 0);

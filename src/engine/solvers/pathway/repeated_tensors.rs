@@ -27,7 +27,7 @@ const PARAMS: eikonal::Params = eikonal::Params {
     schedule: None,
 };
 /// Calibrated on synthetic heads: see [`super::repetitions`].
-const BAND_FACTOR: f64 = 1.85;
+const BAND_FACTOR: f64 = 2.2;
 /// Voxels that a card solves together, in as many repetitions: fewer do not fill it.
 const TOGETHER: usize = 300_000;
 /// Most repetitions of a task, and most tasks at a time, on a card.

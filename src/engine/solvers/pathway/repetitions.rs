@@ -14,10 +14,10 @@
 //! *Band.* [`Repetitions::band`] estimates where E* of a scan without noise lies, in the same voxels and unit of cost: ln E*
 //! within [`Repeat::band_factor`] times the root mean square of ln(E*ᵣ / E*). The square is the variance over the
 //! repetitions plus the square of their bias, so that the band widens where noise shifts E*. The factor for tensors is
-//! calibrated (as by Loh 1987, J Am Stat Assoc 82:155, with other data than the scan itself): on the bundles of four
-//! synthetic heads (seeds 21 to 24, 2 mm, 60 repetitions), bands with 1.85 contained E* without noise in about 87, 90 and
-//! 94 % of 128 pathways at SNR 15, 20 and 30, while the factor 1.645 of a normal distribution without bias contained it
-//! in 82, 84 and 87 %. The test `pathway::band of E* against heads without noise` uses other heads.
+//! calibrated (as by Loh 1987, J Am Stat Assoc 82:155, with other data than the scan itself): on the bundles of synthetic
+//! heads (seeds 21 to 24, at SNR 15 also 11 to 14; 2 mm, 60 repetitions), bands with 2.2 contained E* without noise in
+//! 88, 92 and 96 % of 256, 128 and 128 pathways at SNR 15, 20 and 30, while the factor 1.645 of a normal distribution
+//! contained it in 78, 84 and 87 %. The test `pathway::band of E* against heads without noise` uses other heads.
 //!
 //! Percentiles describe the repetitions only, and are too narrow for E* without noise: they contained it in 44, 47 and
 //! 61 % of 128 pathways of four other heads (100 repetitions), although the spread of the repetitions was within 6 % of

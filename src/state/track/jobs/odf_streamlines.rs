@@ -40,6 +40,10 @@ impl Streamlines for TrackOdfStreamlines {
         let tissues = self.tissues.as_ref().map(|(_, input)| input.read());
         let tissues = tissues.transpose()?;
         let tissues = tissues.map(|tissues| &tissues.map);
+        let tissue_doubt = match &self.tissues {
+            Some((_, input)) if !self.coarse => input.doubt(&self.distributions.field)?,
+            _ => None,
+        };
         let (regions, params) = (&self.regions, &self.params);
         let mut output = match self.resample.filter(|_| params.repetitions.is_some()) {
             Some(input) => {
@@ -70,6 +74,7 @@ impl Streamlines for TrackOdfStreamlines {
         };
         let kept = with_target_names(with_lengths(output.kept), &self.regions);
         output.kept = kept.with_grid(self.distributions.field.grid.clone());
+        output.tissue_doubt = tissue_doubt;
         Ok(output)
     }
 }

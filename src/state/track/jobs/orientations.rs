@@ -69,6 +69,7 @@ impl Job for TrackOrientations {
         };
         let kept = with_target_names(with_lengths(output.kept), &self.regions);
         output.kept = kept.with_grid(self.fibres.grid().clone());
+        output.tissue_doubt = tissues.and_then(|map| odf_tracking::tissue_doubt(&self.fibres, map));
         Ok(Arc::new(output))
     }
 

@@ -5,10 +5,10 @@ use crate::data::{DataId, OdfField, TissueMap, Volume, keyed};
 use crate::parameters::Parameters as _;
 use crate::solvers::curves;
 use crate::solvers::geodesic::{OdfSpeed, Rays};
-use crate::solvers::odf_tracking::{self, Prepared};
+use crate::solvers::odf_tracking::{self, Fibres, Prepared};
 use crate::state::core::layer::{Input, LayerId};
 use crate::state::tensors::types::fods::FodBootstrapInput;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The model of diffusion that streamlines and rays follow and that costs of pathways come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -116,6 +116,14 @@ impl OdfInput {
 pub struct TissueInput {
     pub image: Volume,
     read: Arc<OnceLock<Result<ReadTissues, TissueMapError>>>,
+    doubt: Arc<Mutex<Option<Doubt>>>,
+}
+
+/// The doubt about tissues with these distributions, if there is one.
+#[derive(Clone, Debug)]
+struct Doubt {
+    distributions: DataId,
+    sentence: Option<String>,
 }
 
 /// The tissues of an image.
@@ -131,7 +139,26 @@ impl TissueInput {
         Self {
             image,
             read: Arc::default(),
+            doubt: Arc::default(),
         }
+    }
+
+    /// A sentence if the tissues do not seem to belong to the distributions: computed once, since it takes longer than
+    /// live streamlines.
+    pub fn doubt(&self, field: &OdfField) -> Result<Option<String>, TissueMapError> {
+        let mut known = self.doubt.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(doubt) = &*known
+            && doubt.distributions == field.id()
+        {
+            return Ok(doubt.sentence.clone());
+        }
+        let fibres = Fibres::Distributions(field.clone());
+        let sentence = odf_tracking::tissue_doubt(&fibres, &self.read()?.map);
+        *known = Some(Doubt {
+            distributions: field.id(),
+            sentence: sentence.clone(),
+        });
+        Ok(sentence)
     }
 
     /// The tissues: five fractions, or those that labels denote.
