@@ -399,10 +399,8 @@ fn unsampled() {
     window.act(Action::Undo);
     assert_eq!((count(&window), values(&window)), (0, before));
     let message = window.state.runtime.notices.status.clone();
-    assert!(
-        message.starts_with("Undone: sample (Target T "),
-        "{message}"
-    );
+    let begin = "Undone: sample (Target T ";
+    assert!(message.starts_with(begin), "{message}");
     window.act(Action::Redo);
     assert_eq!((count(&window), values(&window)), (sampled, found));
     // Sampled again after the undo, it contains only these voxels.

@@ -1,7 +1,8 @@
 //! Tracking along the distributions of the document, from the regions and in the whole brain.
 
 use crate::compute::{Backend, Control};
-use crate::data::Region;
+use crate::data::tissue_map::TissueMapError;
+use crate::data::{OdfField, Region};
 use crate::jobs::{JobError, memory_for_curves};
 use crate::solvers::odf_tracking::{self, Fibres, Prepared};
 use crate::solvers::{self, curves};
@@ -9,8 +10,9 @@ use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::tensors::types::fods::FodBootstrapInput;
 use crate::state::track::jobs::bootstrap::fod_residuals;
 use crate::state::track::jobs::streamlines::Streamlines;
-use crate::state::track::types::odf::{OdfInput, TissueInput, TissueKey};
+use crate::state::track::types::odf::{OdfInput, TissueDoubt, TissueInput, TissueKey};
 use crate::state::track::types::{CurveKey, CurveParams};
+use std::sync::PoisonError;
 
 /// Tracks from the regions along distributions, with anatomical rules if there are tissues.
 #[derive(Clone, Debug)]
@@ -41,7 +43,7 @@ impl Streamlines for TrackOdfStreamlines {
         let tissues = tissues.transpose()?;
         let tissues = tissues.map(|tissues| &tissues.map);
         let tissue_doubt = match &self.tissues {
-            Some((_, input)) if !self.coarse => input.doubt(&self.distributions.field)?,
+            Some((_, input)) if !self.coarse => tissue_doubt(input, &self.distributions.field)?,
             _ => None,
         };
         let (regions, params) = (&self.regions, &self.params);
@@ -77,6 +79,23 @@ impl Streamlines for TrackOdfStreamlines {
         output.tissue_doubt = tissue_doubt;
         Ok(output)
     }
+}
+
+/// A sentence if the tissues do not seem to belong to the distributions, from the cache if they are those of the last run.
+fn tissue_doubt(tissues: &TissueInput, field: &OdfField) -> Result<Option<String>, TissueMapError> {
+    let mut known = tissues.doubt.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(doubt) = &*known
+        && doubt.distributions == field.id()
+    {
+        return Ok(doubt.sentence.clone());
+    }
+    let fibres = Fibres::Distributions(field.clone());
+    let sentence = odf_tracking::tissue_doubt(&fibres, &tissues.read()?.map);
+    *known = Some(TissueDoubt {
+        distributions: field.id(),
+        sentence: sentence.clone(),
+    });
+    Ok(sentence)
 }
 
 /// The distributions as tracking reads them, from the cache if they are there.

@@ -5,10 +5,10 @@ use crate::data::{DataId, OdfField, TissueMap, Volume, keyed};
 use crate::parameters::Parameters as _;
 use crate::solvers::curves;
 use crate::solvers::geodesic::{OdfSpeed, Rays};
-use crate::solvers::odf_tracking::{self, Fibres, Prepared};
+use crate::solvers::odf_tracking::{self, Prepared};
 use crate::state::core::layer::{Input, LayerId};
 use crate::state::tensors::types::fods::FodBootstrapInput;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The model of diffusion that streamlines and rays follow and that costs of pathways come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -116,14 +116,15 @@ impl OdfInput {
 pub struct TissueInput {
     pub image: Volume,
     read: Arc<OnceLock<Result<ReadTissues, TissueMapError>>>,
-    doubt: Arc<Mutex<Option<Doubt>>>,
+    /// Computed once for the last distributions, since it takes longer than live streamlines.
+    pub doubt: Arc<Mutex<Option<TissueDoubt>>>,
 }
 
-/// The doubt about tissues with these distributions, if there is one.
+/// Whether tissues seem to belong to distributions: a sentence if not.
 #[derive(Clone, Debug)]
-struct Doubt {
-    distributions: DataId,
-    sentence: Option<String>,
+pub struct TissueDoubt {
+    pub distributions: DataId,
+    pub sentence: Option<String>,
 }
 
 /// The tissues of an image.
@@ -141,24 +142,6 @@ impl TissueInput {
             read: Arc::default(),
             doubt: Arc::default(),
         }
-    }
-
-    /// A sentence if the tissues do not seem to belong to the distributions: computed once, since it takes longer than
-    /// live streamlines.
-    pub fn doubt(&self, field: &OdfField) -> Result<Option<String>, TissueMapError> {
-        let mut known = self.doubt.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(doubt) = &*known
-            && doubt.distributions == field.id()
-        {
-            return Ok(doubt.sentence.clone());
-        }
-        let fibres = Fibres::Distributions(field.clone());
-        let sentence = odf_tracking::tissue_doubt(&fibres, &self.read()?.map);
-        *known = Some(Doubt {
-            distributions: field.id(),
-            sentence: sentence.clone(),
-        });
-        Ok(sentence)
     }
 
     /// The tissues: five fractions, or those that labels denote.
