@@ -181,7 +181,7 @@ pub fn few_voxels() {
     };
     let many = "--single-fibre-voxels 100 --response-algorithm tournier";
     assert_eq!(warnings(many, "many"), "[]");
-    let few = warnings("--wm-mask sphere:-24,-18,8,5", "few");
+    let few = warnings("--wm-mask sphere:-24,-18,8,4", "few");
     assert!(few.contains(" voxels, expected at least 10; "), "{few}");
     // All voxels of a small region as a brain.
     run(
