@@ -104,7 +104,7 @@ pub fn open_odf(
 /// Plausible amplitudes of fibres. Distributions have means of about 0.1 in white matter, fractions and unit vectors are at
 /// most 1; diffusion tensors (mm²/s) and deformation fields (mm) are not within these limits, and thresholds of amplitude
 /// mean nothing there.
-const PLAUSIBLE_AMPLITUDES: [f64; 2] = [1e-3, 10.0];
+const PLAUSIBLE_AMPLITUDES: [f64; 2] = [0.01, 10.0];
 /// The quantile of the amplitudes that is compared: single voxels may hold anything.
 const COMPARED_QUANTILE: f64 = 0.99;
 
