@@ -33,7 +33,8 @@ and recomputes the pathway. Repetition r depends only on the random seed and on 
 share of the repetitions whose pathway contains the voxel; paths.tck, the cheapest path of each repetition; with
 --distance-to also distances.csv, the distance of the paths from the mask along the pathway. Only voxels that join both
 regions count, or all of them where the pathway is too narrow to join the regions. The text gives the number of
-repetitions whose path outside the regions stays within 4 mm of the original one, and rounds distances down.
+repetitions whose path outside the regions stays within 4 mm of the original one, and rounds distances down. With 20 or
+more repetitions through tensors, it also gives a 90 % band of the least cost without noise.
 
 With --fod, SCAN is deconvolved again: with the response functions that arcuate fod wrote beside the distributions, or
 those of --responses. Paths run only in the voxels that the pathway itself reaches from both regions.

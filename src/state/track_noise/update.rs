@@ -1,5 +1,6 @@
 //! Repetitions of the live streamlines: compared once the full result is there, measured, kept as a layer, written.
 
+use crate::data::text::counted;
 use crate::state::core::fields::label;
 use crate::state::core::live::{Detail, Order, Pace};
 use crate::state::core::notices::Severity;
@@ -190,7 +191,7 @@ pub fn keep_share(state: &mut State) {
         share_layer(
             document,
             recipe,
-            "Share of repetitions of streamlines",
+            &format!("Share of {} of streamlines", counted(all, "repetition")),
             share,
             all,
         )

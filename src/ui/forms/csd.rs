@@ -100,7 +100,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         export(ui, state, result, memory);
     }
     if open {
-        rows(ui, state, memory, actions);
+        // Controls of streamlines in the same panel have the same names.
+        ui.push_id(NAME, |ui| rows(ui, state, memory, actions));
         if state.document.distributions.field().is_some() {
             glyphs::show(ui, state, memory, actions);
         }

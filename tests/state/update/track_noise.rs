@@ -311,7 +311,7 @@ fn kept() {
     act(&mut window, TrackNoiseAction::KeepShare);
     let document = &window.state.document;
     let layer = document.layers.last().expect("the share").clone();
-    assert_eq!(layer.name, "Share of repetitions of streamlines");
+    assert_eq!(layer.name, "Share of 12 repetitions of streamlines");
     assert_eq!(layer.display.colour_map, ColourMap::Share);
     assert_eq!(layer.content.volume().expect("an image").id(), share.id());
     let recipe = document.streamline_share_recipe(layer.id);
@@ -327,7 +327,7 @@ fn kept() {
     let legend = legend.expect("a colour bar");
     assert!(legend.starts_with(&layer.name), "{legend}");
     let text = methods(&window.state);
-    let sentence = "“Share of repetitions of streamlines” gives the share of the 12 repetitions with a streamline";
+    let sentence = "“Share of 12 repetitions of streamlines” gives the share of the 12 repetitions with a streamline";
     assert!(text.contains(sentence), "{text}");
     assert_eq!(text.matches("of a wild bootstrap").count(), 1, "{text}");
     // It is no image to segment or to paint on.

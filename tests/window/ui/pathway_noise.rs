@@ -235,7 +235,7 @@ fn kept() {
     assert!(window.state().actions.iter().any(kept));
     let layers = &window.state().state.document.layers;
     let layer = layers.last().expect("a layer");
-    assert!(layer.name.starts_with("Share of repetitions of "));
+    assert!(layer.name.starts_with("Share of 20 repetitions of "));
     assert!(matches!(layer.content, Content::Image(_)));
     click(&mut window, "Export noise…");
     for file in ["Share of repetitions…", "Paths of the repetitions…"] {

@@ -204,7 +204,7 @@ fn kept() {
     click(&mut window, "Keep share");
     let layers = &window.state().state.document.layers;
     let layer = layers.last().expect("a layer");
-    assert_eq!(layer.name, "Share of repetitions of streamlines");
+    assert_eq!(layer.name, "Share of 20 repetitions of streamlines");
     assert!(matches!(layer.content, Content::Image(_)));
     click(&mut window, "Export noise…");
     for file in ["Share of repetitions…", "Centre lines of the repetitions…"] {

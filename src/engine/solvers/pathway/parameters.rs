@@ -233,7 +233,7 @@ impl Parameters for RepetitionParams {
             label: "Repetitions",
             help: "Number of repetitions; each refits the model to the scan with random signs of the residuals and recomputes \
                    the pathway",
-            reason: "200 repetitions determine the share of a voxel to within 7 percentage points (95 % of the time)",
+            reason: "200 repetitions determine the share of a voxel to within 7 percentage points, 95 % of the time",
             hint: "",
             default_text: DefaultText::Stated,
             kind: Kind::Number(Number {

@@ -26,6 +26,7 @@ use crate::state::pathways::{
 };
 use crate::state::tensors::inputs::{self, MissingInput};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
+use crate::state::track::types::odf::Model;
 use crate::state::{CommandLine, Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -229,8 +230,16 @@ pub(in crate::state) fn keep_share(state: &mut State) {
     let Some(recipe) = recipe(&state.document, &noise) else {
         return;
     };
-    let name = format!("Share of repetitions of {}", ends_name(&noise.pathway));
     let all = noise.key.repetitions;
+    let through = match noise.key.pathway.params.model() {
+        Model::Tensors => "",
+        Model::Distributions => " through crossings",
+    };
+    let name = format!(
+        "Share of {} of {}{through}",
+        counted(all, "repetition"),
+        ends_name(&noise.pathway)
+    );
     let share = noise.share.clone();
     let id = edit(state, KEEP_SHARE, false, |document| {
         document.pathways.shown = ShownCost::Off;

@@ -156,7 +156,9 @@ fn progress(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ),
         (_, None) => format!("Shares are known to within {}", known_within(done)),
     };
-    rows::line(ui, &text);
+    if !text.is_empty() {
+        rows::hint(ui, &text);
+    }
     if let Some(why) = state.why_pathway_noise_rests()
         && continue_note(ui, why)
     {

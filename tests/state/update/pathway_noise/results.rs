@@ -41,7 +41,7 @@ pub fn kept() {
     act(&mut window, PathwayNoiseAction::KeepShare);
     let document = &window.state.document;
     let layer = document.layers.last().expect("the share").clone();
-    assert_eq!(layer.name, "Share of repetitions of Seed – Target");
+    assert_eq!(layer.name, "Share of 12 repetitions of Seed – Target");
     assert_eq!(layer.display.colour_map, ColourMap::Share);
     assert_eq!(layer.content.volume().expect("an image").id(), share.id());
     let recipe = document.share_recipe(layer.id).expect("a recipe");
