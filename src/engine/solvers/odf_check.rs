@@ -247,13 +247,6 @@ pub fn verdict(
     control: &Control,
 ) -> Result<Verdict, Error> {
     let mut layouts = readings(volume)?;
-    // A tensor is symmetric in some basis by chance.
-    if layouts
-        .iter()
-        .all(|l| l.order(volume.frames) == Some(TENSOR_ORDER))
-    {
-        return Ok(Verdict::Undecided);
-    }
     let fibres = Fibres::new(volume);
     let bases = Bases::ranked(volume, &fibres, &layouts, backend);
     let Some(best) = bases.best().filter(|_| bases.is_clear) else {
