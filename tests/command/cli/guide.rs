@@ -60,7 +60,7 @@ fn written(arguments: &[String]) -> Vec<String> {
     written
 }
 
-/// The same command may stand on several pages; another one does not overwrite its files.
+/// Pages may repeat a command, but no two different commands write the same file.
 fn outputs() {
     let mut commands_by_output: BTreeMap<String, &str> = BTreeMap::new();
     for command in commands() {

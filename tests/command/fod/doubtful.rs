@@ -49,7 +49,7 @@ pub fn white_matter_alone() {
     }
     assert_eq!(found[0], found[1]);
     assert_eq!(found[0], found[2]);
-    // The same in the method of the paper, which names every tissue that it does not use.
+    // The method of the paper also uses the outer shell alone, and its note names each unused tissue.
     write(here, "gm.txt", "1200\n700\n400\n");
     write(here, "csf.txt", "3000\n200\n20\n");
     let line = format!("{MASKED} --method paper --responses wm.txt,gm.txt,csf.txt {options}");

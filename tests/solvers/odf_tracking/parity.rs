@@ -5,7 +5,7 @@
 //! steps, or once in a hundred streamlines of 100 steps. Up to there the points differ by rounding; beyond it the
 //! streamline is another draw from the same law.
 
-use super::rules::{CENTRE, check_ends, head, with_tissues};
+use super::rules::{CENTRE, check_ends, head, white_matter_alone, with_tissues};
 use super::{field, grid, lobes, params, run, sphere};
 use crate::support::cuda_test;
 use arcuate::compute::{Backend, Control};
@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("odf_tracking::card in every order", orders),
         cuda_test("odf_tracking::card and regions", regions),
         cuda_test("odf_tracking::card and anatomical rules", tissues),
+        cuda_test("odf_tracking::card and a last step", last_step),
         cuda_test("odf_tracking::card at limits", limits),
         cuda_test("odf_tracking::card selects the first", select),
         cuda_test("odf_tracking::card gives equal bytes", equal_bytes),
@@ -274,6 +275,22 @@ fn tissues(cuda: Backend) {
             std::slice::from_ref(&region),
             &params,
         );
+    }
+}
+
+/// Amplitudes end before grey matter, which a last step enters. Peaks are followed on the CPU.
+fn last_step(cuda: Backend) {
+    let ([distributions, _], map) = white_matter_alone();
+    for method in METHODS {
+        let params = Params {
+            at_interface: true,
+            seeding: Seeding::Random { count: 2000 },
+            ..Params::defaults_for(method, 2.0, true)
+        };
+        let card = compare(&cuda, &distributions, Some(&map), &[], &params);
+        let entered = card.stops[StopReason::CorticalGrey as usize];
+        assert!(entered > 2000, "{:?}", card.seed_outcomes);
+        check_ends(&card, &map);
     }
 }
 

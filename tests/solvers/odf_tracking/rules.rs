@@ -175,9 +175,9 @@ fn interface() {
     }
 }
 
-/// Fibres of white matter alone, between two flat interfaces at a whole number of steps: a seed's nearest voxel has no
-/// fibres, and the last step ends where there is hardly any amplitude. MRtrix keeps all of these streamlines.
-fn last_step() {
+/// Fibres of white matter alone, as distributions and as peaks, between two flat interfaces at a whole number of steps: a
+/// seed's nearest voxel has no fibres, and the last step ends where there is hardly any amplitude.
+pub fn white_matter_alone() -> ([Fibres; 2], TissueMap) {
     let grid = grid([8, 8, 8], 2.0);
     let is_white = |p: DVec3| (3.0..11.0).contains(&p.x);
     let (straight, empty) = (lobes(&[(DVec3::X, 1.0)]), vec![0.0; 45]);
@@ -196,7 +196,14 @@ fn last_step() {
         true => Some(TissueType::White),
         false => Some(TissueType::CorticalGrey),
     });
-    for fibres in [Fibres::Distributions(distributions), Fibres::Peaks(peaks)] {
+    let fibres = [Fibres::Distributions(distributions), Fibres::Peaks(peaks)];
+    (fibres, map)
+}
+
+/// MRtrix, too, keeps all streamlines between these interfaces.
+fn last_step() {
+    let (all, map) = white_matter_alone();
+    for fibres in all {
         let params = Params {
             at_interface: true,
             seeding: Seeding::Random { count: 100 },

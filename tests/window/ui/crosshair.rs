@@ -130,7 +130,7 @@ fn state() -> State {
     state
 }
 
-/// The same peaks in every voxel.
+/// A state whose distributions have these peaks in every voxel.
 fn with_peaks(peaks: &[DVec3]) -> State {
     let mut state = state();
     let result = state.document.distributions.result.as_mut();

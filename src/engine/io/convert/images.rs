@@ -11,6 +11,7 @@ use super::super::{
 use crate::compute::Control;
 use crate::data::labels::Labels;
 use crate::data::odf_field::order_of_distributions;
+use crate::data::spherical_harmonics::order_of_count;
 use crate::data::text::file_name;
 use crate::data::{Grid, Volume, VolumeKind};
 use glam::DMat3;
@@ -291,6 +292,8 @@ fn fsl_names(image: &Path) -> [PathBuf; 2] {
 impl Image {
     /// The coefficients that the image appears to hold.
     pub fn distributions(&self) -> Option<Volume> {
+        // Most scans have other numbers of volumes: their samples need not be copied.
+        order_of_count(self.stored.frames)?;
         list(&self.stored).filter(|volume| order_of_distributions(volume).is_some())
     }
 

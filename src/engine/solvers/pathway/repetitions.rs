@@ -71,7 +71,7 @@ impl Range90 {
         })
     }
 
-    /// Whether so many repetitions are enough for percentiles ([`MIN_FOR_RANGES`]).
+    /// Whether a number of repetitions suffices for percentiles ([`MIN_FOR_RANGES`]).
     pub fn has_percentiles(repetitions: usize) -> bool {
         repetitions >= MIN_FOR_RANGES
     }
