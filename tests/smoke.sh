@@ -265,7 +265,7 @@ for y in 6 8 10 12; do
 done
 xdotool mouseup 1
 xdotool keyup p
-until_true 20 "values of a ventricle" now '"sampled":[1-9]'
+until_true 20 "values of a ventricle" now '"sampled":[1-9].*"target_chosen":true'
 xdotool key a
 goes "$(axial_x -8)" "$(axial_y 8)"
 xdotool click 1

@@ -76,7 +76,7 @@ fn segment(state: &State) -> Value {
         "target": params.target,
         "tolerance": params.tolerance,
         "smoothness": params.smoothness,
-        "sampled": runtime.sample.as_ref().map(|s| s.count()),
+        "sampled": state.segment_sample().map(|s| s.count()),
         "spheres": segment.spheres.len(),
         "running": runtime.running,
         "plays": runtime.play != crate::state::RunControl::Rest,
