@@ -25,7 +25,7 @@
 //! ```
 
 use super::spherical_harmonics::{Basis, Rotation, count, degrees, order_of_count};
-use super::{DataId, Grid, TensorFrame, Volume, VolumeKind, keyed};
+use super::{DataId, Grid, Shared, TensorFrame, Volume, VolumeKind, keyed};
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -166,12 +166,12 @@ pub struct OdfField {
     order: usize,
     /// `coefficients[i * voxel_count + grid.index(voxel)]`, in MRtrix's basis and world axes; 0 or NaN where there is
     /// none.
-    pub coefficients: Arc<[f32]>,
+    pub coefficients: Shared<f32>,
 }
 
 impl OdfField {
     /// Panics if the number of coefficients does not match the grid and the order (a broken invariant, not data).
-    pub fn new(grid: Arc<Grid>, order: usize, coefficients: impl Into<Arc<[f32]>>) -> Self {
+    pub fn new(grid: Arc<Grid>, order: usize, coefficients: impl Into<Shared<f32>>) -> Self {
         let coefficients = coefficients.into();
         assert_eq!(
             coefficients.len(),

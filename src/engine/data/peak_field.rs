@@ -20,7 +20,7 @@
 //! ```
 
 use super::odf_field::moved_fibre;
-use super::{DataId, Grid, Volume, VolumeKind};
+use super::{DataId, Grid, Shared, Volume, VolumeKind};
 use glam::{DMat3, DVec3};
 use std::sync::Arc;
 
@@ -43,12 +43,12 @@ pub struct PeakField {
     count: usize,
     /// `values[(3 * peak + axis) * voxel_count + grid.index(voxel)]`: vectors in world axes whose lengths are the
     /// amplitudes; NaN or 0 where there is none.
-    pub values: Arc<[f32]>,
+    pub values: Shared<f32>,
 }
 
 impl PeakField {
     /// Panics if the number of values does not match the grid (a broken invariant, not data).
-    pub fn new(grid: Arc<Grid>, count: usize, values: impl Into<Arc<[f32]>>) -> Self {
+    pub fn new(grid: Arc<Grid>, count: usize, values: impl Into<Shared<f32>>) -> Self {
         let values = values.into();
         assert_eq!(
             values.len(),

@@ -15,6 +15,7 @@ pub struct Shared<T>(Storage<T>);
 #[derive(Clone)]
 enum Storage<T> {
     Owned(Arc<Vec<T>>),
+    Slice(Arc<[T]>),
     /// A part of the bytes that is aligned for `T` and holds a whole number of values.
     View(Arc<(Bytes, Range<usize>)>),
 }
@@ -33,6 +34,7 @@ impl<T> Shared<T> {
     pub fn is_unshared(&self) -> bool {
         1 == match &self.0 {
             Storage::Owned(values) => Arc::strong_count(values),
+            Storage::Slice(values) => Arc::strong_count(values),
             Storage::View(view) => Arc::strong_count(view),
         }
     }
@@ -44,6 +46,7 @@ impl<T: Pod> Deref for Shared<T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Storage::Owned(values) => values,
+            Storage::Slice(values) => values,
             // `view` has checked the alignment; the bytes do not move.
             Storage::View(view) => {
                 let (bytes, range) = &**view;
@@ -62,6 +65,12 @@ impl<T> Default for Shared<T> {
 impl<T> From<Vec<T>> for Shared<T> {
     fn from(values: Vec<T>) -> Self {
         Self(Storage::Owned(Arc::new(values)))
+    }
+}
+
+impl<T> From<Arc<[T]>> for Shared<T> {
+    fn from(values: Arc<[T]>) -> Self {
+        Self(Storage::Slice(values))
     }
 }
 

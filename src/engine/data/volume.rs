@@ -17,7 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Grid, Labels, TensorLayout};
+use super::{Grid, Labels, Shared, TensorLayout};
 use crate::compute::{DataId, DeviceCopy};
 use glam::DVec3;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -44,7 +44,7 @@ pub struct Volume {
     /// Meaning of the frames.
     pub kind: VolumeKind,
     /// `values[frame * voxel_count + grid.index(voxel)]`, after the file's slope and intercept.
-    pub values: Arc<[f32]>,
+    pub values: Shared<f32>,
     /// Counts if some are too large for float32, one for each value, which is then rounded.
     counts: Option<Arc<[u32]>>,
     /// Set for a label map.
@@ -77,7 +77,7 @@ impl Volume {
         grid: Arc<Grid>,
         frames: usize,
         kind: VolumeKind,
-        values: impl Into<Arc<[f32]>>,
+        values: impl Into<Shared<f32>>,
     ) -> Self {
         let values = values.into();
         assert_eq!(
@@ -194,7 +194,7 @@ impl Volume {
     }
 
     /// Image of one volume, one value per voxel, x fastest.
-    pub fn scalar(grid: Arc<Grid>, values: impl Into<Arc<[f32]>>) -> Self {
+    pub fn scalar(grid: Arc<Grid>, values: impl Into<Shared<f32>>) -> Self {
         Self::new(grid, 1, VolumeKind::Scalar, values)
     }
 

@@ -1,6 +1,6 @@
 //! Sessions to be written.
 
-use crate::data::{DataId, Mask, TensorField, Tractogram};
+use crate::data::{DataId, Mask, Shared, TensorField, Tractogram};
 use crate::state::sessions::types::file::{Entry, PackedMask, PackedNumbers, ResultStorage, Sum};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ pub enum ResultToSum {
         stored: bool,
     },
     /// u₁ + u₂ of a pathway, φ of a surface, or a density map; the id is that of its image.
-    Values(String, DataId, Arc<[f32]>),
+    Values(String, DataId, Shared<f32>),
     /// Not available: as in the session, with that session's folder.
     Known(Sum, PathBuf),
 }
