@@ -160,11 +160,16 @@ fn allowed() -> Option<u64> {
     if limit == u64::MAX {
         return None;
     }
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let resident = field(&status, "VmRSS:").map_or(0, |kib| kib << 10);
     let free = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free = field(&free, "MemAvailable:").map_or(u64::MAX, |kib| kib << 10);
-    (limit.saturating_sub(resident) <= free).then_some(limit)
+    (limit.saturating_sub(own_bytes()) <= free).then_some(limit)
+}
+
+/// The process's memory without pages of files, which the system takes back when it needs them.
+fn own_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bytes = |name| field(&status, name).map_or(0, |kib| kib << 10);
+    bytes("RssAnon:") + bytes("RssShmem:")
 }
 
 /// Available bytes: the minimum of the machine's free memory, the process's own limit and the user's; `None` if the
@@ -182,10 +187,9 @@ pub fn available_bytes() -> Option<u64> {
         .zip(used)
         .map(|(limit, used)| limit.saturating_sub(used));
     // Memory already used by the process counts against the user's limit.
-    let resident = || field(&read("/proc/self/status"), "VmRSS:").map_or(0, |kib| kib << 10);
     let allowed = match LIMIT.load(Ordering::Relaxed) {
         u64::MAX => None,
-        limit => Some(limit.saturating_sub(resident())),
+        limit => Some(limit.saturating_sub(own_bytes())),
     };
     free.into_iter().chain(left).chain(allowed).min()
 }
@@ -235,7 +239,7 @@ pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt
             "needs {needed} of memory, and the limit for the program is {}, with {} in use; raise the \
              limit ({}) or {then}",
             size(limit),
-            size(resident_bytes().map_or(0, |(stored, _)| stored)),
+            size(own_bytes()),
             if f.alternate() {
                 "Settings"
             } else {

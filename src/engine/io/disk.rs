@@ -123,6 +123,20 @@ impl File {
         Ok(Self { file, path })
     }
 
+    /// Creates a file without a name in a folder, for reading and writing by this process alone.
+    #[cfg(target_os = "linux")]
+    pub fn create_unnamed(folder: &Path) -> Result<Self> {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        /// asm-generic/fcntl.h: `__O_TMPFILE | O_DIRECTORY`.
+        const O_TMPFILE: i32 = 0o20_200_000;
+        step(Operation::Create, folder)?;
+        let mut options = std::fs::File::options();
+        options.read(true).write(true).mode(0o600);
+        let file = options.custom_flags(O_TMPFILE).open(folder)?;
+        let path = folder.to_owned();
+        Ok(Self { file, path })
+    }
+
     /// Creates a new file with at most these permissions (those of Unix; the process's umask removes some). Returns
     /// an error if the name exists.
     pub fn create_new(path: &Path, mode: u32) -> Result<Self> {

@@ -9,6 +9,10 @@
 //! Where leases are unavailable (other systems, network drives, files of other users or files open for writing)
 //! nothing is mapped, and the file is read instead.
 
+mod values_on_disk;
+
+pub(super) use values_on_disk::ValuesOnDisk;
+
 use super::Error;
 use crate::compute::Control;
 use crate::data::shared_slice::Bytes;

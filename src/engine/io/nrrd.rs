@@ -17,7 +17,7 @@ use super::voxels::{scalars, value_count, zeros};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
 use crate::data::text::{counted, singular_or_plural};
-use crate::data::{AffineSource, Grid, Volume, VolumeKind};
+use crate::data::{AffineSource, Grid, Shared, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use header::{Encoding, Header};
 use std::path::{Path, PathBuf};
@@ -92,11 +92,8 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         true => values,
         false => {
             let mut ordered = zeros(path, values.len())?;
-            let Some(places) = Arc::get_mut(&mut ordered) else {
-                unreachable!("`zeros` returns the only reference");
-            };
-            layout.order(&header.sizes, &values, places);
-            ordered
+            layout.order(&header.sizes, &values, ordered.places());
+            ordered.finish(path)?
         }
     };
     let volume = if layout.is_colour(&header) {
@@ -317,7 +314,7 @@ fn text(
     count: usize,
     number: Type,
     info: &mut SpaceInfo,
-) -> Result<Arc<[f32]>, Error> {
+) -> Result<Shared<f32>, Error> {
     let bytes = source.whole()?;
     let mut sample_bytes = Vec::new();
     let mut numbers = super::polydata::parsed_numbers::<String>(&bytes).map(|word| {

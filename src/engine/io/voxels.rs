@@ -2,20 +2,50 @@
 //!
 //! Memory of every image: four bytes per value (twelve per colour), so at most four times the unpacked file, and
 //! twice that while an NRRD's axes are reordered. Deflate expands at most 1,032 times; masks come near that, so there
-//! is no lower limit, but no more is allocated than the machine has free.
+//! is no lower limit, but no more is allocated than the machine has free. Large values that do not fit in memory lie in
+//! a file on the disk ([`ValuesOnDisk`]).
 
 use super::Error;
+use super::mmap::ValuesOnDisk;
 use super::numbers::Type;
 use super::source::{CHUNK_BYTES, READING, Source};
 use crate::compute::memory;
+use crate::data::Shared;
 use std::path::Path;
-use std::sync::Arc;
 
-/// Allocates the values in the form that `Volume` stores, so that they are never copied; returns an error if the
-/// system lacks the memory.
-pub(super) fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
-    memory::claim_for::<f32>(READING, count, 1).map_err(|e| Error::memory(path, e))?;
-    Ok(std::iter::repeat_n(0.0, count).collect())
+/// New values of an image in the form that `Volume` stores, so that they are never copied.
+pub(super) enum NewValues {
+    InMemory(Vec<f32>),
+    OnDisk(ValuesOnDisk),
+}
+
+impl NewValues {
+    /// All values.
+    pub fn places(&mut self) -> &mut [f32] {
+        match self {
+            Self::InMemory(values) => values,
+            Self::OnDisk(values) => values.places(),
+        }
+    }
+
+    /// The values, which no longer change.
+    pub fn finish(self, path: &Path) -> Result<Shared<f32>, Error> {
+        match self {
+            Self::InMemory(values) => Ok(values.into()),
+            Self::OnDisk(values) => values.finish().map_err(|e| Error::reading(path, &e)),
+        }
+    }
+}
+
+/// This many zeros: in memory or, if they do not fit there, on the disk. Returns an error if neither has room for them.
+pub(super) fn zeros(path: &Path, count: usize) -> Result<NewValues, Error> {
+    match memory::claim_for::<f32>(READING, count, 1) {
+        Ok(()) => Ok(NewValues::InMemory(vec![0.0; count])),
+        Err(shortage) => match ValuesOnDisk::zeros(count) {
+            Some(values) => Ok(NewValues::OnDisk(values)),
+            None => Err(Error::memory(path, shortage)),
+        },
+    }
 }
 
 /// Reserves this many bytes in a vector; returns an error if the system lacks the memory.
@@ -67,15 +97,12 @@ pub(super) fn scalars(
     big_endian: bool,
     count: usize,
     before: u64,
-) -> Result<Arc<[f32]>, Error> {
+) -> Result<Shared<f32>, Error> {
     let mut values = zeros(source.path(), count)?;
-    let Some(places) = Arc::get_mut(&mut values) else {
-        unreachable!("`zeros` returns the only reference");
-    };
     let size = number.bytes();
     let mut bytes = vec![0; (CHUNK_BYTES / size).min(count) * size];
     let mut done = 0;
-    for places in places.chunks_mut(CHUNK_BYTES / size) {
+    for places in values.places().chunks_mut(CHUNK_BYTES / size) {
         let chunk = &mut bytes[..places.len() * size];
         let bytes_read = source.read(chunk)?;
         if bytes_read < chunk.len() {
@@ -88,7 +115,7 @@ pub(super) fn scalars(
         number.fill(chunk, big_endian, places);
         done += chunk.len();
     }
-    Ok(values)
+    values.finish(source.path())
 }
 
 /// The number of values of an image of these sizes; `None` if no memory could hold them.

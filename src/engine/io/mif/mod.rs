@@ -21,7 +21,7 @@ use super::voxels::{scalars, value_count, zeros};
 use super::{Error, SpaceInfo, extension};
 use crate::compute::Control;
 use crate::data::text::{counted, singular_or_plural};
-use crate::data::{Grid, Volume, VolumeKind};
+use crate::data::{Grid, Shared, Volume, VolumeKind};
 use glam::DVec3;
 use header::{Header, ValueType};
 use layout::Layout;
@@ -173,7 +173,7 @@ fn begin(path: &Path, data: Option<&Path>, control: &Control) -> Result<OpenedIm
 
 impl OpenedImage {
     /// Values in the order of the file, after slope and intercept.
-    fn values(&mut self) -> Result<Arc<[f32]>, Error> {
+    fn values(&mut self) -> Result<Shared<f32>, Error> {
         let Described { header, count, .. } = &self.described;
         let (before, count) = (header.data.offset, *count);
         if let (ValueType::Number(number), None) = (header.value_type, header.scaling) {
@@ -183,17 +183,14 @@ impl OpenedImage {
         let (slope, intercept) = header.scaling.unwrap_or((1.0, 0.0));
         let bytes = self.bytes()?;
         let mut values = zeros(self.source.path(), count)?;
-        let Some(places) = Arc::get_mut(&mut values) else {
-            unreachable!("`zeros` returns the only reference");
-        };
-        let mut places = places.iter_mut();
+        let mut places = values.places().iter_mut();
         // In double precision, because float32 does not represent every integer.
         number.for_each(&bytes, |raw, _| {
             if let Some(place) = places.next() {
                 *place = (raw * slope + intercept) as f32;
             }
         });
-        Ok(values)
+        values.finish(self.source.path())
     }
 
     /// Stored values in the order of the file, least byte first; bits as bytes of 0 and 1.
@@ -276,11 +273,8 @@ fn read_parts(
         true => values,
         false => {
             let mut ordered = zeros(path, values.len())?;
-            let Some(places) = Arc::get_mut(&mut ordered) else {
-                unreachable!("`zeros` returns the only reference");
-            };
-            layout.order(&values, places);
-            ordered
+            layout.order(&values, ordered.places());
+            ordered.finish(path)?
         }
     };
     let frames = layout.frames();

@@ -29,7 +29,7 @@ use super::{Error, extension, with_extension};
 use crate::compute::Control;
 use crate::data::text::file_name;
 use crate::data::text::{counted, singular_or_plural};
-use crate::data::{Grid, Volume, VolumeKind};
+use crate::data::{Grid, Shared, Volume, VolumeKind};
 use decode::Decoder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,9 +124,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
     let all: usize = header.dims.iter().product();
     let per_frame = all / header.frames;
     let mut first = zeros(source.path(), per_frame)?;
-    let Some(places) = Arc::get_mut(&mut first) else {
-        unreachable!("`zeros` returns the only reference");
-    };
+    let places = first.places();
     let decoder = Decoder::new(header);
     let size = header.voxel_type.bytes();
     let at_once = CHUNK_BYTES / size;
@@ -151,6 +149,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
         }
         done += count;
     }
+    let first = first.finish(source.path())?;
     file.end()?;
     let OpenedImage {
         header, grid, info, ..
@@ -224,16 +223,14 @@ fn header_pair(path: &Path, other: &str) -> Result<PathBuf, Error> {
 }
 
 /// The stream must be at the first voxel and known to hold all of them.
-fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<[f32]>, Error> {
+fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Shared<f32>, Error> {
     let stored: usize = header.dims.iter().product();
     let planes = match kind {
         VolumeKind::Scalar => 1,
         VolumeKind::Rgb => 3,
     };
     let mut values = zeros(source.path(), stored * planes)?;
-    let Some(places) = Arc::get_mut(&mut values) else {
-        unreachable!("`zeros` returns the only reference");
-    };
+    let places = values.places();
     let decoder = Decoder::new(header);
     let size = header.voxel_type.bytes();
     let mut bytes = vec![0; (CHUNK_BYTES / size).min(stored) * size];
@@ -263,5 +260,5 @@ fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<
         }
         done += count;
     }
-    Ok(values)
+    values.finish(source.path())
 }
