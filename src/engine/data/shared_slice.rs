@@ -30,6 +30,11 @@ impl<T: Pod> Shared<T> {
 }
 
 impl<T> Shared<T> {
+    /// Whether the values are those of mapped bytes.
+    pub fn is_view(&self) -> bool {
+        matches!(self.0, Storage::View(_))
+    }
+
     /// Whether no clone shares it.
     pub fn is_unshared(&self) -> bool {
         1 == match &self.0 {

@@ -25,7 +25,7 @@ use super::atomic::PreparedFile;
 use super::format::Format;
 use super::stored::Stored;
 use super::{Error, Remark, SpaceInfo, detect, mgh, mif, misnamed, nifti, nrrd};
-use crate::compute::Control;
+use crate::compute::{Control, memory};
 use crate::data::{Grid, Mask, Volume};
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
 }
 
 fn read_as(format: Format, path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
-    match format {
+    let (volume, mut info) = match format {
         Format::Nifti => nifti::read(path, control),
         Format::Mgh => mgh::read(path, control),
         Format::Nrrd => nrrd::read(path, control),
@@ -46,7 +46,14 @@ fn read_as(format: Format, path: &Path, control: &Control) -> Result<(Volume, Sp
             format!("not an image but {}", other.name()),
             "name an image",
         )),
+    }?;
+    if volume.values.is_view() {
+        info.notes.push(format!(
+            "The values do not fit in memory: they lie in a temporary file of {}, and work on them takes longer",
+            memory::size(size_of_val(&*volume.values) as u64)
+        ));
     }
+    Ok((volume, info))
 }
 
 /// A series of volumes of which only the first is kept.

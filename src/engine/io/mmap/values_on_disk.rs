@@ -59,7 +59,7 @@ impl ValuesOnDisk {
 mod linux {
     use super::super::super::atomic;
     use super::super::super::disk::File;
-    use super::{MIN_BYTES, SHARE, ValuesOnDisk, Shared, folder};
+    use super::{MIN_BYTES, SHARE, Shared, ValuesOnDisk, folder};
     use memmap2::{MmapMut, MmapOptions, UncheckedAdvice};
     use std::os::fd::AsRawFd as _;
     use std::sync::Arc;
@@ -97,7 +97,8 @@ mod linux {
             let bytes = self.values.len();
             let pages = self.values.make_read_only()?;
             // A mapping begins at a page and has whole values.
-            Shared::view(Arc::new(pages), 0..bytes).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
+            Shared::view(Arc::new(pages), 0..bytes)
+                .ok_or_else(|| std::io::ErrorKind::InvalidData.into())
         }
     }
 

@@ -74,7 +74,11 @@ pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
         results.push(ResultToSum::Values(name, phi.id(), phi.values.clone()));
     }
     let costs = |name: String, result: &PathwayResult| {
-        ResultToSum::Values(name, result.excess.id(), result.pathway.total.clone().into())
+        ResultToSum::Values(
+            name,
+            result.excess.id(),
+            result.pathway.total.clone().into(),
+        )
     };
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
