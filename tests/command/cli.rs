@@ -6,7 +6,6 @@ mod drivers;
 mod edges;
 mod endings;
 mod guide;
-mod images_on_disk;
 mod info;
 mod live;
 mod messages;
@@ -80,7 +79,6 @@ pub fn tests() -> Vec<Trial> {
     ];
     let own = own.into_iter().chain(refusals::tests());
     own.chain(info::tests())
-        .chain(images_on_disk::tests())
         .chain(mistakes::tests())
         .chain(pictures::tests())
         .chain(drivers::tests())

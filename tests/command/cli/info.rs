@@ -1,5 +1,7 @@
 //! Output of `arcuate info`: colours, missing values, sheared axes, streamlines of a scan.
 
+mod images_on_disk;
+
 use super::{arcuate, json, refuses};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
@@ -17,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::info::streamlines of a scan", streamlines),
         test("cli::info::folders", folders),
         test("cli::info::large images", large),
+        test("cli::info::images on disk", images_on_disk::fit),
     ]
 }
 

@@ -1,15 +1,9 @@
 //! Images that do not fit in memory and lie in a file without a name.
 
-use super::{json, refuses};
-use crate::support::test;
-use libtest_mimic::Trial;
+use super::super::{json, refuses};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
-
-pub fn tests() -> Vec<Trial> {
-    vec![test("cli::images on disk::a fit", fit)]
-}
 
 const SHAPE: [usize; 3] = [64, 64, 40];
 const VOLUMES: usize = 420;
@@ -81,7 +75,7 @@ fn run(here: &Path, scratch: &Path, arguments: &[&str]) -> Output {
 }
 
 /// A fit of a scan that does not fit in memory writes the bytes that it writes with more memory.
-fn fit() {
+pub fn fit() {
     if !cfg!(target_os = "linux") {
         println!("did not run: only Linux has files without a name");
         return;
@@ -134,6 +128,7 @@ fn fit() {
     ];
     assert_eq!(names, expected);
     // The user wants none.
+    let limited = [&command[..], &["--out", "refused"], &LIMIT].concat();
     let output = run(here, Path::new("none"), &limited);
     assert_eq!(output.status.code(), Some(1));
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
