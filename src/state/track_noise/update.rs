@@ -176,7 +176,7 @@ fn recipe(state: &State) -> Option<StreamlineShareRecipe> {
     Some(StreamlineShareRecipe { curves })
 }
 
-/// Adds the share of the repetitions as a layer on top, which the live share would hide: it is hidden in the same step.
+/// Adds the share of the repetitions as a layer; the live share stays shown.
 pub fn keep_share(state: &mut State) {
     let Some(noise) = usable(state) else {
         return;
@@ -187,7 +187,6 @@ pub fn keep_share(state: &mut State) {
     let all = noise.key.repetitions;
     let share = noise.share.clone();
     let id = edit(state, KEEP_SHARE, false, |document| {
-        document.track.noise.shows_share = false;
         share_layer(
             document,
             recipe,

@@ -22,7 +22,7 @@ use arcuate::state::pathways::{
 use arcuate::state::update::pathway_noise_command;
 use arcuate::state::{Action, CommandLine, LayerId, Phase, Task, ViewAction};
 use arcuate::ui::views::badge;
-use glam::{DVec3, dvec3};
+use glam::{DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
@@ -48,6 +48,11 @@ pub fn tests() -> Vec<Trial> {
 }
 
 const NOISE: f64 = 60.0;
+/// A pane in which drawn values are compared.
+pub const SIZE: scene::Size = scene::Size {
+    points: DVec2::splat(400.0),
+    pixels_per_point: 1.0,
+};
 
 /// Two regions and the final pathway between them, in a scan with noise.
 fn looking() -> Window {
