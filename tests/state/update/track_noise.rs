@@ -26,6 +26,7 @@ use arcuate::state::track_noise::jobs::{
 use arcuate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings};
 use arcuate::state::update::track_noise_command;
 use arcuate::state::{Action, Pane, Phase, Task, TrackAction, ViewAction};
+use arcuate::ui::format::interval_text;
 use arcuate::ui::probe;
 use arcuate::ui::views::legend;
 use glam::{DVec3, dvec3};
@@ -450,11 +451,11 @@ fn drawn() {
     window.act(Action::View(ViewAction::MoveCrosshair(middle)));
     let (some, all) = window.state.track_noise_at_crosshair().expect("counts");
     assert!(all == 12 && some > 0, "{some} of {all}");
-    let [low, high] = wilson_interval(some, all).map(|s| (100.0 * s).round());
+    let interval = interval_text(wilson_interval(some, all));
     let readings = probe::readings(&window.state);
     let own = readings.iter().find(|r| r.name == "In repetitions");
     let value = &own.expect("a reading").value;
-    assert_eq!(value, &format!("{some} of 12 ({low}–{high}\u{202f}%)"));
+    assert_eq!(value, &format!("{some} of 12 ({interval})"));
     set(&mut window, |n| {
         (n.shows_share, n.shows_centre_lines) = (false, false)
     });

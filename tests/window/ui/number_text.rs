@@ -4,6 +4,7 @@ use super::sample;
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::region::RegionId;
+use arcuate::data::statistics::wilson_interval;
 use arcuate::data::{Mask, Region, Role, Shape, Tensor};
 use arcuate::solvers::curves::{self, SeedOutcome, Starts, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
@@ -46,7 +47,27 @@ pub fn tests() -> Vec<Trial> {
             undone,
         ),
         test("ui::number_text::a slider states its limits", spans),
+        test(
+            "ui::number_text::0 and 100 % stand for none and all",
+            ends_of_shares,
+        ),
     ]
+}
+
+fn ends_of_shares() {
+    for (shares, expected) in [
+        ([0.5, 0.73], "50–73\u{202F}%"),
+        ([0.948, 0.996], "95–99.6\u{202F}%"),
+        ([0.0, 1.0], "0–100\u{202F}%"),
+        ([0.004, 0.9998], "0.4–99.98\u{202F}%"),
+        ([0.006, 0.994], "1–99\u{202F}%"),
+    ] {
+        assert_eq!(format::interval_text(shares), expected, "{shares:?}");
+    }
+    // Of 1 000 repetitions, all but one.
+    let [low, high] = wilson_interval(999, 1000);
+    let text = format::interval_text([low, high]);
+    assert_eq!(text, "99–99.98\u{202F}%", "{low} {high}");
 }
 
 fn spans() {

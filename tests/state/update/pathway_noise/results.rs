@@ -18,6 +18,7 @@ use arcuate::state::pathways::jobs::{
 use arcuate::state::pathways::{DistanceTarget, NOISE_ONLY, NoiseFile, PathwayNoiseAction};
 use arcuate::state::update::pathway_noise_command;
 use arcuate::state::{Action, LayerAction, Pane, ViewAction};
+use arcuate::ui::format::interval_text;
 use arcuate::ui::probe;
 use arcuate::ui::views::legend::of_slices;
 use glam::dvec3;
@@ -184,11 +185,11 @@ pub fn drawn() {
     window.act(Action::View(ViewAction::MoveCrosshair(middle)));
     let (some, all) = window.state.pathway_noise_at_crosshair().expect("counts");
     assert!(all == 10 && some > 0, "{some} of {all}");
-    let [low, high] = wilson_interval(some, all).map(|s| (100.0 * s).round());
+    let interval = interval_text(wilson_interval(some, all));
     let readings = probe::readings(&window.state);
     let own = readings.iter().find(|r| r.name == "In repetitions");
     let value = &own.expect("a reading").value;
-    assert_eq!(value, &format!("{some} of 10 ({low}–{high}\u{202f}%)"));
+    assert_eq!(value, &format!("{some} of 10 ({interval})"));
     noise(&mut window, |n| {
         (n.shows_share, n.shows_paths) = (false, false)
     });
