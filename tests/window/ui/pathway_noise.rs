@@ -10,7 +10,7 @@ use arcuate::state::pathways::{
     DistanceTarget, NOISE_ONLY, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings,
     PathwaySettings,
 };
-use arcuate::state::{Action, Content, Phase, State, Task, ViewAction};
+use arcuate::state::{Action, Content, LayerId, Phase, State, Task, ViewAction};
 use arcuate::ui::palette::names;
 use egui::Role as Widget;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -24,6 +24,14 @@ pub fn tests() -> Vec<Trial> {
         test(
             "ui::pathway_noise::a click in the plot moves the crosshair",
             plot,
+        ),
+        test(
+            "ui::pathway_noise::values of the plot stand beside their lines",
+            values,
+        ),
+        test(
+            "ui::pathway_noise::masks of one name are distinguished",
+            equal_names,
         ),
         test("ui::pathway_noise::few repetitions have no distances", few),
         test("ui::pathway_noise::growing, stopped, continued", growing),
@@ -169,6 +177,56 @@ fn plot() {
     assert!(off_mm < 1e-6, "{off_mm}");
     let middle = path.point_at(0.5 * path.total_mm()).expect("a point");
     assert!(middle.distance(state.view.crosshair) < 0.1 * path.total_mm());
+}
+
+/// Neighbouring values of the axis have the distance of their lines, the lowest and the highest, too.
+fn values() {
+    fn texts(shape: &egui::Shape, found: &mut Vec<(f64, egui::Pos2)>) {
+        match shape {
+            egui::Shape::Vec(all) => all.iter().for_each(|shape| texts(shape, found)),
+            egui::Shape::Text(text) => {
+                let value = text.galley.text().parse();
+                let place = text.visual_bounding_rect().center();
+                found.extend(value.ok().map(|value| (value, place)));
+            }
+            _ => {}
+        }
+    }
+    let window = opened(twenty());
+    let place = window.get_by_label_contains("Distance along the path: ");
+    let place = place.rect().expand(2.0);
+    let axis = place.with_max_x(place.left() + 40.0);
+    let mut found = Vec::new();
+    for clipped in &window.output().shapes {
+        texts(&clipped.shape, &mut found);
+    }
+    found.retain(|(_, at)| axis.contains(*at));
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert_eq!(found.len(), 5, "{found:?}");
+    let gaps = found.windows(2).map(|pair| pair[0].1.y - pair[1].1.y);
+    let gaps: Vec<f32> = gaps.collect();
+    assert!(
+        gaps.iter().all(|gap| (gap - gaps[1]).abs() < 1.5),
+        "{gaps:?}"
+    );
+}
+
+fn equal_names() {
+    let mut state = twenty();
+    let layer = state.document.layer_named("Brain mask").expect("a mask");
+    let mut copy = (**layer).clone();
+    copy.id = LayerId(state.document.next_id());
+    state.document.layers.push(std::sync::Arc::new(copy));
+    let mut window = opened(state);
+    let names = ["Brain mask (1)", "Brain mask (2)"];
+    assert!(has(&window, names[0]), "the mask of the distances");
+    window
+        .get_by_role_and_label(Widget::ComboBox, "Distance to")
+        .click();
+    window.run();
+    let copy = window.state().state.document.layers.last().expect("it").id;
+    click(&mut window, names[1]);
+    assert_eq!(settings(&window).distance_to, DistanceTarget::Layer(copy));
 }
 
 fn few() {
