@@ -87,7 +87,7 @@ pub(in crate::state) fn distance_targets(
 ) -> Vec<String> {
     let fields = |i: usize| {
         let mut fields = Fields::default();
-        fields.name(DISTANCE_TO, &documents[i].distance_target_name(targets[i]));
+        fields.name(DISTANCE_TO, documents[i].distance_target_name(targets[i]));
         fields
     };
     match targets[0] == targets[1] {

@@ -89,7 +89,12 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
         requested,
     ) {
         (Order::Start(..), Some((noise, mask))) => {
-            effects.push(Effect::submit(MeasureTrackNoise { noise, mask }));
+            let around = distances.value().and_then(|known| known.around.clone());
+            effects.push(Effect::submit(MeasureTrackNoise {
+                noise,
+                mask,
+                around,
+            }));
         }
         (Order::Cancel, _) => effects.push(Effect::Cancel(TRACK_NOISE_DISTANCES)),
         _ => {}

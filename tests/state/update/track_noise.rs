@@ -270,6 +270,12 @@ fn masked() {
     assert!(range.low <= range.median && range.median <= range.high);
     // The ball's surface is 8 mm from the axis, where the bundle is; its voxels reach up to 1 mm further.
     assert!((2.0..14.0).contains(&range.median), "{range:?}");
+    // The margin on slices, and the shortest line from the middle line.
+    let margin = scene::noise::margin(&window.state).expect("a margin");
+    let slice = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
+    assert!(margin.dashed && slice.contours.contains(&margin));
+    let (shortest, mm) = scene::noise::shortest(&window.state).expect("a line");
+    assert!(mm == along.shown && shortest.points.len() == 2);
     let line = track_noise_command(&window.state)
         .expect("a command")
         .text();

@@ -2,7 +2,7 @@
 
 use super::{Window, click, sample, submitted, window};
 use crate::support::{self, test};
-use arcuate::data::Shape;
+use arcuate::data::{Mask, Shape};
 use arcuate::parameters::Parameters as _;
 use arcuate::solvers::pathway::RepetitionParams;
 use arcuate::state::pathways::jobs::{GrowRepetitions, PATHWAY_NOISE_DISTANCES};
@@ -11,6 +11,7 @@ use arcuate::state::pathways::{
     PathwaySettings,
 };
 use arcuate::state::{Action, Content, LayerId, Phase, State, Task, ViewAction};
+use arcuate::ui::format;
 use arcuate::ui::palette::names;
 use egui::Role as Widget;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -33,6 +34,7 @@ pub fn tests() -> Vec<Trial> {
             "ui::pathway_noise::masks of one name are distinguished",
             equal_names,
         ),
+        test("ui::pathway_noise::the shortest line has a label", shortest),
         test("ui::pathway_noise::few repetitions have no distances", few),
         test("ui::pathway_noise::growing, stopped, continued", growing),
         test(
@@ -209,6 +211,38 @@ fn values() {
         gaps.iter().all(|gap| (gap - gaps[1]).abs() < 1.5),
         "{gaps:?}"
     );
+}
+
+/// In the 3-D view.
+fn shortest() {
+    let mut window = support::Window::new();
+    window.state = twenty();
+    let document = &mut window.state.document;
+    let layer = document.layer_named("Brain mask").expect("a mask");
+    let mut corner = (**layer).clone();
+    let Content::Mask(mask) = &layer.content else {
+        panic!("a mask")
+    };
+    let mut inside = vec![0; mask.grid.voxel_count()];
+    inside[0] = 1;
+    corner.content = Content::Mask(Mask::new(mask.grid.clone(), inside));
+    corner.id = LayerId(document.next_id());
+    let id = corner.id;
+    document.layers.push(std::sync::Arc::new(corner));
+    set(&mut window, |noise| {
+        noise.distance_to = DistanceTarget::Layer(id);
+    });
+    let distances = window.state.pathway_noise_distances().expect("distances");
+    let mm = distances.along.as_ref().expect("a plot").shown;
+    let window = self::window(window.state.clone(), SIZE);
+    let expected = format::distance_text(mm);
+    let shown = window.output().shapes.iter().any(|clipped| {
+        let egui::Shape::Text(text) = &clipped.shape else {
+            return false;
+        };
+        text.galley.text() == expected
+    });
+    assert!(shown, "{expected}");
 }
 
 fn equal_names() {

@@ -130,7 +130,13 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
         requested,
     ) {
         (Order::Start(..), Some((noise, mask))) => {
-            effects.push(Effect::submit(MeasurePathwayNoise { noise, mask }));
+            let around = distances.value().and_then(|known| known.around.clone());
+            let job = MeasurePathwayNoise {
+                noise,
+                mask,
+                around,
+            };
+            effects.push(Effect::submit(job));
         }
         (Order::Cancel, _) => effects.push(Effect::Cancel(PATHWAY_NOISE_DISTANCES)),
         _ => {}
