@@ -63,11 +63,11 @@ pub fn interval_text(shares: [f64; 2]) -> String {
     let [low, high] = shares.map(|share| {
         let is_end = share <= 0.0 || share >= 1.0;
         let mut texts = (0..=MAX_DECIMALS).map(|decimals| fixed(100.0 * share, decimals));
-        let is_apart = |text: &String| {
+        let differs = |text: &String| {
             let value: Result<f64, _> = text.parse();
             is_end || value.is_ok_and(|value| value > 0.0 && value < 100.0)
         };
-        let text = texts.find(is_apart);
+        let text = texts.find(differs);
         text.unwrap_or_else(|| fixed(100.0 * share, MAX_DECIMALS))
     });
     with_unit(&format!("{low}–{high}"), "%")

@@ -156,7 +156,7 @@ impl Receive<State> for CompareRepetitions {
 pub struct MeasureTrackNoise {
     pub noise: Arc<TrackNoise>,
     pub mask: Mask,
-    /// Those of the last measurement, if there was one.
+    /// Distances of the last measurement, if there was one.
     pub around: Option<DistancesAround>,
 }
 

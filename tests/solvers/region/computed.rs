@@ -105,7 +105,7 @@ fn around() {
             "on the voxels of the mask"
         );
     }
-    let empty = Mask::empty(any_grid(&mut random, [5, 5, 5], 0.0));
+    let empty = Mask::empty(&any_grid(&mut random, [5, 5, 5], 0.0));
     let found = region::distances_around(&empty, 3.0, &control).unwrap();
     assert!(found.is_none());
 }

@@ -2,6 +2,7 @@
 
 use super::{Window, click, sample, submitted, window};
 use crate::support::{self, test};
+use arcuate::data::statistics::wilson_interval;
 use arcuate::data::{Mask, Shape};
 use arcuate::parameters::Parameters as _;
 use arcuate::solvers::pathway::RepetitionParams;
@@ -40,6 +41,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "ui::pathway_noise::the object of distances is chosen",
             target,
+        ),
+        test(
+            "ui::pathway_noise::0 and 100 % stand for none and all",
+            ends_of_shares,
         ),
         test("ui::pathway_noise::kept and copied", kept),
         test("ui::pathway_noise::reasons", reasons),
@@ -375,4 +380,20 @@ fn commands() {
     ] {
         assert!(all.iter().any(|n| n == name), "{name}: {all:?}");
     }
+}
+
+fn ends_of_shares() {
+    for (shares, expected) in [
+        ([0.5, 0.73], "50–73\u{202F}%"),
+        ([0.948, 0.996], "95–99.6\u{202F}%"),
+        ([0.0, 1.0], "0–100\u{202F}%"),
+        ([0.004, 0.9998], "0.4–99.98\u{202F}%"),
+        ([0.006, 0.994], "1–99\u{202F}%"),
+    ] {
+        assert_eq!(format::interval_text(shares), expected, "{shares:?}");
+    }
+    // All but one of 1 000 repetitions.
+    let [low, high] = wilson_interval(999, 1000);
+    let text = format::interval_text([low, high]);
+    assert_eq!(text, "99–99.98\u{202F}%", "{low} {high}");
 }

@@ -71,7 +71,7 @@ impl NoiseDistances {
 }
 
 impl DistancesAround {
-    /// Those already known, if they are of this mask; otherwise they are computed.
+    /// The known distances, if they are those of this mask; otherwise they are computed.
     pub(in crate::state) fn known_or_new(
         known: Option<Self>,
         mask: &Mask,

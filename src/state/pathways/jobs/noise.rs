@@ -157,7 +157,7 @@ impl Receive<State> for GrowRepetitions {
 pub struct MeasurePathwayNoise {
     pub noise: Arc<PathwayNoise>,
     pub mask: Mask,
-    /// Those of the last measurement, if there was one.
+    /// Distances of the last measurement, if there was one.
     pub around: Option<DistancesAround>,
 }
 
