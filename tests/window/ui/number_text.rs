@@ -4,7 +4,6 @@ use super::sample;
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::region::RegionId;
-use arcuate::data::statistics::wilson_interval;
 use arcuate::data::{Mask, Region, Role, Shape, Tensor};
 use arcuate::solvers::curves::{self, SeedOutcome, Starts, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
@@ -47,27 +46,7 @@ pub fn tests() -> Vec<Trial> {
             undone,
         ),
         test("ui::number_text::a slider states its limits", spans),
-        test(
-            "ui::number_text::0 and 100 % stand for none and all",
-            ends_of_shares,
-        ),
     ]
-}
-
-fn ends_of_shares() {
-    for (shares, expected) in [
-        ([0.5, 0.73], "50–73\u{202F}%"),
-        ([0.948, 0.996], "95–99.6\u{202F}%"),
-        ([0.0, 1.0], "0–100\u{202F}%"),
-        ([0.004, 0.9998], "0.4–99.98\u{202F}%"),
-        ([0.006, 0.994], "1–99\u{202F}%"),
-    ] {
-        assert_eq!(format::interval_text(shares), expected, "{shares:?}");
-    }
-    // Of 1 000 repetitions, all but one.
-    let [low, high] = wilson_interval(999, 1000);
-    let text = format::interval_text([low, high]);
-    assert_eq!(text, "99–99.98\u{202F}%", "{low} {high}");
 }
 
 fn spans() {
@@ -387,13 +366,13 @@ fn remarks() {
 fn reported() {
     let mut output = sample::output(3);
     output.seed_outcomes = [3, 10, 20, 30, 40, 50, 0, 0];
-    assert_eq!(streamline_summary::started_count(&output), 103);
+    assert_eq!(empty::started_count(&output), 103);
     assert_eq!(
         streamline_summary::headline(&output, false, true),
-        "3 of 103 reach a target"
+        "3 of 103 started reach a target"
     );
     let rays = streamline_summary::headline(&output, true, true);
-    assert_eq!(rays, "3 of 103 rays reach a target");
+    assert_eq!(rays, "3 of 103 started rays reach a target");
     assert!(
         !streamline_summary::dropped(&output, &[SeedOutcome::MissedTargets]).contains("10 missed")
     );
@@ -404,8 +383,10 @@ fn reported() {
     let several = std::mem::replace(&mut output.seed_outcomes, [1, 1, 0, 0, 0, 1, 0, 0]);
     assert_eq!(
         streamline_summary::headline(&output, false, true),
-        "1 of 2 reaches a target"
+        "1 of 2 started reaches a target"
     );
+    let without = streamline_summary::headline(&output, false, false);
+    assert_eq!(without, "1 of 2 started is kept");
     let dropped = streamline_summary::dropped(&output, &[]);
     assert!(dropped.ends_with("1 seed not started"), "{dropped}");
     assert_eq!(empty::not_started_sentence(&output, "the mask"), None);
