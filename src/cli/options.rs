@@ -12,7 +12,7 @@ mod regions;
 pub mod signal;
 mod value_error;
 
-pub use common::{ChanceOptions, LookOptions, SessionOptions};
+pub use common::{ChanceOptions, LookOptions, SessionOptions, whole_names};
 pub use fitted_scan::{FitOptions, FittedScan};
 pub use images::ImageEnding;
 pub use orientations::{

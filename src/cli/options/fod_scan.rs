@@ -1,7 +1,7 @@
 //! The scan and the response functions of a bootstrap of distributions.
 
-use super::ScanOptions;
 use super::signal::SignalNeed;
+use super::{ScanOptions, whole_names};
 use crate::cli::output::remark;
 use crate::cli::runner::{Failure, Runner};
 use crate::data::odf_field::Tissue;
@@ -79,7 +79,7 @@ impl BootstrapOptions {
     /// The files of the response functions: those given, or those beside the distributions.
     fn files(&self, fod: &Path) -> Result<Vec<PathBuf>, Failure> {
         if !self.responses.is_empty() {
-            return Ok(self.responses.clone());
+            return Ok(whole_names(&self.responses));
         }
         let adjacent =
             |tissue: Tissue| fod.with_file_name(format!("{}_response.txt", tissue.key()));
