@@ -109,13 +109,11 @@ fn contour(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     // Dashes are counted along the axis of the plane that the line follows more closely.
     let along = select(at.y / step.y, at.x / step.x, abs(rise.y) > abs(rise.x));
     let dash = layer.limits.x;
-    if dash > 0.0 && fract(along / (2.0 * dash)) >= 0.5 {
-        return vec4<f32>(0.0);
-    }
+    let is_gap = (dash > 0.0) & (fract(along / max(2.0 * dash, 1e-3)) >= 0.5);
     // Distance from the line, px.
     let away = abs(here.x - level) / max(slope, 1e-12);
     let covered = clamp(0.5 * layer.limits.w + 0.5 - away, 0.0, 1.0);
-    return vec4<f32>(layer.line.rgb, layer.line.a * covered);
+    return vec4<f32>(layer.line.rgb, layer.line.a * select(covered, 0.0, is_gap));
 }
 
 // Colour with straight alpha.

@@ -2,7 +2,7 @@
 
 use super::super::{Window, click, small_scan, window};
 use super::{SIZE, with_distributions};
-use arcuate::state::Content;
+use arcuate::state::{Content, Task};
 use egui::accesskit::Role as Spoken;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use std::sync::Arc;
@@ -41,7 +41,9 @@ pub fn shells() {
             *gradients = Arc::new(many);
         }
     });
-    let window = window(state, [1280.0, 800.0]);
+    state.view.task = Task::View;
+    // As narrow as at 1280 × 800, and high enough for the inputs.
+    let window = window(state, [1280.0, 1700.0]);
     let row = window.get_by_label_contains("Gradients, ").rect();
     let texts = window.output().shapes.iter().filter_map(|clipped| {
         let egui::Shape::Text(text) = &clipped.shape else {
