@@ -17,7 +17,7 @@ struct Layer {
     window: vec4<f32>,
     // Colour and opacity of contours.
     line: vec4<f32>,
-    // Hidden where `hiding` is below x. Contours: level, spacing, width in px.
+    // Hidden where `hiding` is below x. Contours: length of dashes in px, 0 without; level, spacing, width in px.
     limits: vec4<f32>,
     // φ in bricks: voxels along each axis; |φ| in bricks without a page.
     phi_size: vec4<f32>,
@@ -104,11 +104,16 @@ fn contour(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     let every = layer.limits.z;
     let nearest = max(round(here.x / max(every, 1e-30)), 1.0) * every;
     let level = select(layer.limits.y, nearest, every > 0.0);
-    let slope = length(vec2<f32>(right.x - here.x, below.x - here.x));
+    let rise = vec2<f32>(right.x - here.x, below.x - here.x);
+    let slope = length(rise);
+    // Dashes are counted along the axis of the plane that the line follows more closely.
+    let along = select(at.y / step.y, at.x / step.x, abs(rise.y) > abs(rise.x));
+    let dash = layer.limits.x;
+    let is_gap = (dash > 0.0) & (fract(along / max(2.0 * dash, 1e-3)) >= 0.5);
     // Distance from the line, px.
     let away = abs(here.x - level) / max(slope, 1e-12);
     let covered = clamp(0.5 * layer.limits.w + 0.5 - away, 0.0, 1.0);
-    return vec4<f32>(layer.line.rgb, layer.line.a * covered);
+    return vec4<f32>(layer.line.rgb, layer.line.a * select(covered, 0.0, is_gap));
 }
 
 // Colour with straight alpha.

@@ -4,6 +4,7 @@ mod given;
 mod report;
 mod responses;
 
+use super::options::signal::SignalNeed;
 use super::options::{
     GivenParameters, ImageEnding, OdfInputOptions, ScanOptions, about_mask, basis_keys,
     make_folder, noted,
@@ -157,27 +158,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         return given::run(options, layout, runner);
     }
     let peak_params = options.peaks.params()?;
-    if options.scan.tensors.layout().is_some() {
-        return Err(Failure::usage(
-            "An image of tensors holds no signal to deconvolve: name the scan that they were fitted to",
-        ));
-    }
     let given = options.responses.given()?;
     let files = options.files();
     // Before the estimation the tissues are not known.
     runner.may_fill(&options.out, &files.all(Tissue::ALL, &maps))?;
-    let scan = options.scan.open(runner)?;
+    let need = SignalNeed {
+        reason: "tensors hold no signal to deconvolve",
+        remedy: "name the scan that they were fitted to",
+    };
+    let (scan, gradients) = options.scan.open_signal(need, runner)?;
     // The estimation reports this itself, with advice.
     let notes = scan.notes.iter();
     for note in notes.filter(|n| n.topic != Some(RemarkTopic::NoneWeighted)) {
         remark(note, &options.scan.scan);
     }
-    let Some(gradients) = scan.gradients else {
-        return Err(Failure::new(format!(
-            "Found tensors, expected a scan with its gradients; name the scan that they were fitted to: {}",
-            options.scan.scan
-        )));
-    };
     let mask = match &options.mask {
         Some(path) => Some(noted(io::mask(path, &scan.dwi.grid), path)?),
         None => scan.true_mask.clone(),

@@ -2,15 +2,18 @@
 //! numbers, sessions. Options of all commands (backend, threads, memory, …) are in [`super::Global`].
 
 mod common;
+mod fitted_scan;
 pub mod fod_scan;
 mod images;
 pub mod models;
 mod orientations;
 mod parameters;
 mod regions;
+pub mod signal;
 mod value_error;
 
-pub use common::{ChanceOptions, LookOptions, SessionOptions};
+pub use common::{ChanceOptions, LookOptions, SessionOptions, whole_names};
+pub use fitted_scan::{FitOptions, FittedScan};
 pub use images::ImageEnding;
 pub use orientations::{
     FodInputOptions, OdfInputOptions, OdfLayoutOptions, OrientationOptions, basis_keys,
@@ -26,14 +29,14 @@ use crate::data::axis_change::AxisChange;
 use crate::data::odf_field::order_of_distributions;
 use crate::data::text::counted;
 use crate::data::{BuiltInHead, Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
-use crate::io::{self, AffineReading, Reading, Remark, RemarkTopic, Space};
-use crate::solvers::tensor_fit::{self, MaskReport};
+use crate::io::{self, AffineReading, Reading, Remark, Space};
+use crate::solvers::tensor_fit::MaskReport;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::files::types::PhantomName;
 use crate::state::sessions::jobs::head::MakeHead;
-use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::{FitArguments, ScanSource};
+use crate::state::tensors::recipe::ScanSource;
+use signal::SignalNeed;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -113,17 +116,6 @@ fn tensor_frame(text: &str) -> Result<TensorFrame, ValueError> {
     TensorFrame::named(text).ok_or_else(|| ValueError::new("voxel or world", text))
 }
 
-#[derive(clap::Args, Clone, Debug)]
-pub struct FitOptions {
-    #[command(flatten)]
-    pub scan: ScanOptions,
-    /// Brain mask on the scan's grid (default: computed from the scan)
-    #[arg(long, value_name = "FILE")]
-    pub mask: Option<PathBuf>,
-    #[command(flatten)]
-    pub params: GivenParameters<tensor_fit::Params>,
-}
-
 /// Answers of the user where files are silent.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct ReadingOptions {
@@ -201,32 +193,6 @@ pub struct Scan {
     pub t1: Option<Volume>,
     /// A file that appears to be its brain mask.
     pub companion_mask: Option<PathBuf>,
-}
-
-/// A fitted scan.
-pub struct FittedScan {
-    pub scan: Scan,
-    pub fit: tensor_fit::Output,
-    pub maps: tensor_fit::Maps,
-    pub mask: Mask,
-    pub is_mask_automatic: bool,
-    /// Reliability of the mask, if it was found from a scan.
-    pub mask_report: Option<MaskReport>,
-    pub arguments: FitArguments,
-    pub wall_ms: f64,
-}
-
-impl FittedScan {
-    /// The name of the tensors' mask, for sentences.
-    pub fn mask_name(&self) -> String {
-        let file = self.arguments.mask.as_ref().and_then(|p| p.file_name());
-        match (file, self.mask_report) {
-            (Some(name), _) => format!("the mask {}", name.to_string_lossy()),
-            (None, Some(_)) => mask_text::AUTOMATIC.to_owned(),
-            (None, None) if self.scan.true_mask.is_some() => "the head's true mask".to_owned(),
-            (None, None) => mask_text::GIVEN.to_owned(),
-        }
-    }
 }
 
 /// Refuses limits in the wrong order.
@@ -428,14 +394,22 @@ impl ScanOptions {
     }
 
     pub fn open(&self, runner: &mut Runner) -> Result<Scan, Failure> {
-        let mut scan = self.open_untouched(runner)?;
+        self.open_for(None, runner)
+    }
+
+    fn open_for(&self, need: Option<SignalNeed>, runner: &mut Runner) -> Result<Scan, Failure> {
+        let mut scan = self.open_untouched(need, runner)?;
         if let (Some(turn), Some(gradients)) = (self.turn, &scan.gradients) {
             scan.gradients = Some(Arc::new(gradients.rotated(turn.in_world(&scan.dwi.grid))));
         }
         Ok(scan)
     }
 
-    fn open_untouched(&self, runner: &mut Runner) -> Result<Scan, Failure> {
+    fn open_untouched(
+        &self,
+        need: Option<SignalNeed>,
+        runner: &mut Runner,
+    ) -> Result<Scan, Failure> {
         self.check_pairs()?;
         if let Some(head) = self.built_in_head()? {
             let (head, _) = runner.run(MakeHead { head })?;
@@ -506,6 +480,7 @@ impl ScanOptions {
                 if let Err(why @ io::Error::Counts { b_values: 1.., .. }) = own {
                     return Err(why.into());
                 }
+                need.map_or(Ok(()), |need| need.refuse_six_volumes(&dwi, self))?;
                 for note in &notes {
                     remark(note, &self.scan);
                 }
@@ -526,70 +501,5 @@ impl ScanOptions {
                 path.display()
             ))),
         }
-    }
-}
-
-impl FitOptions {
-    pub fn arguments(&self, gradients: Option<&Gradients>) -> Result<FitArguments, Failure> {
-        let defaults = tensor_fit::Params::defaults_for(gradients);
-        Ok(FitArguments {
-            source: self.scan.source(),
-            mask: self.mask.clone(),
-            params: self.params.or_defaults(defaults)?,
-        })
-    }
-
-    pub fn run(&self, runner: &mut Runner) -> Result<FittedScan, Failure> {
-        // Parameters that fit no scan are refused before a scan is read.
-        self.params.or_defaults(tensor_fit::Params::defaults())?;
-        let scan = self.scan.open(runner)?;
-        // The fit reports this itself, with advice.
-        let notes = scan.notes.iter();
-        for note in notes.filter(|n| n.topic != Some(RemarkTopic::NoneWeighted)) {
-            remark(note, &self.scan.scan);
-        }
-        let given = match &self.mask {
-            Some(path) => Some(noted(io::mask(path, &scan.dwi.grid), path)?),
-            // The window fits the built-in head within its true mask.
-            None => scan.true_mask.clone(),
-        };
-        let arguments = self.arguments(scan.gradients.as_deref())?;
-        let is_mask_automatic = given.is_none();
-        let job = FitTensors {
-            dwi: scan.dwi.clone(),
-            gradients: scan.gradients.clone(),
-            mask: given,
-            params: arguments.params.clone(),
-        };
-        let (fitted, wall_ms) = runner.run(job)?;
-        let TensorFit {
-            fit,
-            maps,
-            mask,
-            mask_report,
-        } = *fitted;
-        if let Some(unit) = fit.other_unit {
-            note!(
-                "The tensors are read as {unit}, since no tissue has such values in mm²/s: {}",
-                self.scan.scan
-            );
-        }
-        if let Some(mask_report) = &mask_report {
-            about_mask(mask_report, scan.companion_mask.as_deref());
-        }
-        let floor = arguments.params.min_eigenvalue_mm2_per_s;
-        for doubt in fit.doubts(mask.count(), floor) {
-            warning!("{doubt}: {}", self.scan.scan);
-        }
-        Ok(FittedScan {
-            scan,
-            fit,
-            maps,
-            mask,
-            is_mask_automatic,
-            mask_report,
-            arguments,
-            wall_ms,
-        })
     }
 }

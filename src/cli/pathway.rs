@@ -18,6 +18,7 @@ use crate::data::{Mask, Region, Role, Tractogram, Volume};
 use crate::jobs::ValueNames;
 use crate::parameters::Parameters;
 use crate::solvers::pathway::{COSTLY_FACTOR, JointCosts, Path};
+use crate::state::core::text::per_mm;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::CostliestStretch;
 use crate::state::pathways::recipe::option;
@@ -306,7 +307,7 @@ impl<'a> Summary<'a> {
             ..
         } = *self;
         let (cost, length_mm) = (path.total_cost(), path.total_mm());
-        let rate = cost / length_mm.max(f64::MIN_POSITIVE);
+        let rate = path.mean_cost_per_mm();
         let value = json!({
             "command": "pathway",
             "least": pathway.min_cost,
@@ -330,10 +331,11 @@ impl<'a> Summary<'a> {
             "No weakest stretch: the path hardly leaves the regions".to_owned(),
             |w| {
                 format!(
-                    "Weakest {:.0} mm: {:.3} per mm, {:.1} times the mean between the ends, around {:.1}, {:.1}, {:.1}",
+                    "Weakest {:.0} mm: {}, {:.1} times the mean of {} between the ends, around {:.1}, {:.1}, {:.1}",
                     w.length_mm,
-                    w.cost_per_mm,
+                    per_mm(w.cost_per_mm),
                     w.times_mean(),
+                    per_mm(w.mean_per_mm),
                     w.centre.x,
                     w.centre.y,
                     w.centre.z
@@ -341,9 +343,10 @@ impl<'a> Summary<'a> {
             },
         );
         let text = format!(
-            "Least cost {:.3}\nThe path costs {cost:.3} and is {length_mm:.1} mm long: {rate:.3} per mm\n{stretch}\n\
+            "Least cost {:.3}\nThe path costs {cost:.3} and is {length_mm:.1} mm long: {}\n{stretch}\n\
              Pathway at ε = {}: {}, {:.2} ml; {}\n",
             pathway.min_cost,
+            per_mm(rate),
             number(epsilon),
             counted(set.count(), "voxel"),
             set.volume_ml(),

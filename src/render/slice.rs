@@ -49,6 +49,8 @@ const HAS_CUT: u32 = 16;
 const CUT_BLACK: u32 = 32;
 const FADES: u32 = 64;
 const CONTOUR: u32 = 128;
+/// Length of dashes and of the gaps between them, logical pixels.
+const DASH_PX: f32 = 5.0;
 const BRICKS: u32 = 256;
 const BLACK: u32 = 512;
 
@@ -163,7 +165,7 @@ impl Slices {
         let mut uniform = LayerUniform {
             line: [r, g, b, contour.opacity],
             limits: [
-                0.0,
+                if contour.dashed { DASH_PX * scale } else { 0.0 },
                 contour.level,
                 contour.every.unwrap_or(0.0),
                 contour.width_px * scale,

@@ -112,6 +112,8 @@ pub struct Contour {
     pub opacity: f32,
     /// Logical pixels.
     pub width_px: f32,
+    /// Whether the line is dashed.
+    pub dashed: bool,
 }
 
 /// Values to contour, linearly interpolated between voxels.

@@ -10,13 +10,16 @@ use crate::data::{Tractogram, Volume};
 use crate::state::State;
 use crate::state::core::display::STALE_OPACITY;
 use crate::state::core::volume_look::VolumeLook;
-use crate::state::pathways::share_window;
+use crate::state::pathways::{NoiseDistances, share_window};
 
 /// Share of the repetitions at the outline.
 const OUTLINE_SHARE: f32 = 0.5;
 /// Paler than all colours of [`ColourMap::Share`], so that the outline stands out on both of its sides.
 const OUTLINE_RGB: [u8; 3] = [0xE9, 0xF3, 0xB0];
 const OUTLINE_PX: f32 = 1.4;
+/// The margin and the shortest line: an orange that no other line has.
+pub const MEASURED_RGB: [u8; 3] = [0xFF, 0x7A, 0x45];
+const SHORTEST_RADIUS_MM: f32 = 0.5;
 /// Paths and centre lines: a pale green, which stands out on the blue of small shares and on the yellow of large ones.
 const PATH_RGB: [u8; 3] = [0x8F, 0xD3, 0xA0];
 const PATH_PX: f32 = 1.0;
@@ -99,6 +102,59 @@ pub fn contour(state: &State) -> Option<Contour> {
         colour: OUTLINE_RGB,
         opacity: strength(share.is_stale),
         width_px: OUTLINE_PX,
+        dashed: false,
+    })
+}
+
+/// The measured distances that are shown, in Pathways or in Track, and the margin, mm.
+fn measured(state: &State) -> Option<(&NoiseDistances, f64)> {
+    let document = &state.document;
+    let margins = [
+        document.pathways.noise.margin_mm,
+        document.track.noise.margin_mm,
+    ];
+    let distances = [
+        state.pathway_noise_distances(),
+        state.track_noise_distances(),
+    ];
+    let mut all = distances.into_iter().zip(margins);
+    all.find_map(|(distances, margin_mm)| Some((&**distances?, margin_mm)))
+}
+
+/// The margin around the object whose distance is measured: a dashed line.
+pub fn margin(state: &State) -> Option<Contour> {
+    let (distances, margin_mm) = measured(state)?;
+    let around = distances.around.as_ref().filter(|_| margin_mm > 0.0)?;
+    Some(Contour {
+        source: ContourSource::Image(ById(around.volume.clone())),
+        level: margin_mm as f32,
+        every: None,
+        colour: MEASURED_RGB,
+        opacity: 1.0,
+        width_px: OUTLINE_PX,
+        dashed: true,
+    })
+}
+
+/// The shortest line from the shown path or centre line to the object, and its length, mm.
+pub fn shortest(state: &State) -> Option<(&Tractogram, f64)> {
+    let (distances, _) = measured(state)?;
+    let along = distances.along.as_ref()?;
+    Some((distances.shortest.as_ref()?, along.shown))
+}
+
+/// The shortest line as a tube.
+pub fn shortest_line(state: &State) -> Option<Lines> {
+    let (line, _) = shortest(state)?;
+    Some(Lines {
+        tractogram: ById(line.clone()),
+        colour: LineColour::Fixed(MEASURED_RGB),
+        style: LineStyle::Tubes {
+            radius_mm: SHORTEST_RADIUS_MM,
+        },
+        opacity: 1.0,
+        every: 1,
+        context: false,
     })
 }
 

@@ -137,7 +137,11 @@ pub fn contours(state: &State) -> Vec<Contour> {
         })
         .collect();
     let Some(pathway) = live(state) else {
-        all.extend(noise::contour(state));
+        all.extend(
+            noise::contour(state)
+                .into_iter()
+                .chain(noise::margin(state)),
+        );
         return all;
     };
     let settings = &state.document.pathways;
@@ -156,9 +160,14 @@ pub fn contours(state: &State) -> Vec<Contour> {
             colour: OUTLINE_RGB,
             opacity: CONTOUR_OPACITY * strength(state),
             width_px: 1.0,
+            dashed: false,
         });
     }
-    all.extend(noise::contour(state));
+    all.extend(
+        noise::contour(state)
+            .into_iter()
+            .chain(noise::margin(state)),
+    );
     if settings.outline {
         let strength = strength(state);
         all.push(outline(pathway, settings.epsilon, OUTLINE_RGB, strength));
@@ -174,6 +183,7 @@ fn outline(result: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) 
         colour,
         opacity,
         width_px: OUTLINE_PX,
+        dashed: false,
     }
 }
 
@@ -325,5 +335,6 @@ pub fn lines(state: &State) -> Vec<Lines> {
         all.extend(weakest.map(|w| tube(&w.curve, WEAKEST_RGB, WEAKEST_RADIUS_MM)));
     }
     all.extend(noise::centre_lines(state));
+    all.extend(noise::shortest_line(state));
     all
 }

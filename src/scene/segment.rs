@@ -77,6 +77,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
         colour,
         opacity,
         width_px,
+        dashed: false,
     };
     let kept = kept(state).map(|(_, phi, level, colour)| {
         let source = ContourSource::Image(ById(phi.clone()));

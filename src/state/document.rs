@@ -153,6 +153,26 @@ impl Document {
         free.unwrap_or_else(|| base.to_owned())
     }
 
+    /// The name of a layer among choices. If others have the same name, its folder follows, or, where it shares that with
+    /// one of them, its number in the order in which they were added.
+    pub fn distinct_layer_name(&self, layer: &Layer) -> String {
+        let same_name = || self.layers.iter().filter(|l| l.name == layer.name);
+        if same_name().count() < 2 {
+            return layer.name.clone();
+        }
+        let folder = |layer: &Layer| -> Option<String> {
+            let folder = self.origins.path_in_place(layer.origin)?.parent()?;
+            Some(folder.file_name()?.to_string_lossy().into_owned())
+        };
+        let own = folder(layer);
+        let in_folder = same_name().filter(|l| folder(l) == own).count();
+        let addition = match own {
+            Some(own) if in_folder == 1 => own,
+            _ => (1 + same_name().filter(|l| l.id < layer.id).count()).to_string(),
+        };
+        format!("{} ({addition})", layer.name)
+    }
+
     /// Changes a layer in place (a new value behind the same id).
     pub fn edit_layer(&mut self, id: LayerId, edit: impl FnOnce(&mut Layer)) {
         if let Some(layer) = self.layers.iter_mut().find(|l| l.id == id) {

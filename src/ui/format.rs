@@ -1,8 +1,8 @@
 //! Numbers and dates as people read them: true minus, U+202F between thousands and before units.
 
 pub use crate::state::core::text::{
-    THIN, area, count, decimals_of, distance_text, duration_text, fixed, measure, ml,
-    range_decimals, range_text, range_texts, significant, volume, with_unit,
+    THIN, area, count, decimals_of, distance_text, duration_text, fixed, interval_text, measure,
+    ml, per_mm, range_decimals, range_text, range_texts, significant, volume, with_unit,
 };
 
 /// `81 × 105 × 60`, with the number of volumes if there are several.

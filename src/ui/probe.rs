@@ -263,9 +263,8 @@ fn costs(state: &State) -> Vec<Reading> {
 /// interval.
 fn repetitions(counts: Option<(usize, usize)>) -> Option<Reading> {
     let (some, all) = counts?;
-    let [low, high] = wilson_interval(some, all).map(|share| format::fixed(100.0 * share, 0));
+    let range = format::interval_text(wilson_interval(some, all));
     let [some, all] = [some, all].map(|n| format::count(n as u64));
-    let range = format::with_unit(&format!("{low}–{high}"), "%");
     Some(reading(
         "In repetitions",
         format!("{some} of {all} ({range})"),

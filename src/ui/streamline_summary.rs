@@ -9,7 +9,7 @@ use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::scene;
 use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
 use crate::state::core::ends::EndKind;
-use crate::state::track::empty;
+use crate::state::track::empty::{self, started_count};
 use crate::state::track::types::CurveKind;
 use crate::state::track::types::odf::shared_params;
 use crate::state::{CurveResult, Document};
@@ -186,12 +186,7 @@ fn count_of(output: &Output, outcome: SeedOutcome) -> u64 {
     output.seed_outcomes[outcome as usize]
 }
 
-/// Streamlines that started: all seeds except those outside the mask or below the FA limit.
-pub fn started_count(output: &Output) -> u64 {
-    output.seed_outcomes.iter().sum::<u64>() - count_of(output, SeedOutcome::NoStart)
-}
-
-/// `450 of 1 492 reach a target`; `rays` are named, streamlines are not.
+/// `450 of 1 492 started reach a target`; `rays` are named, streamlines are not.
 pub fn headline(output: &Output, rays: bool, targets: bool) -> String {
     let kept = count_of(output, SeedOutcome::Kept);
     let reach = singular_or_plural(kept as usize, "reaches", "reach");
@@ -200,13 +195,15 @@ pub fn headline(output: &Output, rays: bool, targets: bool) -> String {
         (true, false) if !output.kept.is_empty() => format!("{reach} all targets"),
         (true, false) => format!("{reach} their targets"),
         // The cut decides which rays are kept.
-        _ if rays => "accepted".to_owned(),
-        _ => "kept".to_owned(),
+        _ => {
+            let verb = if rays { "accepted" } else { "kept" };
+            format!("{} {verb}", singular_or_plural(kept as usize, "is", "are"))
+        }
     };
     let kept = format::count(kept);
     let what = if rays { "rays " } else { "" };
     let started = format::count(started_count(output));
-    format!("{kept} of {started} {what}{verb}")
+    format!("{kept} of {started} started {what}{verb}")
 }
 
 /// Outcomes of the others: `561 too short, 12 missed the targets`; empty if all were kept. [`rejected`] has those of

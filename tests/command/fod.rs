@@ -351,6 +351,15 @@ fn each() {
     let expected =
         " --response-algorithm dhollander --gm-response fod/gm_response.txt --leave-out csf";
     assert!(repeat.contains(expected), "{repeat}");
+    // A name with a comma.
+    std::fs::copy(here.join("fod/wm_response.txt"), here.join("wm,1.txt")).expect("copied");
+    let line = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz \
+                --responses wm,1.txt,fod/gm_response.txt,fod/csf_response.txt --maps peaks --order 4 --out comma";
+    let report = run(line, here);
+    let tissues = report["responses"].as_array().expect("a list");
+    let files: Vec<&Value> = tissues.iter().map(|t| &t["from"]).collect();
+    let expected = ["wm,1.txt", "fod/gm_response.txt", "fod/csf_response.txt"];
+    assert_eq!(files, expected);
     // A region outside the scan.
     let line =
         "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --wm-mask sphere:900,0,0,5 --out far";

@@ -23,8 +23,10 @@ fn interval() {
         }
     }
     assert_eq!(wilson_interval(0, 0), [0.0, 1.0]);
-    assert!(wilson_interval(0, 50)[0] < 1e-12);
-    assert!(wilson_interval(50, 50)[1] > 1.0 - 1e-12);
+    assert_eq!(wilson_interval(0, 50)[0], 0.0);
+    for trials in [1, 7, 50, 1000] {
+        assert_eq!(wilson_interval(trials, trials)[1], 1.0);
+    }
     let mut random = Random::fresh("interval of a share");
     let draws = 4000;
     let holds = |share: f64, random: &mut Random| {

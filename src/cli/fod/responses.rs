@@ -1,6 +1,6 @@
 //! Response functions of the command: from files, from masks and regions, or by an algorithm.
 
-use super::super::options::{GivenParameters, noted, shape as region_shape};
+use super::super::options::{GivenParameters, noted, shape as region_shape, whole_names};
 use super::super::runner::Failure;
 use crate::data::odf_field::Tissue;
 use crate::data::text::counted;
@@ -68,6 +68,8 @@ fn tissues() -> impl TypedValueParser<Value = Tissue> {
 /// The options after a check that needs no scan, with response functions read from files.
 pub struct GivenResponses<'a> {
     options: &'a ResponseOptions,
+    /// The files of `--responses`.
+    paths: Vec<PathBuf>,
     files: Vec<(Tissue, Response)>,
     /// The source of each tissue, if any names its own.
     each: Vec<(Tissue, TissueSource)>,
@@ -79,11 +81,12 @@ impl ResponseOptions {
         let params = self.params.params()?;
         let each = self.each()?;
         self.check_rows(&each)?;
-        if self.responses.len() > Tissue::ALL.len() {
+        let paths = whole_names(&self.responses);
+        if paths.len() > Tissue::ALL.len() {
             return Err(Failure::usage(format!(
                 "Found {} separated by commas, expected at most three: white matter, grey matter and CSF; name one file \
-                 for each, and rename files with a comma in their names",
-                counted(self.responses.len(), "response function")
+                 for each",
+                counted(paths.len(), "response function")
             )));
         }
         for (_, source) in &each {
@@ -91,15 +94,16 @@ impl ResponseOptions {
                 io::response::read(path).map_err(|e| Failure::new(e.to_string()))?;
             }
         }
-        let tissues = tissues_of_files(&self.responses);
+        let tissues = tissues_of_files(&paths);
         let read = |(path, tissue): (&PathBuf, Tissue)| {
             let response = io::response::read(path).map_err(|e| Failure::new(e.to_string()))?;
             Ok((tissue, response))
         };
-        let files = self.responses.iter().zip(tissues).map(read);
+        let files = paths.iter().zip(tissues).map(read);
         Ok(GivenResponses {
             options: self,
             files: files.collect::<Result<_, Failure>>()?,
+            paths,
             each,
             params,
         })
@@ -198,7 +202,7 @@ impl GivenResponses<'_> {
     /// The response functions of the scan with this grid.
     pub fn on(&self, grid: &Arc<Grid>) -> Result<Responses, Failure> {
         if !self.files.is_empty() {
-            return Ok(Responses::Files(self.options.responses.clone()));
+            return Ok(Responses::Files(self.paths.clone()));
         }
         let algorithm = self.options.response_algorithm;
         if self.each.is_empty() {
@@ -237,7 +241,7 @@ impl GivenResponses<'_> {
                 tissues: self.each.clone(),
             },
             (true, Some(algorithm)) => ResponseSource::Algorithm(algorithm),
-            (true, None) => ResponseSource::Files(self.options.responses.clone()),
+            (true, None) => ResponseSource::Files(self.paths.clone()),
         }
     }
 
@@ -249,7 +253,7 @@ impl GivenResponses<'_> {
         });
         own.or_else(|| {
             let at = self.files.iter().position(|(t, _)| *t == tissue)?;
-            self.options.responses.get(at).map(PathBuf::as_path)
+            self.paths.get(at).map(PathBuf::as_path)
         })
     }
 }

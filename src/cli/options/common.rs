@@ -1,6 +1,7 @@
 //! Options for random numbers and sessions.
 
 use super::whole;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -23,4 +24,22 @@ pub struct SessionOptions {
     pub session: PathBuf,
     #[command(flatten)]
     pub look: LookOptions,
+}
+
+/// Names of files that were separated at commas. Neighbours whose joined name is that of a file are one name, as many as
+/// possible.
+pub fn whole_names(parts: &[PathBuf]) -> Vec<PathBuf> {
+    let joined = |parts: &[PathBuf]| -> PathBuf {
+        let parts: Vec<&OsStr> = parts.iter().map(|part| part.as_os_str()).collect();
+        parts.join(OsStr::new(",")).into()
+    };
+    let (mut names, mut rest) = (Vec::new(), parts);
+    while !rest.is_empty() {
+        let mut counts = (2..=rest.len()).rev();
+        let count = counts.find(|count| joined(&rest[..*count]).is_file());
+        let (name, others) = rest.split_at(count.unwrap_or(1));
+        names.push(joined(name));
+        rest = others;
+    }
+    names
 }

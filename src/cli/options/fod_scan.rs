@@ -1,6 +1,7 @@
 //! The scan and the response functions of a bootstrap of distributions.
 
-use super::ScanOptions;
+use super::signal::SignalNeed;
+use super::{ScanOptions, whole_names};
 use crate::cli::output::remark;
 use crate::cli::runner::{Failure, Runner};
 use crate::data::odf_field::Tissue;
@@ -78,7 +79,7 @@ impl BootstrapOptions {
     /// The files of the response functions: those given, or those beside the distributions.
     fn files(&self, fod: &Path) -> Result<Vec<PathBuf>, Failure> {
         if !self.responses.is_empty() {
-            return Ok(self.responses.clone());
+            return Ok(whole_names(&self.responses));
         }
         let adjacent =
             |tissue: Tissue| fod.with_file_name(format!("{}_response.txt", tissue.key()));
@@ -112,16 +113,14 @@ impl BootstrapOptions {
         let Some(options) = &self.scan.0 else {
             return Err(Failure::usage(no_scan));
         };
-        let scan = options.open(runner)?;
+        let need = SignalNeed {
+            reason: "repetitions need the residuals of the deconvolution",
+            remedy: "name the scan of the distributions",
+        };
+        let (scan, gradients) = options.open_signal(need, runner)?;
         for note in &scan.notes {
             remark(note, &options.scan);
         }
-        let Some(gradients) = scan.gradients else {
-            return Err(Failure::new(format!(
-                "Found tensors, expected a scan with its gradients; name the scan of the distributions: {}",
-                options.scan
-            )));
-        };
         if !scan.dwi.grid.matches(&field.grid) {
             return Err(Failure::new(format!(
                 "The scan is on another grid than the distributions, expected that of their deconvolution; name \

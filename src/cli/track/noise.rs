@@ -115,7 +115,15 @@ impl RequestedNoise<'_> {
         let measured = match mask {
             Some(mask) => {
                 let noise = noise.clone();
-                Some(runner.run(MeasureTrackNoise { noise, mask })?.0)
+                Some(
+                    runner
+                        .run(MeasureTrackNoise {
+                            noise,
+                            mask,
+                            around: None,
+                        })?
+                        .0,
+                )
             }
             None => None,
         };

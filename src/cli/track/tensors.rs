@@ -3,6 +3,7 @@
 use super::curves::{CurveOptions, TrackingResult, out_of_reach, summary};
 use super::files::key;
 use super::noise::NoiseOptions;
+use crate::cli::options::signal::SignalNeed;
 use crate::cli::options::{AllRows, FittedScan};
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
@@ -54,21 +55,17 @@ fn track(
     {
         note!("Deflection and bootstraps are computed on the CPU");
     }
-    let resample = match (params.repetitions, &fitted.scan.gradients) {
-        (None, _) => None,
-        (Some(_), None) => {
-            return Err(Failure::usage(
-                "A bootstrap needs the residuals of a fit: name the scan itself instead of its tensors",
-            ));
-        }
-        (Some(_), Some(gradients)) => Some(Box::new(BootstrapInput {
+    let gradients = fitted.scan.gradients.clone();
+    let gradients = gradients.filter(|_| params.repetitions.is_some());
+    let resample = gradients.map(|gradients| {
+        Box::new(BootstrapInput {
             dwi: fitted.scan.dwi.clone(),
-            gradients: gradients.clone(),
+            gradients,
             mask: fitted.mask.clone(),
             params: fitted.arguments.params.clone(),
             residuals: ResidualCache::default(),
-        })),
-    };
+        })
+    });
     let command_line = options.command_line(fitted.scan.gradients.as_deref())?;
     let regions = options.curves.regions.regions()?;
     let track = TrackStreamlines {
@@ -106,7 +103,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let reached = params.check_reach();
     reached.map_err(|e| Failure::usage(e.to_string()))?;
     let noise = options.noise.checked(params.repetitions, runner)?;
-    let fitted = curves.fit.run(runner)?;
+    let fitted = match params.repetitions {
+        Some(_) => curves.fit.run_on_signal(SignalNeed::RESIDUALS, runner)?.0,
+        None => curves.fit.run(runner)?,
+    };
     let tracked = track(&fitted, options, runner)?;
     let files = curves.save(&tracked, runner)?;
     let (mut value, mut text) = summary(&tracked, "streamline");

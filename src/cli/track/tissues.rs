@@ -3,7 +3,7 @@
 use crate::cli::options::{ValueError, noted};
 use crate::cli::runner::Failure;
 use crate::compute::Control;
-use crate::data::tissue_map::unknown_labels_text;
+use crate::data::tissue_map::{numbering_text, unknown_labels_text};
 use crate::data::{Grid, Mask, TissueMap, TissueType};
 use crate::io::{self, quoted};
 use std::path::PathBuf;
@@ -72,6 +72,12 @@ impl TissueOptions {
                     .map_err(|e| refused(&e));
             }
             let (map, unknown) = TissueMap::from_labels(&volume).map_err(|e| refused(&e))?;
+            if let Some(text) = numbering_text(&volume) {
+                note!(
+                    "{text}; if they are others, name them in a table beside the image: {}",
+                    path.display()
+                );
+            }
             if let Some(text) = unknown_labels_text(&unknown) {
                 warning!(
                     "{text}; rename them in the table of labels: {}",

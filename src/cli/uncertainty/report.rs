@@ -3,7 +3,7 @@
 use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
 use crate::solvers::pathway::{Distances, MIN_FOR_RANGES, NEAR_MM, Range90};
-use crate::state::core::text::{distance_text, duration_text, percentiles_text};
+use crate::state::core::text::{distance_text, duration_text, interval_text, percentiles_text};
 use crate::state::pathways::jobs::RepeatedPathway;
 use crate::state::pathways::{Level, NOISE_ONLY};
 use serde_json::{Value, json};
@@ -149,10 +149,10 @@ pub fn text(repeated: &RepeatedPathway) -> String {
     if let Some([low, high]) = repetitions.band() {
         let _ = write!(text, "\nWithout noise, {low:.3} to {high:.3} (90 % band)");
     }
-    let [low, high] = near_interval(repeated).map(|share| 100.0 * share);
+    let interval = interval_text(near_interval(repeated));
     let _ = writeln!(
         text,
-        "\nThe path stays within {} mm in {} of {} (95 % confidence interval: {low:.0} to {high:.0} %); they took {}",
+        "\nThe path stays within {} mm in {} of {} (95 % confidence interval: {interval}); they took {}",
         number(NEAR_MM),
         repeated.near,
         counted(all, "repetition"),

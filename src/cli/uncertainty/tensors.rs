@@ -1,6 +1,7 @@
 //! Repetitions of a pathway in the metric of tensors.
 
 use super::RepetitionOptions;
+use crate::cli::options::signal::SignalNeed;
 use crate::cli::pathway::{PathwayInputs, joining_mask};
 use crate::cli::runner::{Failure, Runner};
 use crate::state::pathways::jobs::{RepeatPathway, RepeatedScan};
@@ -24,12 +25,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let Options { inputs, repeated } = options;
     let (params, epsilon) = inputs.params()?;
     let (repetitions, mask) = repeated.checked(runner)?;
-    let fitted = inputs.fit.run(runner)?;
-    let Some(gradients) = fitted.scan.gradients.clone() else {
-        return Err(Failure::usage(
-            "Found tensors, expected a scan: repetitions need the residuals of a fit; name the scan itself",
-        ));
-    };
+    let need = SignalNeed::RESIDUALS;
+    let (fitted, gradients) = inputs.fit.run_on_signal(need, runner)?;
     let (result, _) = runner.run(inputs.job(&fitted, params)?)?;
     joining_mask(&result.pathway, epsilon, None);
     let job = RepeatPathway {

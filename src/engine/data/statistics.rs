@@ -49,5 +49,11 @@ pub fn wilson_interval(successes: usize, trials: usize) -> [f64; 2] {
     let (n, share) = (trials as f64, successes as f64 / trials as f64);
     let middle = share + Z * Z / (2.0 * n);
     let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-    [middle - half, middle + half].map(|limit| (limit / (1.0 + Z * Z / n)).clamp(0.0, 1.0))
+    let [low, high] = [middle - half, middle + half];
+    let [low, high] = [low, high].map(|limit| (limit / (1.0 + Z * Z / n)).clamp(0.0, 1.0));
+    // Rounding must not move the limits that are exact.
+    [
+        if successes == 0 { 0.0 } else { low },
+        if successes == trials { 1.0 } else { high },
+    ]
 }

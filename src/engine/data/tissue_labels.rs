@@ -22,7 +22,7 @@ pub fn tissue_of(number: u32, name: Option<&str>) -> Labelled {
 }
 
 /// Whether a name only repeats a number, as in `Label 17`.
-fn is_generic(name: &str) -> bool {
+pub(super) fn is_generic(name: &str) -> bool {
     let letters: String = name
         .chars()
         .filter(|c| c.is_ascii_alphabetic())

@@ -97,6 +97,16 @@ pub fn unknown_labels_text(unknown: &[UnknownLabel]) -> Option<String> {
     ))
 }
 
+/// States which numbers an image of labels without names is taken to have, as a sentence without a full stop; `None` if
+/// names denote the tissues, and for fractions.
+pub fn numbering_text(image: &Volume) -> Option<&'static str> {
+    let mut labels = image.labels.iter().flat_map(|labels| labels.table.values());
+    let has_names = labels.any(|label| !tissue_labels::is_generic(&label.name));
+    (image.frames == 1 && !has_names).then_some(
+        "The labels have no names, so their numbers are read as those of FreeSurfer and SynthSeg",
+    )
+}
+
 /// An image from which no fractions follow.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TissueMapError {

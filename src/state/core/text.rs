@@ -51,6 +51,28 @@ pub fn significant(value: f64) -> String {
     fixed(value, (3 - digits_before).clamp(0, 6) as usize)
 }
 
+/// `1.23 per mm`: a cost per mm, with the same digits in the window and on the command line.
+pub fn per_mm(cost: f64) -> String {
+    format!("{} per mm", significant(cost))
+}
+
+/// `50–73 %`, `95–99.6 %`: a range of shares. 0 and 100 stand only for none and all: a share beside them has as many
+/// decimals as it needs to differ.
+pub fn interval_text(shares: [f64; 2]) -> String {
+    const MAX_DECIMALS: usize = 6;
+    let [low, high] = shares.map(|share| {
+        let is_end = share <= 0.0 || share >= 1.0;
+        let mut texts = (0..=MAX_DECIMALS).map(|decimals| fixed(100.0 * share, decimals));
+        let differs = |text: &String| {
+            let value: Result<f64, _> = text.parse();
+            is_end || value.is_ok_and(|value| value > 0.0 && value < 100.0)
+        };
+        let text = texts.find(differs);
+        text.unwrap_or_else(|| fixed(100.0 * share, MAX_DECIMALS))
+    });
+    with_unit(&format!("{low}–{high}"), "%")
+}
+
 /// `3.8 (2.1 to 6.5)`: the median of repetitions, and 5 to 95 % if they are enough for percentiles.
 pub fn range_text(range: Range90, repetitions: usize, number: impl Fn(f64) -> String) -> String {
     let [median, low, high] = [range.median, range.low, range.high].map(number);

@@ -4,7 +4,6 @@ use crate::data::appearance::Transfer;
 use crate::solvers::pathway::Width;
 use crate::state::Document;
 use crate::state::core::fields::{Fields, colour, cut, event_text, prefixed, renamed};
-use crate::state::pathways::standing::SURFACE;
 use crate::state::pathways::{
     DISTANCE_TO, DistanceTarget, KeptPathway, NoiseMargin, PathwayNoiseSettings, PathwaySettings,
     SHARE_OF_REPETITIONS, SURFACE_USE, ShownCost,
@@ -88,11 +87,7 @@ pub(in crate::state) fn distance_targets(
 ) -> Vec<String> {
     let fields = |i: usize| {
         let mut fields = Fields::default();
-        let name = match targets[i] {
-            DistanceTarget::Surface => SURFACE,
-            DistanceTarget::Layer(id) => documents[i].layer(id).map_or("", |layer| &layer.name),
-        };
-        fields.name(DISTANCE_TO, name);
+        fields.name(DISTANCE_TO, documents[i].distance_target_name(targets[i]));
         fields
     };
     match targets[0] == targets[1] {

@@ -100,15 +100,11 @@ impl CostliestStretch {
         let (from_mm, to_mm) = (path.length_mm[stretch.start], path.length_mm[last]);
         let middle_mm = 0.5 * (from_mm + to_mm);
         let middle = path.length_mm.partition_point(|mm| *mm < middle_mm);
-        let rate = |from: usize, to: usize| {
-            let mm = path.length_mm[to] - path.length_mm[from];
-            (path.cost[to] - path.cost[from]) / mm.max(f64::MIN_POSITIVE)
-        };
         let around = [0..stretch.start + 1, last..path.points.len()];
         Some(Self {
             centre: *path.points.get(middle)?,
-            cost_per_mm: rate(stretch.start, last),
-            mean_per_mm: rate(between.start, between.end - 1),
+            cost_per_mm: path.cost_per_mm_between(stretch.start, last),
+            mean_per_mm: path.cost_per_mm_between(between.start, between.end - 1),
             length_mm: to_mm - from_mm,
             from_mm,
             curve: parts(path, &[stretch], places),

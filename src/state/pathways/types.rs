@@ -5,8 +5,8 @@ mod noise;
 
 pub use key::{HoverKey, LEAST_EXCESS, PathwayKey, PathwayParams};
 pub use noise::{
-    DISTANCE_TO, DistanceTarget, KEEP_SHARE, Level, NO_REPETITIONS, NOISE_ONLY, NoiseDistanceKey,
-    NoiseDistances, NoiseFile, NoiseMargin, PathwayNoiseAction, PathwayNoiseKey,
+    DISTANCE_TO, DistanceTarget, DistancesAround, KEEP_SHARE, Level, NO_REPETITIONS, NOISE_ONLY,
+    NoiseDistanceKey, NoiseDistances, NoiseFile, NoiseMargin, PathwayNoiseAction, PathwayNoiseKey,
     PathwayNoiseRuntime, PathwayNoiseSettings, SHARE_OF_REPETITIONS, TargetMask, share_window,
     too_few,
 };

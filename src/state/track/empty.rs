@@ -3,6 +3,13 @@
 use crate::solvers::curves::{Match, Output, Params, SeedOutcome, Starts, StopReason};
 use crate::state::core::text::{count, counted, fixed, with_unit};
 
+/// Streamlines or rays that started: all seeds except those outside the mask or below the FA limit. Panel and status
+/// count by them.
+pub fn started_count(output: &Output) -> u64 {
+    let all = output.seed_outcomes.iter().sum::<u64>();
+    all - output.seed_outcomes[SeedOutcome::NoStart as usize]
+}
+
 /// Why no streamline was kept: the most frequent outcome, as text; `mask`: the name of the tensors' mask. `None` if one
 /// was kept, or none was requested.
 pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, SeedOutcome)> {
@@ -21,7 +28,7 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
         SeedOutcome::NoStart,
     ];
     let worst = outcomes.into_iter().max_by_key(|o| seeds(*o))?;
-    let started = all - seeds(SeedOutcome::NoStart);
+    let started = started_count(output);
     let share = |all: u64| format!("{} of {}", count(seeds(worst)), count(all));
     let some = (seeds(worst) < started).then(|| format!("{} streamlines", share(started)));
     let text = match (worst, some) {

@@ -12,7 +12,7 @@ use crate::state::document::Method;
 use crate::state::edit::edit;
 use crate::state::origin::commands::field_origin;
 use crate::state::tensors::types::BootstrapInput;
-use crate::state::track::empty::none_started;
+use crate::state::track::empty::{none_started, started_count};
 use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
 use crate::state::{Document, Phase, State};
@@ -65,20 +65,21 @@ fn status(state: &mut State, result: &CurveResult) {
         return;
     }
     let seeds = result.seeds;
+    let started = started_count(&result.output) as usize;
     let kept = counted(result.output.kept.len(), "streamline");
     let (finished, what, min_fa) = match &result.key.curves {
         CurveParams::Streamlines(params) => (
-            format!("{kept} from {}", counted(seeds, "seed")),
+            format!("{kept} from {}", counted(started, "started seed")),
             "streamline",
             params.min_fa,
         ),
         CurveParams::OdfStreamlines(_) => (
-            format!("{kept} from {}", counted(seeds, "seed")),
+            format!("{kept} from {}", counted(started, "started seed")),
             "streamline",
             None,
         ),
         CurveParams::Rays(..) | CurveParams::OdfRays(..) => {
-            (format!("Traced {}", counted(seeds, "ray")), "ray", None)
+            (format!("Traced {}", counted(started, "ray")), "ray", None)
         }
     };
     let place = result.place_of_starts(&state.document);

@@ -9,7 +9,7 @@ use crate::solvers::pathway::{Path, Range90};
 use crate::solvers::tractogram::repetitions::RepeatedStreamlines;
 use crate::state::job_end::ended;
 use crate::state::pathways::jobs::RepeatedCurves;
-use crate::state::pathways::{Level, NoiseDistanceKey, NoiseDistances};
+use crate::state::pathways::{DistancesAround, Level, NoiseDistanceKey, NoiseDistances};
 use crate::state::track_noise::{TrackNoiseKey, update};
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -156,6 +156,8 @@ impl Receive<State> for CompareRepetitions {
 pub struct MeasureTrackNoise {
     pub noise: Arc<TrackNoise>,
     pub mask: Mask,
+    /// Distances of the last measurement, if there was one.
+    pub around: Option<DistancesAround>,
 }
 
 impl MeasureTrackNoise {
@@ -189,7 +191,9 @@ impl Job for MeasureTrackNoise {
             shown: noise.middle_line(),
         };
         let mask = Some(&self.mask);
-        let distances = NoiseDistances::measure(centre_lines, mask, &backend, control)?;
+        let mut distances = NoiseDistances::measure(centre_lines, mask, &backend, control)?;
+        let known = self.around.clone();
+        distances.around = DistancesAround::known_or_new(known, &self.mask, &backend, control)?;
         Ok(Box::new(distances))
     }
 }

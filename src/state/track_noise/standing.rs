@@ -85,7 +85,7 @@ impl State {
     }
 
     /// The name of the object whose distance is requested; empty if it is gone.
-    pub fn track_noise_target_name(&self) -> &str {
+    pub fn track_noise_target_name(&self) -> String {
         self.target_name(self.document.track.noise.distance_to)
     }
 

@@ -25,7 +25,7 @@ pub struct TrackNoiseSettings {
     pub shows_centre_lines: bool,
     /// The object whose distance from the centre lines is measured.
     pub distance_to: DistanceTarget,
-    /// Distance marked in the plot, mm.
+    /// Distance marked in the plot and on slices, mm.
     pub margin_mm: f64,
 }
 

@@ -89,7 +89,12 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
         requested,
     ) {
         (Order::Start(..), Some((noise, mask))) => {
-            effects.push(Effect::submit(MeasureTrackNoise { noise, mask }));
+            let around = distances.value().and_then(|known| known.around.clone());
+            effects.push(Effect::submit(MeasureTrackNoise {
+                noise,
+                mask,
+                around,
+            }));
         }
         (Order::Cancel, _) => effects.push(Effect::Cancel(TRACK_NOISE_DISTANCES)),
         _ => {}
@@ -176,7 +181,7 @@ fn recipe(state: &State) -> Option<StreamlineShareRecipe> {
     Some(StreamlineShareRecipe { curves })
 }
 
-/// Adds the share of the repetitions as a layer on top, which the live share would hide: it is hidden in the same step.
+/// Adds the share of the repetitions as a layer; the live share stays shown.
 pub fn keep_share(state: &mut State) {
     let Some(noise) = usable(state) else {
         return;
@@ -187,7 +192,6 @@ pub fn keep_share(state: &mut State) {
     let all = noise.key.repetitions;
     let share = noise.share.clone();
     let id = edit(state, KEEP_SHARE, false, |document| {
-        document.track.noise.shows_share = false;
         share_layer(
             document,
             recipe,

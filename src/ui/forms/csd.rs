@@ -7,7 +7,7 @@ mod responses;
 
 pub use images::{all as fod_images, image_rows};
 
-use super::parameters::{self, Rows};
+use super::parameters::{self, Rows, Shown};
 use super::tracking;
 use super::{glyphs, odf_tracking};
 use crate::data::odf_field::Tissue;
@@ -22,7 +22,7 @@ use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, Palette, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::note::Note;
-use crate::ui::widgets::{charts, focus, paint, section};
+use crate::ui::widgets::{charts, focus, paint, rows, section};
 use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
@@ -101,7 +101,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     if open {
         // Controls of streamlines in the same panel have the same names.
-        ui.push_id(NAME, |ui| rows(ui, state, memory, actions));
+        ui.push_id(NAME, |ui| parameter_rows(ui, state, memory, actions));
         if state.document.distributions.field().is_some() {
             glyphs::show(ui, state, memory, actions);
         }
@@ -430,7 +430,7 @@ fn one_shell_note(ui: &mut Ui, p: &Palette) {
 }
 
 /// The parameters of the response functions, the deconvolution and the peaks.
-fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn parameter_rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let (open, clicked) = section::fold(ui, PARAMETERS, memory.is_open(PARAMETERS, false));
     if clicked {
         memory.toggle(PARAMETERS);
@@ -469,19 +469,42 @@ fn rows(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
             });
         },
     );
-    parameters::rows(
-        ui,
-        &settings.params,
-        &defaults.params,
-        Rows::AllBut(&[]),
-        &mut |params: csd::Params, _| {
-            change(FodSettings {
-                params,
-                ..settings.clone()
-            });
-        },
-    );
+    deconvolution_rows(ui, settings, result.map(Arc::as_ref), actions);
     peak_rows(ui, settings, &defaults, actions);
+}
+
+/// The parameters of the deconvolution; `result`: distributions in use.
+fn deconvolution_rows(
+    ui: &mut Ui,
+    settings: &FodSettings,
+    result: Option<&FodResult>,
+    actions: &mut Vec<Action>,
+) {
+    let (params, defaults) = (&settings.params, &FodSettings::default().params);
+    let set: &mut parameters::OnChange<csd::Params> = &mut |params, _| {
+        actions.push(set(FodSettings {
+            params,
+            ..settings.clone()
+        }));
+    };
+    let result = result.filter(|result| !result.key.is_read());
+    parameters::rows(ui, params, defaults, Rows::Only(&["method"]), set);
+    // By hand, the order begins with the one in use.
+    let order = Shown {
+        on: result.map(|result| result.fods.output.order.order as f64),
+        ..Shown::default()
+    };
+    parameters::number(ui, params, defaults, "order", order, set);
+    let last = ["bootstrap", "random-seed"];
+    let others = Rows::AllBut(&["method", "order", last[0], last[1]]);
+    parameters::rows(ui, params, defaults, others, set);
+    parameters::rows(ui, params, defaults, Rows::Only(&last[..1]), set);
+    let offered = parameters::switched_on("bootstrap", defaults);
+    let time = odf_tracking::bootstrap_time(result, (params.repetitions, offered), true);
+    if let Some(text) = time {
+        rows::hint(ui, &text);
+    }
+    parameters::rows(ui, params, defaults, Rows::Only(&last[1..]), set);
 }
 
 fn peak_rows(

@@ -8,7 +8,6 @@ use super::parameters::{self, Shown};
 use crate::data::appearance::ColourMap;
 use crate::data::statistics::wilson_interval;
 use crate::parameters::Parameters as _;
-use crate::state::pathways::standing::SURFACE;
 use crate::state::pathways::{
     DISTANCE_TO, DistanceTarget, Level, NoiseDistances, NoiseFile, NoiseMargin,
 };
@@ -147,7 +146,8 @@ pub fn target_row(
     now: DistanceTarget,
     help: &str,
 ) -> Option<DistanceTarget> {
-    let shown = match state.target_name(now) {
+    let name = state.target_name(now);
+    let shown = match name.as_str() {
         "" => "deleted: choose another",
         name => name,
     };
@@ -155,9 +155,10 @@ pub fn target_row(
         let mut chosen = None;
         let layers = state.document.layers.iter().rev();
         let masks = layers.filter(|layer| matches!(layer.content, Content::Mask(_)));
-        let masks = masks.map(|layer| (DistanceTarget::Layer(layer.id), layer.name.as_str()));
-        for (target, name) in std::iter::once((DistanceTarget::Surface, SURFACE)).chain(masks) {
-            if menu::Item::new(name).chosen(target == now).show(ui) {
+        let masks = masks.map(|layer| DistanceTarget::Layer(layer.id));
+        for target in std::iter::once(DistanceTarget::Surface).chain(masks) {
+            let name = state.target_name(target);
+            if menu::Item::new(&name).chosen(target == now).show(ui) {
                 chosen = Some(target);
             }
         }

@@ -6,13 +6,14 @@ use super::curve_parameters::{self, TYPED_LENGTH_MM};
 use super::display::{segment_row_but, select_row};
 use super::parameters::{self, Rows, Shown};
 use super::tracking::whole_brain;
-use crate::data::tissue_map::unknown_labels_text;
+use crate::data::tissue_map::{numbering_text, unknown_labels_text};
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, SeedingParts};
 use crate::solvers::odf_tracking::{Method as OdfMethod, Params};
 use crate::state::core::layer::LayerId;
 use crate::state::core::text::{counted, duration_text};
-use crate::state::tensors::jobs::fod::REPETITION;
+use crate::state::tensors::jobs::fod::repetition_ms;
+use crate::state::tensors::types::fods::FodResult;
 use crate::state::track::types::odf::Model;
 use crate::state::{Action, Content, CurveResult, Method, Phase, State, TrackAction};
 use crate::ui::files::{DialogPosition, PathPurpose};
@@ -25,6 +26,9 @@ const MORE: &str = "Seeding, steps, going back";
 /// Why there is no bootstrap.
 pub(super) const NOT_RESAMPLED: &str =
     "Bootstrap needs distributions that were estimated from an open scan";
+
+/// The work of a bootstrap.
+const DECONVOLVES: &str = "Each repetition deconvolves the scan again";
 
 const INTERFACE: &str = "seed-interface";
 
@@ -237,24 +241,40 @@ fn bootstrap(
         ..Shown::default()
     };
     parameters::number(ui, params, defaults, "bootstrap", shown, set);
-    if let Some(repetitions) = params.repetitions {
-        rows::hint(ui, &repetition_text(state, repetitions));
+    if !state.document.can_resample_fods() {
+        return;
+    }
+    let result = state.document.distributions.result.as_deref();
+    let offered = parameters::switched_on("bootstrap", defaults);
+    let time = bootstrap_time(result, (params.repetitions, offered), false);
+    let unknown = params.repetitions.map(|_| DECONVOLVES.to_owned());
+    if let Some(text) = time.or(unknown) {
+        rows::hint(ui, &text);
     }
 }
 
-/// A sentence about the work of repetitions, with the time that they take on the present machine, if it is known.
-fn repetition_text(state: &State, repetitions: usize) -> String {
-    let text = "Each repetition deconvolves the scan again";
-    let result = state.document.distributions.result.as_ref();
-    // A bootstrap of the estimation would count as well.
-    let result = result.filter(|result| result.key.settings.params.repetitions.is_none());
-    let ms = result.map_or(0.0, |result| {
-        result.wall_ms * REPETITION * repetitions as f64
-    });
-    match ms > 0.0 {
-        true => format!("{text}: about {} in all", duration_text(ms)),
-        false => text.to_owned(),
+/// A sentence about the time of a bootstrap on the present machine, or, while it is off, of the one that is offered;
+/// `None` if the time is not known.
+pub(super) fn bootstrap_time(
+    result: Option<&FodResult>,
+    (requested, offered): (Option<usize>, Option<f64>),
+    with_peaks: bool,
+) -> Option<String> {
+    let result = result.filter(|result| !result.key.is_read())?;
+    let own = result.key.settings.params.repetitions;
+    let ms = repetition_ms(result.wall_ms, own, with_peaks);
+    let time = |repetitions: usize| duration_text(ms * repetitions as f64);
+    if !(ms > 0.0) {
+        return None;
     }
+    Some(match requested {
+        Some(repetitions) => format!("{DECONVOLVES}: about {} in all", time(repetitions)),
+        None => {
+            let offered = offered? as usize;
+            let repetitions = counted(offered, "repetition");
+            format!("{repetitions} would take about {}", time(offered))
+        }
+    })
 }
 
 /// A row of the seed points.
@@ -325,6 +345,10 @@ fn tissues(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
                 .ask_for_path(ui.ctx(), PathPurpose::Open, place, "");
         }
         _ => {}
+    }
+    let image = document.tissues().map(|(_, image)| image);
+    if let Some(text) = image.and_then(numbering_text) {
+        rows::hint(ui, text);
     }
     if now.is_some() && layer.is_none() {
         rows::hint(

@@ -67,6 +67,21 @@ pub struct Shown<'a> {
     pub unit: Option<(&'a str, f64)>,
     /// Where the default comes from, while there is none.
     pub no_default: Option<&'a str>,
+    /// The value with which it is switched on, if data determine it; as the table stores it.
+    pub on: Option<f64>,
+}
+
+/// The value with which the table switches a number on; `None` for other rows.
+pub fn switched_on<P: Parameters>(key: &str, defaults: &P) -> Option<f64> {
+    match &row::<P>(key)?.kind {
+        Kind::Number(number) => Some(on_value(number, defaults)),
+        _ => None,
+    }
+}
+
+/// The stored value with which a number is switched on: its default, else the value of the table.
+fn on_value<P>(number: &Number<P>, defaults: &P) -> f64 {
+    (number.get)(defaults).unwrap_or(number.unit.stored(number.on_with()))
 }
 
 /// The slider of a number, with settings that the table does not know.
@@ -117,7 +132,8 @@ pub fn number<P: Parameters>(
     if let Some(off) = shown.off.filter(|_| number.off.is_some()) {
         slider = slider.switch((number.get)(params).is_some(), off);
     }
-    if let Some((value, phase)) = changed(ui, slider, number, factor, defaults) {
+    let on = shown.on.unwrap_or_else(|| on_value(number, defaults));
+    if let Some((value, phase)) = changed(ui, slider, number, factor, on) {
         let mut changed = params.clone();
         row.set(&mut changed, &value);
         set(changed, phase);
@@ -244,7 +260,7 @@ fn row_of<P: Parameters>(
     let done = match &row.kind {
         Kind::Number(number) => {
             let slider = slider(row, number, params, defaults, &hint);
-            changed(ui, slider, number, 1.0, defaults)
+            changed(ui, slider, number, 1.0, on_value(number, defaults))
         }
         Kind::OneOf(choices) => choice_row(ui, row, choices, params, &hint),
         Kind::Switch(switch) => switch_row(ui, row, switch, params, &hint),
@@ -351,20 +367,19 @@ fn slider<'a, P: Parameters>(
     slider
 }
 
-/// The user's change of a number's slider, which shows values times `factor`.
+/// The user's change of a number's slider, which shows values times `factor` and is switched on with the stored `on`.
 fn changed<P: Parameters>(
     ui: &mut Ui,
     slider: SliderRow,
     number: &Number<P>,
     factor: f64,
-    defaults: &P,
+    on: f64,
 ) -> Option<(Value, Phase)> {
-    let on_with = || (number.get)(defaults).unwrap_or(number.unit.stored(number.on_with()));
     match slider.show(ui)? {
         Change::Value(value, phase) => {
             Some((Value::Number(number.unit.stored(value / factor)), phase))
         }
-        Change::Toggled(true) => Some((Value::Number(on_with()), Phase::Done)),
+        Change::Toggled(true) => Some((Value::Number(on), Phase::Done)),
         Change::Toggled(false) => Some((Value::Off, Phase::Done)),
     }
 }

@@ -30,6 +30,7 @@ mod sampling;
 mod scene_brush;
 mod scene_paint;
 mod scene_view;
+mod shortest_line;
 mod slice_paint;
 mod slice_view;
 mod speed_comparison;

@@ -92,8 +92,8 @@ pub fn text(state: &State, result: &PathwayResult, at: DVec3) -> Option<(String,
     if place.is_some_and(|p| pathway.total[p].is_finite()) {
         let pointed = state.path_pointed().filter(|p| p.voxel == voxel)?;
         let percent = format::with_unit(&format::fixed(pointed.excess * 100.0, 0), "%");
-        let mean = pointed.path.total_cost() / pointed.path.total_mm().max(f64::MIN_POSITIVE);
-        let text = format!("E* + {percent} · {} per mm", format::significant(mean));
+        let mean = format::per_mm(pointed.path.mean_cost_per_mm());
+        let text = format!("E* + {percent} · {mean}");
         return Some((text, true));
     }
     if place.is_some() {

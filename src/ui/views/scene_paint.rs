@@ -7,7 +7,8 @@ use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
 use super::{
-    Views, annotations, badge, chrome, fan, leak, pointer, rings, ruler, sampling, spheres,
+    Views, annotations, badge, chrome, fan, leak, pointer, rings, ruler, sampling, shortest_line,
+    spheres,
 };
 use crate::data::Shape;
 use crate::data::region::RegionId;
@@ -135,6 +136,7 @@ impl Views {
             annotations::label_at_pointer(&painter, at, (part, &mut taken), &text, p.t1);
         }
         taken.push(axis_marker(&painter, scene, ground));
+        shortest_line::in_scene(&painter, scene, part, &mut taken);
         // Names come last: they avoid everything else.
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);
     }

@@ -112,23 +112,24 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
         format!("{kind}  ")
     };
     let regular = theme::regular(size::LABEL);
-    let max_width = text.width() * 0.62;
-    let fact_at = paint::right(
-        painter,
-        paint::inset(text, text.width() - max_width, 0.0),
-        fact,
-        regular.clone(),
-        p.t3,
-    );
-    let name_at = Rect::from_min_max(text.min, pos2(fact_at.left() - 8.0, text.bottom()));
     let medium = theme::medium(size::LABEL);
+    // A long fact has the room that a short name leaves.
+    let needed =
+        paint::width(ui, &kind_text, regular.clone()) + paint::width(ui, name, medium.clone());
+    let max_width = (text.width() * 0.62).max(text.width() - needed - 8.0);
+    let shown = paint::elided(painter, fact, regular.clone(), max_width);
+    let fact_at = paint::right(painter, text, &shown, regular.clone(), p.t3);
+    let name_at = Rect::from_min_max(text.min, pos2(fact_at.left() - 8.0, text.bottom()));
     let room = name_at.width() - paint::width(ui, &kind_text, regular.clone());
     let cut = paint::elided(painter, name, medium.clone(), room);
     let spans = [(&*kind_text, regular, p.t3), (&*cut, medium, p.t1)];
     paint::spans(painter, name_at, egui::Align2::LEFT_CENTER, &spans);
     let spoken = format!("{kind_text}{name}, {fact}");
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &spoken));
-    response
+    match shown == fact {
+        true => response,
+        false => response.on_hover_text(fact),
+    }
 }
 
 /// The state of a check, shown by colour, icon and text.

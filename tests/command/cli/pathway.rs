@@ -93,8 +93,10 @@ pub fn costs() {
         here,
     );
     let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+    // The digits of the cost per mm are those of the window.
+    let rate = arcuate::ui::format::significant(rate);
     let figures =
-        format!("The path costs {cost:.3} and is {length_mm:.1} mm long: {rate:.3} per mm");
+        format!("The path costs {cost:.3} and is {length_mm:.1} mm long: {rate} per mm\nWeakest ");
     assert!(printed.contains(&figures), "{printed}");
     // The path runs from one region to the other.
     let ends = [path.streamline(0)[0], *path.streamline(0).last().unwrap()];

@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("render::contours lie where the value is", circle),
         test("render::contours of every multiple", every),
+        test("render::dashed contours", dashed),
         test("render::a cost fades out", fades),
     ]
 }
@@ -26,6 +27,7 @@ fn contour(volume: &Volume, level: f32, every: Option<f32>) -> Contour {
         colour: [255, 0, 0],
         opacity: 1.0,
         width_px: 2.0,
+        dashed: false,
     }
 }
 
@@ -67,6 +69,34 @@ fn circle() {
             "{slope}: {covered} of {area}"
         );
     }
+}
+
+/// Half of a circle, in pieces of 5 px and more, where the whole circle is.
+fn dashed() {
+    let mut offscreen = offscreen();
+    let grid = super::plain_grid([41, 41, 3]);
+    let centre = glam::DVec3::new(20.0, 20.0, 1.0);
+    let values: Vec<f32> = (0..grid.voxel_count())
+        .map(|i| voxel_centre(&grid, i).distance(centre) as f32)
+        .collect();
+    let volume = Volume::scalar(grid, values);
+    let mut list = pane(121, centre, glam::DVec3::X, glam::DVec3::Y, 0.25);
+    let mut red = |dashed: bool| -> Vec<u8> {
+        list.contours = vec![Contour {
+            dashed,
+            ..contour(&volume, 12.0, None)
+        }];
+        let picture = offscreen.slice(&list).expect("a picture");
+        let places = (0..121).flat_map(|y| (0..121).map(move |x| (x, y)));
+        places.map(|(x, y)| picture.pixel(x, y)[0]).collect()
+    };
+    let [whole, dashes] = [false, true].map(&mut red);
+    let sum = |values: &[u8]| values.iter().map(|v| f64::from(*v)).sum::<f64>();
+    let share = sum(&dashes) / sum(&whole);
+    assert!((0.4..0.6).contains(&share), "{share}");
+    // Each pixel is that of the whole line or empty.
+    let agree = |(whole, dash): (&u8, &u8)| dash == whole || *dash == 0;
+    assert!(whole.iter().zip(&dashes).all(agree));
 }
 
 /// A ramp: a line at every multiple except 0.

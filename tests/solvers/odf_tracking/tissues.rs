@@ -3,7 +3,7 @@
 use super::grid;
 use crate::support::test;
 use arcuate::data::labels::{Label, Labels};
-use arcuate::data::tissue_map::{TissueMapError, unknown_labels_text};
+use arcuate::data::tissue_map::{TissueMapError, numbering_text, unknown_labels_text};
 use arcuate::data::{Mask, TissueMap, TissueType, Volume, VolumeKind};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -95,6 +95,10 @@ fn labels() {
         "{text}"
     );
     assert_eq!(unknown_labels_text(&[]), None);
+    // Numbers without names are those of a known table, which is stated.
+    let text = numbering_text(&volume(1, vec![2.0, 3.0])).unwrap();
+    assert!(text.contains("FreeSurfer"), "{text}");
+    assert_eq!(numbering_text(&volume(5, vec![0.5; 5])), None);
     let alone = TissueMap::from_labels(&volume(1, vec![2.0, 0.0])).unwrap_err();
     assert_eq!(alone, TissueMapError::Missing("grey matter"));
 }
@@ -131,6 +135,11 @@ fn named_labels() {
     let mut values: Vec<f32> = (0..names.len()).map(|i| i as f32 + 1.0).collect();
     values.push(41.0);
     let image = volume(1, values).with_labels(Arc::new(table));
+    assert_eq!(numbering_text(&image), None);
+    let mut generic = Labels::default();
+    generic.table.insert(41, label("Label 41"));
+    let generic = volume(1, vec![41.0]).with_labels(Arc::new(generic));
+    assert!(numbering_text(&generic).is_some());
     let (map, unknown) = TissueMap::from_labels(&image).unwrap();
     for (voxel, (name, expected)) in names.iter().enumerate() {
         assert_eq!(tissue(&map, voxel), *expected, "{name}");

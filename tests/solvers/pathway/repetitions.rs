@@ -504,6 +504,10 @@ fn distances() {
     let nearest = all.nearest.unwrap();
     let top = shown.points.iter().map(|p| p.y).fold(0.0, f64::max);
     assert!((all.shown - (face - top)).abs() < 1e-3, "{}", all.shown);
+    // The shortest line: from the top of the path straight to the face.
+    let [from_path, to_mask] = all.shortest.expect("a line");
+    assert!((from_path.distance(to_mask) - all.shown).abs() < 1e-9);
+    assert!((from_path.y - top).abs() < 1e-3 && (to_mask.y - face).abs() < 1e-9);
     assert!(nearest.low <= nearest.median && nearest.median <= nearest.high);
     assert!((nearest.median - all.shown).abs() < 4.0);
     for (mm, Range90 { low, median, high }) in &all.along {

@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
             "region::growing and shrinking by distance on any grid",
             by_distance,
         ),
+        test("region::distances around a mask", around),
         test("region::the edge of an image eats nothing", at_the_edge),
         test("region::a grown ball is a larger ball", grown_ball),
         test("region::opening twice is opening once", opening),
@@ -69,6 +70,44 @@ fn blob(random: &mut Random, grid: &Arc<Grid>) -> Mask {
         stroke.apply(&mut mask, true);
     }
     mask
+}
+
+/// Distances between centres, less half a voxel, on the part of the grid that the margin needs.
+fn around() {
+    let mut random = Random::fresh("distances around masks");
+    let control = Control::new();
+    for _ in 0..4 {
+        let grid = any_grid(&mut random, [23, 20, 21], 0.0);
+        let mask = blob(&mut random, &grid);
+        let max_mm = random.uniform(2.0, 5.0);
+        let found = region::distances_around(&mask, max_mm, &control).unwrap();
+        let found = found.expect("an image");
+        let inside: Vec<DVec3> = mask
+            .voxels_inside()
+            .map(|v| grid.world(DVec3::from_array(v.map(|c| c as f64))))
+            .collect();
+        let half = grid.spacing().element_sum() / 6.0;
+        let mut covered = 0;
+        for (i, centre) in centres(&grid).enumerate() {
+            let all = inside.iter().map(|at| at.distance(centre));
+            let nearest = all.fold(f64::INFINITY, f64::min) - half;
+            match found.nearest(0, centre) {
+                Some(mm) => {
+                    assert!((f64::from(mm) - nearest).abs() < 1e-4, "{mm} {nearest}");
+                    covered += 1;
+                }
+                None => assert!(nearest > max_mm, "voxel {i}: {nearest}"),
+            }
+        }
+        assert_eq!(
+            covered,
+            found.grid.voxel_count(),
+            "on the voxels of the mask"
+        );
+    }
+    let empty = Mask::empty(&any_grid(&mut random, [5, 5, 5], 0.0));
+    let found = region::distances_around(&empty, 3.0, &control).unwrap();
+    assert!(found.is_none());
 }
 
 fn threshold() {

@@ -13,7 +13,9 @@ use arcuate::scene::draw_list::Glyphs;
 use arcuate::scene::{self, Size};
 use arcuate::state::core::glyph_look::{GlyphContent, GlyphLook};
 use arcuate::state::methods::methods;
-use arcuate::state::tensors::jobs::fod::{EstimateFods, FOD, SaveFods};
+use arcuate::state::tensors::jobs::fod::{
+    EstimateFods, FOD, SaveFods, repetition_ms, shares_of_curves,
+};
 use arcuate::state::tensors::recipe::fod::ResponseAlgorithm;
 use arcuate::state::tensors::types::fods::{FodSettings, Fods, ResponseChoice, TissueChoice};
 use arcuate::state::{
@@ -28,6 +30,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::fods::are_computed_on_request", requested),
+        test("update::fods::times_of_repetitions", times),
         test("update::fods::undo_and_redo_keep_them", undone),
         test("update::fods::a_stopped_estimation_waits", stopped),
         test("update::fods::a_failed_estimation_waits", failed),
@@ -106,6 +109,22 @@ fn end(state: &mut State, job: &EstimateFods, outcome: Outcome<Box<Fods>>) -> Ve
 
 fn done(state: &mut State, job: &EstimateFods) -> Vec<Effect> {
     end(state, job, Outcome::Done(Box::new(fods(job))))
+}
+
+/// The time of one repetition is the same after an estimation without a bootstrap as after one with it.
+fn times() {
+    let once = repetition_ms(1000.0, None, true);
+    let fit = repetition_ms(1000.0, None, false);
+    assert!(0.0 < fit && fit < once && once < 1000.0);
+    // Residuals take less than 3 % of an estimation.
+    for residuals in [0.0, 30.0] {
+        let all = 1000.0 + fit + residuals + 50.0 * once;
+        let repeated = repetition_ms(all, Some(50), true);
+        assert!((repeated / once - 1.0).abs() < 1e-2, "{repeated} {once}");
+    }
+    let shares = shares_of_curves(20);
+    assert!((shares.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+    assert!(shares[2] > 0.9);
 }
 
 fn layer<'a>(state: &'a State, name: &str) -> Option<&'a Arc<Layer>> {

@@ -17,12 +17,12 @@ use arcuate::state::pathways::jobs::{
     RepeatedPathway, RepeatedScan,
 };
 use arcuate::state::pathways::{
-    DistanceTarget, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings,
+    DistanceTarget, NoiseDistances, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings,
 };
 use arcuate::state::update::pathway_noise_command;
-use arcuate::state::{Action, CommandLine, LayerId, Phase, Task, ViewAction};
+use arcuate::state::{Action, CommandLine, LayerId, Pane, Phase, Task, ViewAction};
 use arcuate::ui::views::badge;
-use glam::{DVec3, dvec3};
+use glam::{DVec2, DVec3, Vec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
@@ -48,6 +48,11 @@ pub fn tests() -> Vec<Trial> {
 }
 
 const NOISE: f64 = 60.0;
+/// A pane in which drawn values are compared.
+pub const SIZE: scene::Size = scene::Size {
+    points: DVec2::splat(400.0),
+    pixels_per_point: 1.0,
+};
 
 /// Two regions and the final pathway between them, in a scan with noise.
 fn looking() -> Window {
@@ -397,6 +402,20 @@ fn masked() {
     assert_eq!(along.along, expected_along.along);
     assert_eq!(along.shown, expected_along.shown);
     assert_eq!(along.nearest, expected_along.nearest);
+    // The margin is a dashed line on slices; the shortest line has the stated length.
+    let margin = scene::noise::margin(&window.state).expect("a margin");
+    assert!(margin.dashed && margin.level == 5.0);
+    let (line, mm) = scene::noise::shortest(&window.state).expect("a line");
+    let ends = [line.points[0], line.points[1]].map(|at| Vec3::from(at).as_dvec3());
+    assert!((ends[0].distance(ends[1]) - mm).abs() < 1e-3 && mm == along.shown);
+    let slice = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
+    assert!(slice.contours.contains(&margin));
+    let drawn = scene::scene(&window.state, SIZE).lines.into_iter();
+    let mut drawn = drawn.map(|lines| lines.tractogram.0.id());
+    assert!(drawn.any(|id| id == line.id()));
+    noise(&mut window, |n| n.margin_mm = 0.0);
+    assert!(scene::noise::margin(&window.state).is_none());
+    window.act(Action::Undo);
     let separations = |levels: &[arcuate::state::pathways::Level]| -> Vec<_> {
         levels.iter().map(|level| level.from_mask).collect()
     };
@@ -420,8 +439,15 @@ fn masked() {
     );
     // More repetitions are measured, too.
     repeat(&mut window, 26);
-    let measured = window.state.pathway_noise_distances().expect("distances");
-    assert_eq!(measured.repetitions, 26);
+    let more = window.state.pathway_noise_distances().expect("distances");
+    assert_eq!(more.repetitions, 26);
+    let around = |measured: &NoiseDistances| measured.around.as_ref().map(|a| a.volume.id());
+    assert!(around(&measured).is_some());
+    assert_eq!(
+        around(more),
+        around(&measured),
+        "distances around the mask stay"
+    );
     // A mask across the path overlaps; no distance is negative.
     let across = with_ball(&mut window, "across", DVec3::ZERO, 6.0);
     noise(&mut window, |n| {
@@ -430,6 +456,7 @@ fn masked() {
     let measured = window.state.pathway_noise_distances().expect("distances");
     let level = measured.levels[0].from_mask.expect("a separation");
     assert!(level.shared_ml > 0.0 && level.nearest_mm == 0.0);
+    assert!(scene::noise::shortest(&window.state).is_none());
     assert!(
         measured
             .along

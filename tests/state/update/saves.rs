@@ -9,6 +9,7 @@ use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
+use arcuate::state::core::text::counted;
 use arcuate::state::files::jobs::{ConvertedFiles, SAVE, SaveWithValues};
 use arcuate::state::origin::Origin;
 use arcuate::state::pathways::PathwayAction;
@@ -16,6 +17,7 @@ use arcuate::state::regions::jobs::SaveRegion;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
+use arcuate::state::track::empty::started_count;
 use arcuate::state::{
     Action, Content, Event, FilesAction, Layer, LayerAction, LayerId, Method, Phase, RegionAction,
     State, StreamlineAction, Task, TrackAction, ViewAction, update,
@@ -386,6 +388,17 @@ fn elsewhere() {
             .status
             .contains(" streamlines from ")
     );
+    // Counted as in the panel: by the seeds that started.
+    let live = window
+        .state
+        .runtime
+        .track
+        .live
+        .value()
+        .expect("streamlines");
+    let started = counted(started_count(&live.output) as usize, "started seed");
+    let status = window.state.runtime.notices.status.to_string();
+    assert!(status.contains(&format!(" from {started} in ")), "{status}");
     let badge = |window: &Window| arcuate::ui::views::badge::text(&window.state);
     assert!(badge(&window).is_some_and(|(text, _)| text.starts_with("Final")));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));

@@ -1,7 +1,7 @@
 //! Repetitions of the bootstrap of streamlines: compared once the full result is there, measured, kept, exported, drawn,
 //! stopped and undone.
 
-use super::pathway_noise::with_ball;
+use super::pathway_noise::{SIZE, with_ball};
 use super::pathways::{A, B, drag};
 use super::segment::messages;
 use super::{Window, file, noisy_scan};
@@ -26,6 +26,7 @@ use arcuate::state::track_noise::jobs::{
 use arcuate::state::track_noise::{TrackNoiseAction, TrackNoiseSettings};
 use arcuate::state::update::track_noise_command;
 use arcuate::state::{Action, Pane, Phase, Task, TrackAction, ViewAction};
+use arcuate::ui::format::interval_text;
 use arcuate::ui::probe;
 use arcuate::ui::views::legend;
 use glam::{DVec3, dvec3};
@@ -269,6 +270,12 @@ fn masked() {
     assert!(range.low <= range.median && range.median <= range.high);
     // The ball's surface is 8 mm from the axis, where the bundle is; its voxels reach up to 1 mm further.
     assert!((2.0..14.0).contains(&range.median), "{range:?}");
+    // The margin on slices, and the shortest line from the middle line.
+    let margin = scene::noise::margin(&window.state).expect("a margin");
+    let slice = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
+    assert!(margin.dashed && slice.contours.contains(&margin));
+    let (shortest, mm) = scene::noise::shortest(&window.state).expect("a line");
+    assert!(mm == along.shown && shortest.points.len() == 2);
     let line = track_noise_command(&window.state)
         .expect("a command")
         .text();
@@ -308,6 +315,13 @@ fn kept() {
     assert!(text.contains("Set Bootstrap first"), "{text}");
     bootstrap(&mut window, Some(12));
     let share = shown(&window).share.clone();
+    let drawn = |window: &Window| {
+        let slice = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
+        let images = slice.images.iter().map(|i| i.volume.0.id());
+        let legend = legend::of_slices(&window.state).and_then(|l| l.sentence());
+        (images.collect::<Vec<_>>(), legend)
+    };
+    let before = drawn(&window);
     act(&mut window, TrackNoiseAction::KeepShare);
     let document = &window.state.document;
     let layer = document.layers.last().expect("the share").clone();
@@ -321,11 +335,11 @@ fn kept() {
     let own = document.command_line(&layer).text();
     let live = track_noise_command(&window.state).map(|line| line.text());
     assert_eq!(Some(own), live);
-    // The layer is seen: the live share does not cover it, and its colours stay.
-    assert!(!document.track.noise.shows_share);
-    let legend = legend::of_slices(&window.state).and_then(|l| l.sentence());
-    let legend = legend.expect("a colour bar");
-    assert!(legend.starts_with(&layer.name), "{legend}");
+    // The picture stays: the live share is shown, and the layer begins hidden.
+    assert!(document.track.noise.shows_share && !layer.display.visible);
+    assert_eq!(drawn(&window), before);
+    let status = window.state.runtime.notices.status.to_string();
+    assert_eq!(status, "Kept the share of 12 repetitions as a hidden layer");
     let text = methods(&window.state);
     let sentence = "“Share of 12 repetitions of streamlines” gives the share of the 12 repetitions with a streamline";
     assert!(text.contains(sentence), "{text}");
@@ -417,20 +431,16 @@ fn drawn() {
         let mut ids = lines.iter().map(|l| l.tractogram.0.id());
         ids.any(|id| id == noise.centre_lines.id())
     };
-    let size = scene::Size {
-        points: glam::DVec2::splat(400.0),
-        pixels_per_point: 1.0,
-    };
     let kept = window.state.final_live().expect("final").output.kept.id();
     let live = |window: &Window| {
-        let pane = scene::scene(&window.state, size);
+        let pane = scene::scene(&window.state, SIZE);
         let mut own = pane.lines.into_iter();
         let own = own.find(|l| l.tractogram.0.id() == kept).expect("drawn");
         (own.opacity, own.context)
     };
     // On slices, the share stands in place of the streamlines.
     let on_slice = |window: &Window| {
-        let pane = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
+        let pane = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
         let mut own = pane.lines.iter().map(|l| l.tractogram.0.id());
         own.any(|id| id == kept)
     };
@@ -447,11 +457,11 @@ fn drawn() {
     window.act(Action::View(ViewAction::MoveCrosshair(middle)));
     let (some, all) = window.state.track_noise_at_crosshair().expect("counts");
     assert!(all == 12 && some > 0, "{some} of {all}");
-    let [low, high] = wilson_interval(some, all).map(|s| (100.0 * s).round());
+    let interval = interval_text(wilson_interval(some, all));
     let readings = probe::readings(&window.state);
     let own = readings.iter().find(|r| r.name == "In repetitions");
     let value = &own.expect("a reading").value;
-    assert_eq!(value, &format!("{some} of 12 ({low}–{high}\u{202f}%)"));
+    assert_eq!(value, &format!("{some} of 12 ({interval})"));
     set(&mut window, |n| {
         (n.shows_share, n.shows_centre_lines) = (false, false)
     });

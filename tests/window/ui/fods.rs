@@ -1,5 +1,7 @@
 //! The section *Fibre orientations* of Track, its report, and the key of glyphs.
 
+mod controls;
+
 use super::{Window, click, small_scan, submitted, window};
 use crate::support::{distributions, done_event, opened_event, opened_file, test};
 use arcuate::data::region::RegionId;
@@ -21,7 +23,6 @@ use arcuate::state::{
     Action, Content, Effect, Layer, LayerId, State, Task, TensorAction, Tool, TrackAction, update,
 };
 use arcuate::ui::streamline_summary;
-use egui::accesskit::Role as Spoken;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -33,7 +34,15 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fods::a failure names a remedy", failed),
         test("ui::fods::the report opens", report),
         test("ui::fods::every parameter has a row", rows),
-        test("ui::fods::rows of one name act apart", bootstraps),
+        test("ui::fods::rows of one name act apart", controls::bootstraps),
+        test(
+            "ui::fods::the order by hand begins with the one in use",
+            controls::order,
+        ),
+        test(
+            "ui::fods::a long list of shells covers no name",
+            controls::shells,
+        ),
         test("ui::fods::Shift+G shows glyphs", key),
         test("ui::fods::each tissue has its own response", each_tissue),
         test("ui::fods::an image is used in its panel", image_panel),
@@ -302,31 +311,6 @@ fn rows() {
         assert!(shown[0] || shown[1], "{}", row.label);
         assert_eq!(shown[0] && shown[1], is_shared, "{}", row.label);
     }
-}
-
-/// The bootstrap of the distributions and that of streamlines are rows of the same name in one panel.
-fn bootstraps() {
-    let mut window = window(with_distributions(), [1280.0, 1700.0]);
-    click(&mut window, "Fibre orientations: 1 response");
-    click(&mut window, "Responses, deconvolution, peaks");
-    let are_on = |window: &Window| {
-        let document = &window.state().state.document;
-        let of_distributions = document.distributions.settings.params.repetitions;
-        [of_distributions, document.track_repetitions()].map(|repetitions| repetitions.is_some())
-    };
-    let boxes = |window: &Window| {
-        let all = window.query_all_by_label("Bootstrap");
-        all.filter(|node| node.accesskit_node().role() == Spoken::CheckBox)
-            .count()
-    };
-    assert_eq!((boxes(&window), are_on(&window)), (2, [false; 2]));
-    window
-        .get_all_by_label("Bootstrap")
-        .next()
-        .expect("a row")
-        .click();
-    window.run();
-    assert_eq!(are_on(&window).into_iter().filter(|on| *on).count(), 1);
 }
 
 fn each_tissue() {

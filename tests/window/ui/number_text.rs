@@ -366,13 +366,13 @@ fn remarks() {
 fn reported() {
     let mut output = sample::output(3);
     output.seed_outcomes = [3, 10, 20, 30, 40, 50, 0, 0];
-    assert_eq!(streamline_summary::started_count(&output), 103);
+    assert_eq!(empty::started_count(&output), 103);
     assert_eq!(
         streamline_summary::headline(&output, false, true),
-        "3 of 103 reach a target"
+        "3 of 103 started reach a target"
     );
     let rays = streamline_summary::headline(&output, true, true);
-    assert_eq!(rays, "3 of 103 rays reach a target");
+    assert_eq!(rays, "3 of 103 started rays reach a target");
     assert!(
         !streamline_summary::dropped(&output, &[SeedOutcome::MissedTargets]).contains("10 missed")
     );
@@ -383,8 +383,10 @@ fn reported() {
     let several = std::mem::replace(&mut output.seed_outcomes, [1, 1, 0, 0, 0, 1, 0, 0]);
     assert_eq!(
         streamline_summary::headline(&output, false, true),
-        "1 of 2 reaches a target"
+        "1 of 2 started reaches a target"
     );
+    let without = streamline_summary::headline(&output, false, false);
+    assert_eq!(without, "1 of 2 started is kept");
     let dropped = streamline_summary::dropped(&output, &[]);
     assert!(dropped.ends_with("1 seed not started"), "{dropped}");
     assert_eq!(empty::not_started_sentence(&output, "the mask"), None);

@@ -2,7 +2,8 @@
 
 use super::{Window, click, sample, submitted, window};
 use crate::support::{self, test};
-use arcuate::data::Shape;
+use arcuate::data::statistics::wilson_interval;
+use arcuate::data::{Mask, Shape};
 use arcuate::parameters::Parameters as _;
 use arcuate::solvers::pathway::RepetitionParams;
 use arcuate::state::pathways::jobs::{GrowRepetitions, PATHWAY_NOISE_DISTANCES};
@@ -10,7 +11,8 @@ use arcuate::state::pathways::{
     DistanceTarget, NOISE_ONLY, PathwayAction, PathwayNoiseAction, PathwayNoiseSettings,
     PathwaySettings,
 };
-use arcuate::state::{Action, Content, Phase, State, Task, ViewAction};
+use arcuate::state::{Action, Content, LayerId, Phase, State, Task, ViewAction};
+use arcuate::ui::format;
 use arcuate::ui::palette::names;
 use egui::Role as Widget;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -25,11 +27,24 @@ pub fn tests() -> Vec<Trial> {
             "ui::pathway_noise::a click in the plot moves the crosshair",
             plot,
         ),
+        test(
+            "ui::pathway_noise::values of the plot stand beside their lines",
+            values,
+        ),
+        test(
+            "ui::pathway_noise::masks of one name are distinguished",
+            equal_names,
+        ),
+        test("ui::pathway_noise::the shortest line has a label", shortest),
         test("ui::pathway_noise::few repetitions have no distances", few),
         test("ui::pathway_noise::growing, stopped, continued", growing),
         test(
             "ui::pathway_noise::the object of distances is chosen",
             target,
+        ),
+        test(
+            "ui::pathway_noise::0 and 100 % stand for none and all",
+            ends_of_shares,
         ),
         test("ui::pathway_noise::kept and copied", kept),
         test("ui::pathway_noise::reasons", reasons),
@@ -171,6 +186,88 @@ fn plot() {
     assert!(middle.distance(state.view.crosshair) < 0.1 * path.total_mm());
 }
 
+/// Neighbouring values of the axis have the distance of their lines, the lowest and the highest, too.
+fn values() {
+    fn texts(shape: &egui::Shape, found: &mut Vec<(f64, egui::Pos2)>) {
+        match shape {
+            egui::Shape::Vec(all) => all.iter().for_each(|shape| texts(shape, found)),
+            egui::Shape::Text(text) => {
+                let value = text.galley.text().parse();
+                let place = text.visual_bounding_rect().center();
+                found.extend(value.ok().map(|value| (value, place)));
+            }
+            _ => {}
+        }
+    }
+    let window = opened(twenty());
+    let place = window.get_by_label_contains("Distance along the path: ");
+    let place = place.rect().expand(2.0);
+    let axis = place.with_max_x(place.left() + 40.0);
+    let mut found = Vec::new();
+    for clipped in &window.output().shapes {
+        texts(&clipped.shape, &mut found);
+    }
+    found.retain(|(_, at)| axis.contains(*at));
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert_eq!(found.len(), 5, "{found:?}");
+    let gaps = found.windows(2).map(|pair| pair[0].1.y - pair[1].1.y);
+    let gaps: Vec<f32> = gaps.collect();
+    assert!(
+        gaps.iter().all(|gap| (gap - gaps[1]).abs() < 1.5),
+        "{gaps:?}"
+    );
+}
+
+/// In the 3-D view.
+fn shortest() {
+    let mut window = support::Window::new();
+    window.state = twenty();
+    let document = &mut window.state.document;
+    let layer = document.layer_named("Brain mask").expect("a mask");
+    let mut corner = (**layer).clone();
+    let Content::Mask(mask) = &layer.content else {
+        panic!("a mask")
+    };
+    let mut inside = vec![0; mask.grid.voxel_count()];
+    inside[0] = 1;
+    corner.content = Content::Mask(Mask::new(mask.grid.clone(), inside));
+    corner.id = LayerId(document.next_id());
+    let id = corner.id;
+    document.layers.push(std::sync::Arc::new(corner));
+    set(&mut window, |noise| {
+        noise.distance_to = DistanceTarget::Layer(id);
+    });
+    let distances = window.state.pathway_noise_distances().expect("distances");
+    let mm = distances.along.as_ref().expect("a plot").shown;
+    let window = self::window(window.state.clone(), SIZE);
+    let expected = format::distance_text(mm);
+    let shown = window.output().shapes.iter().any(|clipped| {
+        let egui::Shape::Text(text) = &clipped.shape else {
+            return false;
+        };
+        text.galley.text() == expected
+    });
+    assert!(shown, "{expected}");
+}
+
+fn equal_names() {
+    let mut state = twenty();
+    let layer = state.document.layer_named("Brain mask").expect("a mask");
+    let mut copy = (**layer).clone();
+    copy.id = LayerId(state.document.next_id());
+    state.document.layers.push(std::sync::Arc::new(copy));
+    let mut window = opened(state);
+    let names = ["Brain mask (1)", "Brain mask (2)"];
+    assert!(has(&window, names[0]), "the mask of the distances");
+    window
+        .get_by_role_and_label(Widget::ComboBox, "Distance to")
+        .click();
+    window.run();
+    let copy = window.state().state.document.layers.last().expect("it").id;
+    click(&mut window, names[1]);
+    assert_eq!(settings(&window).distance_to, DistanceTarget::Layer(copy));
+}
+
 fn few() {
     let window = opened(repeated(12));
     assert!(has(&window, "Too few repetitions for distances: "));
@@ -283,4 +380,20 @@ fn commands() {
     ] {
         assert!(all.iter().any(|n| n == name), "{name}: {all:?}");
     }
+}
+
+fn ends_of_shares() {
+    for (shares, expected) in [
+        ([0.5, 0.73], "50–73\u{202F}%"),
+        ([0.948, 0.996], "95–99.6\u{202F}%"),
+        ([0.0, 1.0], "0–100\u{202F}%"),
+        ([0.004, 0.9998], "0.4–99.98\u{202F}%"),
+        ([0.006, 0.994], "1–99\u{202F}%"),
+    ] {
+        assert_eq!(format::interval_text(shares), expected, "{shares:?}");
+    }
+    // All but one of 1 000 repetitions.
+    let [low, high] = wilson_interval(999, 1000);
+    let text = format::interval_text([low, high]);
+    assert_eq!(text, "99–99.98\u{202F}%", "{low} {high}");
 }

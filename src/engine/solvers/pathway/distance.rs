@@ -96,22 +96,52 @@ impl MaskDistance {
 
     /// The least distance of a line through points, mm; infinite without any point.
     pub fn to_line(&self, points: &[DVec3]) -> f64 {
+        let nearest = self.nearest_on_line(points);
+        nearest.map_or(f64::INFINITY, |(mm, _)| mm)
+    }
+
+    /// The point of a line through points that is nearest to the mask, with its distance, mm; `None` without any point.
+    pub fn nearest_on_line(&self, points: &[DVec3]) -> Option<(f64, DVec3)> {
         let distances: Vec<f64> = points.iter().map(|point| self.to(*point)).collect();
-        let mut nearest = distances.iter().copied().fold(f64::INFINITY, f64::min);
+        let all = distances.iter().copied().zip(points.iter().copied());
+        let mut nearest = all.min_by(|a, b| a.0.total_cmp(&b.0))?;
         let ends = |i: usize| [(points[i], distances[i]), (points[i + 1], distances[i + 1])];
         let mut parts: Vec<[(DVec3, f64); 2]> =
             (0..points.len().saturating_sub(1)).map(ends).collect();
         while let Some([a, b]) = parts.pop() {
             // The distance changes by no more than the way between two points.
             let bound = 0.5 * (a.1 + b.1 - a.0.distance(b.0));
-            if bound < nearest - ACCURACY_MM {
+            if bound < nearest.0 - ACCURACY_MM {
                 let middle = a.0.midpoint(b.0);
                 let middle = (middle, self.to(middle));
-                nearest = nearest.min(middle.1);
+                if middle.1 < nearest.0 {
+                    nearest = (middle.1, middle.0);
+                }
                 parts.extend([[a, middle], [middle, b]]);
             }
         }
-        nearest
+        Some(nearest)
+    }
+
+    /// The point of the mask's voxels that is nearest to a world point: the point itself inside.
+    pub fn nearest_point(&self, point: DVec3) -> DVec3 {
+        if self.mask.contains(point) {
+            return point;
+        }
+        let reach = 0.5 * self.edges.iter().map(|edge| edge.length()).sum::<f64>();
+        let mut least = (f64::INFINITY, DVec3::ZERO);
+        for cube in &self.cubes {
+            if point.distance(cube.middle) - cube.radius_mm - reach >= least.0 {
+                continue;
+            }
+            for centre in &cube.centres {
+                let rest = rest_of_sum(point - *centre, &self.edges);
+                if rest.length() < least.0 {
+                    least = (rest.length(), rest);
+                }
+            }
+        }
+        point - least.1
     }
 
     /// How far another mask, on any grid, lies from this one; `None` if it is empty.
@@ -189,9 +219,14 @@ fn edges(grid: &Grid) -> [DVec3; 3] {
     [matrix.x_axis, matrix.y_axis, matrix.z_axis]
 }
 
-/// The distance between a point and the sums of these vectors, each multiplied by −½ to ½: coordinate descent, which
-/// is exact after one pass for orthogonal vectors, as those of a voxel usually are.
+/// The distance between a point and the sums of these vectors, each multiplied by −½ to ½.
 fn distance_of_sum(point: DVec3, edges: &[DVec3]) -> f64 {
+    rest_of_sum(point, edges).length()
+}
+
+/// The way to a point from the nearest of the sums of these vectors, each multiplied by −½ to ½: coordinate descent,
+/// which is exact after one pass for orthogonal vectors, as those of a voxel usually are.
+fn rest_of_sum(point: DVec3, edges: &[DVec3]) -> DVec3 {
     const MAX_PASSES: usize = 500;
     const MOVED_MM: f64 = 1e-7;
     let mut factors = [0.0; 6];
@@ -209,7 +244,7 @@ fn distance_of_sum(point: DVec3, edges: &[DVec3]) -> f64 {
             break;
         }
     }
-    rest.length()
+    rest
 }
 
 /// Distances of the curves of some repetitions from a mask: minimal paths, or centre lines of streamlines.
@@ -221,6 +256,8 @@ pub struct Distances {
     pub nearest: Option<Range90>,
     /// That of the shown curve.
     pub shown: f64,
+    /// Where the shown curve is nearest, and the point of the mask nearest to it; `None` if the curve enters the mask.
+    pub shortest: Option<[DVec3; 2]>,
 }
 
 impl Distances {
@@ -254,9 +291,11 @@ impl Distances {
         let (all, shown) = backend.install(|| {
             let all: Result<Vec<(f64, Vec<f64>)>, Error> =
                 curves.par_iter().map(of_curve).collect();
-            (all, from.to_line(&shown.points))
+            (all, from.nearest_on_line(&shown.points))
         });
         let all = all?;
+        let outside = shown.filter(|(mm, _)| *mm > 0.0);
+        let shortest = outside.map(|(_, point)| [point, from.nearest_point(point)]);
         let along = places.iter().enumerate().filter_map(|(i, (mm, _))| {
             let range = Range90::of_values(all.iter().map(|(_, along)| along[i]).collect())?;
             Some((*mm, range))
@@ -264,7 +303,8 @@ impl Distances {
         Ok(Self {
             along: along.collect(),
             nearest: Range90::of_values(all.iter().map(|(nearest, _)| *nearest).collect()),
-            shown,
+            shown: shown.map_or(f64::INFINITY, |(mm, _)| mm),
+            shortest,
         })
     }
 }

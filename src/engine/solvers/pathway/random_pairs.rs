@@ -57,11 +57,9 @@ impl Rates {
         let between = path.between(places.grid.spacing().max_element(), in_end);
         let stretch = path.weakest(STRETCH_MM, between);
         let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
-        let mm = path.length_mm[last] - path.length_mm[stretch.start];
-        let cost = path.cost[last] - path.cost[stretch.start];
         Some(Self {
-            mean: path.total_cost() / path.total_mm().max(f64::MIN_POSITIVE),
-            weakest: cost / mm.max(f64::MIN_POSITIVE),
+            mean: path.mean_cost_per_mm(),
+            weakest: path.cost_per_mm_between(stretch.start, last),
         })
     }
 }

@@ -132,11 +132,24 @@ impl Path {
         self.length_mm.last().copied().unwrap_or(0.0)
     }
 
+    /// Mean cost per mm of the whole path; 0 for an empty one.
+    pub fn mean_cost_per_mm(&self) -> f64 {
+        let last = self.points.len().saturating_sub(1);
+        self.cost_per_mm_between(0, last)
+    }
+
+    /// Mean cost per mm from one point to a later one, by their indices; 0 without these points.
+    pub fn cost_per_mm_between(&self, from: usize, to: usize) -> f64 {
+        let difference = |values: &[f64]| Some(values.get(to)? - values.get(from)?);
+        let [cost, mm] = [&self.cost, &self.length_mm].map(|values| difference(values));
+        cost.unwrap_or(0.0) / mm.unwrap_or(0.0).max(f64::MIN_POSITIVE)
+    }
+
     /// Cost per mm from each point to the next.
     pub fn cost_per_mm(&self) -> Vec<f64> {
-        let ends = self.cost.windows(2).zip(self.length_mm.windows(2));
-        let rates = ends.map(|(c, l)| (c[1] - c[0]) / (l[1] - l[0]).max(f64::MIN_POSITIVE));
-        rates.collect()
+        let ends = 1..self.points.len();
+        ends.map(|end| self.cost_per_mm_between(end - 1, end))
+            .collect()
     }
 
     /// The range from the first to the last point that is farther than `near_mm` from the ends (`in_end`); empty if
@@ -170,8 +183,7 @@ impl Path {
             if end == n {
                 break;
             }
-            let rate = (self.cost[end] - self.cost[start])
-                / (self.length_mm[end] - self.length_mm[start]).max(f64::MIN_POSITIVE);
+            let rate = self.cost_per_mm_between(start, end);
             if rate > best.0 {
                 best = (rate, start..end + 1);
             }

@@ -2,9 +2,10 @@
 
 use super::{Error, PaddedBlock, TIE_TOLERANCE, ball, has_right_angles};
 use crate::compute::{Control, memory};
-use crate::data::Mask;
-use glam::DVec3;
+use crate::data::{AffineSource, Grid, Mask, Volume};
+use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Voxels whose centres are within `mm` of a centre inside.
 pub fn dilate(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
@@ -33,6 +34,54 @@ pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
     Ok(part.mask(&mask.grid, &left, |left| *left))
 }
 
+/// Distances from a mask in the voxels around it, up to at least `max_mm`: from centre to centre, less half a voxel's
+/// edge, so that the faces of the mask are at 0. Needs the backend's threads installed. `None` for an empty mask, and
+/// on sheared grids.
+pub fn distances_around(
+    mask: &Mask,
+    max_mm: f64,
+    control: &Control,
+) -> Result<Option<Volume>, Error> {
+    let mask = &mask.on_whole_grid();
+    let spacing = mask.grid.spacing();
+    let part = PaddedBlock::around(mask, mask.grid.voxels_per_mm() * max_mm);
+    let Some(part) = part.filter(|_| has_right_angles(&mask.grid)) else {
+        return Ok(None);
+    };
+    memory::claim_for::<f64>("The distances around the mask", part.count(), 2)?;
+    control.begin("Measuring distances", part.count() as u64 * 3);
+    let squared = squared_distances(mask, &part, true, control)?;
+    let half = 0.5 * spacing.element_sum() / 3.0;
+    let values: Vec<f32> = squared.iter().map(|d| (d.sqrt() - half) as f32).collect();
+    let first = DVec3::from_array(part.low.map(|v| v as f64));
+    let moved = mask.grid.world_from_voxel * DAffine3::from_translation(first);
+    let grid = Grid::new(part.shape, moved, AffineSource::Computed);
+    Ok(grid.map(|grid| Volume::scalar(Arc::new(grid), values)))
+}
+
+/// Squared distances of the voxels of a part, on a grid with right angles, from the nearest centre inside the mask
+/// (`is_inside`) or outside it.
+fn squared_distances(
+    mask: &Mask,
+    part: &PaddedBlock,
+    is_inside: bool,
+    control: &Control,
+) -> Result<Vec<f64>, Error> {
+    let spacing = mask.grid.spacing();
+    let start = |inside| {
+        if inside == is_inside {
+            0.0
+        } else {
+            f64::INFINITY
+        }
+    };
+    let mut squared = part.inside(mask, start);
+    for axis in 0..3 {
+        distances_along_axis(&mut squared, part.shape, axis, spacing[axis], control)?;
+    }
+    Ok(squared)
+}
+
 /// For each voxel of a part, whether a voxel lies within `mm` that is inside the mask (`is_inside`) or outside it.
 fn within_distance(
     mask: &Mask,
@@ -44,11 +93,7 @@ fn within_distance(
     memory::claim_for::<f64>("The distance to the region", part.count(), 2)?;
     control.begin("Measuring distances", part.count() as u64 * 3);
     if has_right_angles(&mask.grid) {
-        let spacing = mask.grid.spacing();
-        let mut squared = part.inside(mask, |i| if i == is_inside { 0.0 } else { f64::INFINITY });
-        for axis in 0..3 {
-            distances_along_axis(&mut squared, part.shape, axis, spacing[axis], control)?;
-        }
+        let squared = squared_distances(mask, part, is_inside, control)?;
         let max_squared = mm * mm * (1.0 + 2.0 * TIE_TOLERANCE);
         return Ok(squared.into_iter().map(|d| d <= max_squared).collect());
     }

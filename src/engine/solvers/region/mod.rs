@@ -50,6 +50,7 @@ mod parameters;
 mod smooth;
 mod values;
 
+pub use distance::distances_around;
 pub use fill::{FilledMask, fill};
 pub use parameters::{Change, DEFAULT_MAX_ML, DEFAULT_TOLERANCE, Fill};
 pub use values::{LabelCount, Numbers, label, numbers, threshold};

@@ -1,10 +1,11 @@
 //! The voxels of repetitions, and their distances from a mask.
 
 use crate::compute::{Backend, Control};
-use crate::data::Mask;
-use crate::solvers::Error;
+use crate::data::{Mask, Tractogram};
 use crate::solvers::pathway::{Distances, MaskDistance, Path};
-use crate::state::pathways::{Level, NoiseDistances};
+use crate::solvers::{Error, region};
+use crate::state::pathways::{DistancesAround, Level, NoiseDistances, NoiseMargin};
+use glam::DVec3;
 use std::sync::Arc;
 
 /// Shares of the repetitions that have a level.
@@ -56,10 +57,36 @@ impl NoiseDistances {
         let along = mask
             .zip(repeated.shown)
             .map(|(mask, shown)| Distances::new(&repeated.curves, shown, &mask, backend, control));
+        let along = along.transpose()?;
+        let shortest = along.as_ref().and_then(|along| along.shortest);
+        let line = |ends: [DVec3; 2]| ends.map(|end| end.as_vec3().to_array());
         Ok(Self {
             repetitions: repeated.repetitions,
             levels,
-            along: along.transpose()?.map(Arc::new),
+            shortest: shortest.map(|ends| Tractogram::of_curves([line(ends)])),
+            along: along.map(Arc::new),
+            around: None,
         })
+    }
+}
+
+impl DistancesAround {
+    /// The known distances, if they are those of this mask; otherwise they are computed.
+    pub(in crate::state) fn known_or_new(
+        known: Option<Self>,
+        mask: &Mask,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Option<Self>, Error> {
+        let known = known.filter(|known| known.mask == mask.id());
+        if known.is_some() {
+            return Ok(known);
+        }
+        let compute = || region::distances_around(mask, NoiseMargin::MAX_MM, control);
+        let volume = backend.install(compute)?;
+        Ok(volume.map(|volume| Self {
+            mask: mask.id(),
+            volume,
+        }))
     }
 }

@@ -10,7 +10,8 @@ use crate::jobs::{
 use crate::solvers::pathway::{Range90, Repetitions};
 use crate::state::job_end::ended;
 use crate::state::pathways::{
-    Level, NoiseDistanceKey, NoiseDistances, PathwayNoiseKey, PathwayResult, update,
+    DistancesAround, Level, NoiseDistanceKey, NoiseDistances, PathwayNoiseKey, PathwayResult,
+    update,
 };
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -156,6 +157,8 @@ impl Receive<State> for GrowRepetitions {
 pub struct MeasurePathwayNoise {
     pub noise: Arc<PathwayNoise>,
     pub mask: Mask,
+    /// Distances of the last measurement, if there was one.
+    pub around: Option<DistancesAround>,
 }
 
 impl MeasurePathwayNoise {
@@ -188,7 +191,9 @@ impl Job for MeasurePathwayNoise {
             ..
         } = &*self.noise;
         let paths = repeated_paths(repetitions, pathway);
-        let distances = NoiseDistances::measure(paths, Some(&self.mask), &backend, control)?;
+        let mut distances = NoiseDistances::measure(paths, Some(&self.mask), &backend, control)?;
+        let known = self.around.clone();
+        distances.around = DistancesAround::known_or_new(known, &self.mask, &backend, control)?;
         Ok(Box::new(distances))
     }
 }

@@ -63,6 +63,15 @@ impl Document {
         })
     }
 
+    /// The name of an object whose distance can be measured; empty if it is gone.
+    pub fn distance_target_name(&self, target: DistanceTarget) -> String {
+        let layer = match target {
+            DistanceTarget::Surface => return SURFACE.to_owned(),
+            DistanceTarget::Layer(id) => self.layer(id),
+        };
+        layer.map_or_else(String::new, |layer| self.distinct_layer_name(layer))
+    }
+
     /// Why the pathway cannot be repeated, whatever its regions are; `None` if it can.
     pub fn why_no_repetitions(&self) -> Option<&'static str> {
         let (is_from_file, from_file) = match self.pathways.model {
@@ -208,16 +217,13 @@ impl State {
     }
 
     /// The name of the object whose distance is requested; empty if it is gone.
-    pub fn pathway_noise_target_name(&self) -> &str {
+    pub fn pathway_noise_target_name(&self) -> String {
         self.target_name(self.document.pathways.noise.distance_to)
     }
 
     /// The name of an object whose distance can be measured; empty if it is gone.
-    pub fn target_name(&self, target: DistanceTarget) -> &str {
-        match target {
-            DistanceTarget::Surface => SURFACE,
-            DistanceTarget::Layer(id) => self.document.layer(id).map_or("", |layer| &layer.name),
-        }
+    pub fn target_name(&self, target: DistanceTarget) -> String {
+        self.document.distance_target_name(target)
     }
 
     /// The file of the mask of such an object, for a command; `None` without a mask. Fails if only the mask has no file.
@@ -230,9 +236,7 @@ impl State {
         };
         match self.document.mask_file(mask) {
             Some(file) => Ok(Some(file.to_owned())),
-            None => Err(NoCommand::DistanceWithoutFile(
-                self.target_name(target).to_owned(),
-            )),
+            None => Err(NoCommand::DistanceWithoutFile(self.target_name(target))),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The noise of the live pathway: how far measurement noise alone moves it, from repetitions of the fit.
 
-use crate::data::{DataId, Mask, Volume, keyed};
+use crate::data::{DataId, Mask, Tractogram, Volume, keyed};
 use crate::parameters::{self, Kind, Limits, Number, Param, Parameters, Unit};
 use crate::solvers::pathway::{Distances, MIN_FOR_RANGES, RepetitionParams, Separation};
 use crate::state::core::layer::LayerId;
@@ -46,7 +46,7 @@ pub struct PathwayNoiseSettings {
     pub params: RepetitionParams,
     /// The object whose distance from the paths is measured.
     pub distance_to: DistanceTarget,
-    /// Distance marked in the plot, mm.
+    /// Distance marked in the plot and on slices, mm.
     pub margin_mm: f64,
     /// Whether the share of the repetitions is shown in place of the cost.
     pub shows_share: bool,
@@ -89,25 +89,30 @@ impl PathwayNoiseSettings {
     }
 }
 
-/// A distance marked in the plot of distances; it changes nothing else.
+/// A distance marked in the plot of distances and on slices; it changes nothing else.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NoiseMargin {
     pub mm: f64,
+}
+
+impl NoiseMargin {
+    /// The largest margin.
+    pub const MAX_MM: f64 = 20.0;
 }
 
 /// Only for the window: no figure depends on it.
 impl Parameters for NoiseMargin {
     const TABLE: &'static [Param<Self>] = &[Param {
         value_name: "MM",
-        help: "Distance marked by a dashed line in the plot; it changes nothing else",
+        help: "Distance marked by a dashed line, in the plot and on slices around the chosen object; it changes nothing else",
         ..Param::new(
             "margin",
             "Margin",
             Kind::Number(Number {
                 unit: Unit::Mm,
                 decimals: 1,
-                soft: (0.0, 20.0),
-                hard: Limits::between(0.0, 20.0),
+                soft: (0.0, Self::MAX_MM),
+                hard: Limits::between(0.0, Self::MAX_MM),
                 ..Number::new(|p| Some(p.mm), |p, v| p.mm = v.unwrap_or(p.mm))
             }),
         )
@@ -183,6 +188,18 @@ pub struct NoiseDistances {
     pub levels: Vec<Level>,
     /// `None` for an empty mask.
     pub along: Option<Arc<Distances>>,
+    /// The shortest line from the shown curve to the mask; `None` if the curve enters it.
+    pub shortest: Option<Tractogram>,
+    /// `None` for an empty mask and for one on a sheared grid.
+    pub around: Option<DistancesAround>,
+}
+
+/// Distances from a mask in the voxels around it, in which a line at any margin lies.
+#[derive(Clone, Debug)]
+pub struct DistancesAround {
+    pub mask: DataId,
+    /// mm; the faces of the mask are at 0.
+    pub volume: Volume,
 }
 
 /// Why so few repetitions have no distances.

@@ -22,7 +22,7 @@ use crate::state::pathways::recipe::{ShareRecipe, UncertaintyCommand};
 use crate::state::pathways::update::ends_name;
 use crate::state::pathways::{
     KEEP_SHARE, NO_REPETITIONS, NoiseDistanceKey, NoiseDistances, NoiseFile, PathwayNoiseKey,
-    PathwayNoiseRuntime, PathwayParams, PathwayResult, ShownCost, share_window,
+    PathwayNoiseRuntime, PathwayParams, PathwayResult, share_window,
 };
 use crate::state::tensors::inputs::{self, MissingInput};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
@@ -130,7 +130,13 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
         requested,
     ) {
         (Order::Start(..), Some((noise, mask))) => {
-            effects.push(Effect::submit(MeasurePathwayNoise { noise, mask }));
+            let around = distances.value().and_then(|known| known.around.clone());
+            let job = MeasurePathwayNoise {
+                noise,
+                mask,
+                around,
+            };
+            effects.push(Effect::submit(job));
         }
         (Order::Cancel, _) => effects.push(Effect::Cancel(PATHWAY_NOISE_DISTANCES)),
         _ => {}
@@ -217,8 +223,8 @@ fn recipe(document: &Document, noise: &PathwayNoise) -> Option<ShareRecipe> {
     })
 }
 
-/// Adds the share of the repetitions as a layer on top, or replaces the values of the one with the same recipe. The cost
-/// and the live share would hide it: the cost is switched off, and the live share is hidden, in the same step.
+/// Adds the share of the repetitions as a layer, or replaces the values of the one with the same recipe; the live share
+/// stays shown.
 pub(in crate::state) fn keep_share(state: &mut State) {
     if let Some(why) = state.why_no_pathway_noise().map(str::to_owned) {
         return report(state, &why);
@@ -242,14 +248,13 @@ pub(in crate::state) fn keep_share(state: &mut State) {
     );
     let share = noise.share.clone();
     let id = edit(state, KEEP_SHARE, false, |document| {
-        document.pathways.shown = ShownCost::Off;
-        document.pathways.noise.shows_share = false;
         share_layer(document, recipe, &name, share, all)
     });
     share_kept(state, id, all);
 }
 
-/// Adds shares of repetitions as a layer on top, or replaces the values of the one with the same recipe.
+/// Adds shares of repetitions as a hidden layer on top, or replaces the values of the one with the same recipe. It begins
+/// hidden because the live share has the same colours: both together would be denser than either.
 pub(in crate::state) fn share_layer(
     document: &mut Document,
     recipe: impl Into<Origin>,
@@ -259,14 +264,10 @@ pub(in crate::state) fn share_layer(
 ) -> LayerId {
     let origin = document.origins.add(recipe);
     let layers = &mut document.layers;
-    if let Some(at) = layers.iter().position(|layer| layer.origin == origin) {
-        let mut known = layers.remove(at);
-        let layer = Arc::make_mut(&mut known);
+    if let Some(known) = layers.iter_mut().find(|layer| layer.origin == origin) {
+        let layer = Arc::make_mut(known);
         layer.content = Content::Image(share);
-        layer.display.visible = true;
-        let id = layer.id;
-        layers.push(known);
-        return id;
+        return layer.id;
     }
     let id = LayerId(document.fresh_id());
     let name = document.free_layer_name(name);
@@ -279,13 +280,19 @@ pub(in crate::state) fn share_layer(
 pub(in crate::state) fn share_kept(state: &mut State, id: LayerId, repetitions: usize) {
     state.runtime.selected_layer = Some(id);
     state.runtime.regions.selected = None;
-    state.runtime.notices.status =
-        format!("Kept the share of {}", counted(repetitions, "repetition")).into();
+    let layer = state.document.layer(id);
+    let kind = match layer.is_some_and(|layer| layer.display.visible) {
+        true => "layer",
+        false => "hidden layer",
+    };
+    let share = counted(repetitions, "repetition");
+    state.runtime.notices.status = format!("Kept the share of {share} as a {kind}").into();
 }
 
 /// Voxels in none of the repetitions are transparent.
 fn share_display(repetitions: usize) -> Display {
     Display {
+        visible: false,
         colour_map: ColourMap::Share,
         interpolation: Interpolation::Nearest,
         opacity: 0.8,

@@ -26,8 +26,8 @@ pub use files::{ENDING, FodFiles, SaveFods};
 pub use images::map_image;
 pub use read::{MovedImage, ReadFods};
 pub use responses::{CheckResponses, RESPONSES, ResponseInput, Responses, used_responses};
-pub use stages::REPETITION;
 use stages::Stages;
+pub use stages::{repetition_ms, shares_of_curves};
 
 pub const FOD: Slot = Slot::latest_wins("fod");
 

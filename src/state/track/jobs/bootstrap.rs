@@ -4,6 +4,7 @@ use crate::compute::{Backend, Control};
 use crate::solvers::Error;
 use crate::solvers::csd;
 use crate::solvers::tensor_fit::{self, Residuals};
+use crate::state::tensors::jobs::fod::shares_of_curves;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::tensors::types::fods::FodBootstrapInput;
 use std::sync::Arc;
@@ -42,10 +43,7 @@ pub fn fod_residuals(
     if let Some(residuals) = input.residuals.get() {
         return Ok(residuals.clone());
     }
-    // A deconvolution, its residuals, and the repetitions, which deconvolve again and track.
-    let times = [1.0, 0.05, repetitions.unwrap_or(1) as f32 * 1.1];
-    let all: f32 = times.iter().sum();
-    control.plan_from(0.0, &times.map(|time| time / all));
+    control.plan_from(0.0, &shares_of_curves(repetitions.unwrap_or(1)));
     let computed = csd::residuals(
         &input.dwi,
         &input.gradients,

@@ -177,7 +177,7 @@ fn figures(ui: &mut Ui, state: &State, noise: &PathwayNoise, measured: Option<&N
                         the chosen object, rounded down";
     levels(ui, &noise.levels, measured, HELP);
     let target = state.pathway_noise_target_name();
-    if let Some(text) = measured.and_then(|measured| overlap(measured, "the pathway", target)) {
+    if let Some(text) = measured.and_then(|measured| overlap(measured, "the pathway", &target)) {
         rows::hint(ui, &text);
     }
     let measured_cost = format::significant(noise.repetitions.measured);
@@ -194,8 +194,7 @@ fn figures(ui: &mut Ui, state: &State, noise: &PathwayNoise, measured: Option<&N
         let name = format!("E* without noise, {}", format::with_unit("90", "%"));
         rows::reading(ui, &name, &format!("{low} to {high}"));
     }
-    let [low, high] = wilson_interval(noise.near, all).map(|share| format::fixed(100.0 * share, 0));
-    let interval = format::with_unit(&format!("{low}–{high}"), "%");
+    let interval = format::interval_text(wilson_interval(noise.near, all));
     let [near, count] = [noise.near, all].map(|count| format::count(count as u64));
     let name = format!(
         "Path within {}",

@@ -48,16 +48,13 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
     // The step across a region's boundary may cost much or little: the mean leaves it out.
     let (mean, range) = match weakest {
         Some(weak) => (weak.mean_per_mm, "between the ends"),
-        None => (
-            path.total_cost() / path.total_mm().max(f64::MIN_POSITIVE),
-            "on average",
-        ),
+        None => (path.mean_cost_per_mm(), "on average"),
     };
     draw(ui, chart, path, weakest, mean);
     let texts = Rect::from_min_max(pos2(chart.left(), chart.bottom() + 3.0), rect.max);
     let font = theme::regular(size::CAPTION);
     let painter = ui.painter();
-    let per_mm = format!("{} per mm {range}", format::significant(mean));
+    let per_mm = format!("{} {range}", format::per_mm(mean));
     paint::left(painter, texts, &per_mm, font.clone(), p.t3);
     let length = format::with_unit(&format::fixed(path.total_mm(), 0), "mm");
     paint::right(painter, texts, &length, font, p.t3);
@@ -85,8 +82,8 @@ fn weakest_stretch(ui: &mut Ui, weak: &CostliestStretch, actions: &mut Vec<Actio
     let fact_at = paint::right(painter, texts, &fact, theme::medium(size::LABEL), p.t1);
     let room = texts.with_max_x(fact_at.left() - 8.0);
     paint::name(painter, room, &name, theme::regular(size::LABEL), p.t2);
-    let rate = format::significant(weak.cost_per_mm);
-    let spoken = format!("Weakest stretch around {at}: {rate} per mm, {times} × the mean");
+    let rate = format::per_mm(weak.cost_per_mm);
+    let spoken = format!("Weakest stretch around {at}: {rate}, {times} × the mean");
     response.widget_info(|| WidgetInfo::labeled(Spoken::Label, true, &spoken));
     response.on_hover_text(&spoken);
     let shows = IconButton::new(icons::CROSSHAIR, "Show it").side(panels::CAPTION);

@@ -153,7 +153,7 @@ fn statistics(result: &PathwayResult, epsilon: f64) -> Vec<(&'static str, String
         ("Length", unit(&format::fixed(length_mm, 1), "mm")),
         (
             "Cost per mm",
-            format::significant(cost / length_mm.max(f64::MIN_POSITIVE)),
+            format::significant(result.path.mean_cost_per_mm()),
         ),
         (volume, format::ml(result.volume_ml(epsilon), 2)),
     ];

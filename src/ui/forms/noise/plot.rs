@@ -14,6 +14,8 @@ use egui::{
 };
 
 const CHART: f32 = 84.0;
+/// Height above the chart for half of its highest value.
+const ABOVE: f32 = 6.0;
 /// Width left of the chart for its values.
 const VALUES: f32 = 26.0;
 const DASH: f32 = 5.0;
@@ -70,8 +72,8 @@ pub fn show(ui: &mut Ui, plot: &Plot, memory: &Memory, actions: &mut Vec<Action>
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::CLICK);
     let rect = paint::inset(rect, space::INSET, space::INSET);
     let chart = Rect::from_min_size(
-        rect.min + vec2(VALUES, 4.0),
-        vec2(rect.width() - VALUES, CHART - 4.0),
+        rect.min + vec2(VALUES, ABOVE),
+        vec2(rect.width() - VALUES, CHART - ABOVE),
     );
     let axes = Axes {
         chart,
@@ -152,9 +154,8 @@ fn draw(painter: &Painter, p: &Palette, axes: &Axes, along: &Distances, narrow: 
         let mm = axes.top_mm * f64::from(step) / f64::from(steps);
         let y = axes.at(0.0, mm).y;
         painter.hline(axes.chart.x_range(), y, Stroke::new(1.0, p.line));
-        let middle = y.clamp(axes.chart.top() + 6.0, axes.chart.bottom() - 6.0);
         let place = Rect::from_center_size(
-            pos2(axes.chart.left() - 0.5 * VALUES, middle),
+            pos2(axes.chart.left() - 0.5 * VALUES, y),
             vec2(VALUES - 5.0, 12.0),
         );
         let text = fixed(mm, usize::from(mm.fract() > 0.0));

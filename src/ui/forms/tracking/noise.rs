@@ -112,7 +112,8 @@ fn figures(ui: &mut Ui, state: &State, noise: &TrackNoise, measured: Option<&Noi
     );
     levels(ui, &noise.levels, measured, HELP);
     let target = state.track_noise_target_name();
-    if let Some(text) = measured.and_then(|measured| overlap(measured, "the streamlines", target)) {
+    if let Some(text) = measured.and_then(|measured| overlap(measured, "the streamlines", &target))
+    {
         rows::hint(ui, &text);
     }
     if let Some(range) = noise.offsets_mm {

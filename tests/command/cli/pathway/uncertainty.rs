@@ -247,10 +247,19 @@ fn refused(here: &Path) {
     ];
     json(&fit, here);
     let layout = ["--tensor-order", "mrtrix", "--tensor-frame", "world"];
-    let tensors = ["uncertainty", "of_fit/tensor.nii.gz", "--out", "no"];
-    let output = arcuate(&[&tensors[..], &layout, &ENDS].concat(), here);
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains("name the scan itself"), "{error}");
-    assert!(!here.join("no").exists());
+    // Without these options neither: six volumes without gradients are no scan, whatever is said of them.
+    for (layout, code) in [(&layout[..], 2), (&[], 1)] {
+        let tensors = ["uncertainty", "of_fit/tensor.nii.gz", "--out", "no"];
+        let output = arcuate(&[&tensors[..], layout, &ENDS].concat(), here);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        for part in [
+            "the residuals of a fit",
+            "name the scan that the tensors were fitted to",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(!error.contains("--tensor-order"), "{error}");
+        assert!(!here.join("no").exists());
+    }
 }

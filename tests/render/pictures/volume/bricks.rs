@@ -346,6 +346,7 @@ fn contours() {
             colour: COLOUR,
             opacity: 1.0,
             width_px: 2.0,
+            dashed: false,
         };
         let normal = random.direction();
         let right = normal.any_orthonormal_vector();

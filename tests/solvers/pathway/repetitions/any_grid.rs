@@ -38,6 +38,9 @@ pub fn distances() {
                 found < nearest + 1e-3 && found > nearest - 2.0 * spacing,
                 "{found}, {nearest}"
             );
+            let point = from.nearest_point(at);
+            assert!((point.distance(at) - found).abs() < 2e-3, "{point} {found}");
+            assert!(from.to(point) < 2e-3, "{point} is on the mask");
             points.push(at);
         }
         let line = [points[0], points[1]];

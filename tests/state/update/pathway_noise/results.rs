@@ -2,7 +2,7 @@
 
 use super::super::pathways::live;
 use super::super::{Window, segment};
-use super::{act, looking, noise, repeat, repeating, with_ball};
+use super::{SIZE, act, looking, noise, repeat, repeating, with_ball};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::statistics::wilson_interval;
 use arcuate::scene::{
@@ -15,11 +15,10 @@ use arcuate::state::methods::methods;
 use arcuate::state::pathways::jobs::{
     GrowRepetitions, PATHWAY_NOISE, PATHWAY_NOISE_DISTANCES, SaveDistances,
 };
-use arcuate::state::pathways::{
-    DistanceTarget, NOISE_ONLY, NoiseFile, PathwayNoiseAction, ShownCost,
-};
+use arcuate::state::pathways::{DistanceTarget, NOISE_ONLY, NoiseFile, PathwayNoiseAction};
 use arcuate::state::update::pathway_noise_command;
-use arcuate::state::{Action, ViewAction};
+use arcuate::state::{Action, LayerAction, Pane, ViewAction};
+use arcuate::ui::format::interval_text;
 use arcuate::ui::probe;
 use arcuate::ui::views::legend::of_slices;
 use glam::dvec3;
@@ -38,6 +37,20 @@ pub fn kept() {
         .expect("all")
         .share
         .clone();
+    let drawn = |window: &Window| {
+        let volumes = scene::pathways::volumes(&window.state, &window.state.view.camera);
+        let slice = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
+        (
+            slice
+                .images
+                .iter()
+                .map(|i| i.volume.0.id())
+                .collect::<Vec<_>>(),
+            volumes.iter().map(|v| v.volume.0.id()).collect::<Vec<_>>(),
+            of_slices(&window.state).and_then(|l| l.sentence()),
+        )
+    };
+    let before = (window.state.document.pathways.clone(), drawn(&window));
     act(&mut window, PathwayNoiseAction::KeepShare);
     let document = &window.state.document;
     let layer = document.layers.last().expect("the share").clone();
@@ -56,11 +69,11 @@ pub fn kept() {
         Some(own),
         pathway_noise_command(&window.state).map(|line| line.text())
     );
-    // The layer is seen: neither the cost nor the live share covers it.
-    assert_eq!(document.pathways.shown, ShownCost::Off);
-    let legend = of_slices(&window.state).and_then(|l| l.sentence());
-    let legend = legend.expect("a colour bar");
-    assert!(legend.starts_with(&layer.name), "{legend}");
+    // The picture stays: the live share is shown, and the layer begins hidden.
+    assert_eq!((document.pathways.clone(), drawn(&window)), before);
+    assert!(!layer.display.visible);
+    let status = window.state.runtime.notices.status.to_string();
+    assert_eq!(status, "Kept the share of 12 repetitions as a hidden layer");
     let text = methods(&window.state);
     assert!(
         text.contains("gives the share of 12 repetitions with random signs"),
@@ -70,17 +83,24 @@ pub fn kept() {
     let segmented = window.state.document.segmented_image();
     assert_ne!(segmented.map(|(l, _)| l.id), Some(layer.id));
     let layers = window.state.document.layers.len();
+    let show = LayerAction::Show {
+        layer: layer.id,
+        visible: true,
+    };
+    window.act(Action::Layer(show));
     act(&mut window, PathwayNoiseAction::KeepShare);
+    let status = window.state.runtime.notices.status.to_string();
+    assert_eq!(status, "Kept the share of 12 repetitions as a layer");
     assert_eq!(
         window.state.document.layers.len(),
         layers,
         "the same share is the same layer"
     );
-    window.act(Action::Undo);
-    window.act(Action::Undo);
+    for _ in 0..3 {
+        window.act(Action::Undo);
+    }
     assert!(window.state.document.layer(layer.id).is_none());
-    assert_eq!(window.state.document.pathways.shown, ShownCost::Total);
-    assert!(window.state.document.pathways.noise.shows_share);
+    assert_eq!(drawn(&window), before.1);
 }
 
 pub fn exported() {
@@ -165,11 +185,11 @@ pub fn drawn() {
     window.act(Action::View(ViewAction::MoveCrosshair(middle)));
     let (some, all) = window.state.pathway_noise_at_crosshair().expect("counts");
     assert!(all == 10 && some > 0, "{some} of {all}");
-    let [low, high] = wilson_interval(some, all).map(|s| (100.0 * s).round());
+    let interval = interval_text(wilson_interval(some, all));
     let readings = probe::readings(&window.state);
     let own = readings.iter().find(|r| r.name == "In repetitions");
     let value = &own.expect("a reading").value;
-    assert_eq!(value, &format!("{some} of 10 ({low}–{high}\u{202f}%)"));
+    assert_eq!(value, &format!("{some} of 10 ({interval})"));
     noise(&mut window, |n| {
         (n.shows_share, n.shows_paths) = (false, false)
     });

@@ -11,12 +11,35 @@ const PEAKS: f32 = 2.5;
 const LOBES: f32 = 2.5;
 /// Residuals beside the fit that they need.
 const RESIDUALS: f32 = 0.3;
+/// Streamlines or a pathway through the distributions of a repetition.
+const CURVES: f32 = 0.8;
 
 /// Stages within the estimation of response functions: a fit, its maps, and deconvolutions, whose number is not known.
 const OF_RESPONSES: [f32; 4] = [0.3, 0.1, 0.4, 0.2];
 
-/// The share of one repetition of a deconvolution in the time of an estimation without a bootstrap.
-pub const REPETITION: f64 = (FIT / (BRAIN + RESPONSES + FIT + PEAKS + LOBES)) as f64;
+/// The time of one repetition, ms, after an estimation that took `estimation_ms` with `repeated` repetitions of its own;
+/// with the peaks of the repetition, as maps of uncertainty need them, or without.
+pub fn repetition_ms(estimation_ms: f64, repeated: Option<usize>, with_peaks: bool) -> f64 {
+    let once = BRAIN + RESPONSES + FIT + PEAKS + LOBES;
+    let bootstrap = repeated.map_or(0.0, |repetitions| bootstrap(repetitions).iter().sum());
+    let repetition = match with_peaks {
+        true => FIT + PEAKS,
+        false => FIT,
+    };
+    estimation_ms * f64::from(repetition / (once + bootstrap))
+}
+
+/// Shares of the progress of repetitions that curves follow: a deconvolution, its residuals, and the repetitions.
+pub fn shares_of_curves(repetitions: usize) -> [f32; 3] {
+    let times = [FIT, RESIDUALS, repetitions as f32 * (FIT + CURVES)];
+    let all: f32 = times.iter().sum();
+    times.map(|time| time / all)
+}
+
+/// Times of a bootstrap of an estimation: a deconvolution, its residuals, and the repetitions with their peaks.
+fn bootstrap(repetitions: usize) -> [f32; 3] {
+    [FIT, RESIDUALS, repetitions as f32 * (FIT + PEAKS)]
+}
 
 /// Times of the stages of an estimation.
 pub struct Stages {
@@ -37,7 +60,7 @@ impl Stages {
             fit.push(LOBES);
         }
         if let Some(repetitions) = repetitions {
-            fit.extend([FIT, RESIDUALS, repetitions as f32 * (FIT + PEAKS)]);
+            fit.extend(bootstrap(repetitions));
         }
         Self {
             brain: if job.mask.is_none() { BRAIN } else { 0.0 },
