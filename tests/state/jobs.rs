@@ -475,7 +475,7 @@ fn every_event_wakes() {
 /// The remaining memory: the user's limit less the process's memory; without a limit, the machine's free memory.
 fn limited() {
     const GIB: u64 = 1 << 30;
-    let stored = || io::resident_bytes().expect("Linux").0;
+    let stored = io::private_bytes;
     if io::available_bytes().is_none_or(|free| free < 4 * GIB) {
         return;
     }

@@ -162,11 +162,11 @@ fn allowed() -> Option<u64> {
     }
     let free = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free = field(&free, "MemAvailable:").map_or(u64::MAX, |kib| kib << 10);
-    (limit.saturating_sub(own_bytes()) <= free).then_some(limit)
+    (limit.saturating_sub(private_bytes()) <= free).then_some(limit)
 }
 
 /// The process's memory without pages of files, which the system takes back when it needs them.
-fn own_bytes() -> u64 {
+pub fn private_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bytes = |name| field(&status, name).map_or(0, |kib| kib << 10);
     bytes("RssAnon:") + bytes("RssShmem:")
@@ -189,7 +189,7 @@ pub fn available_bytes() -> Option<u64> {
     // Memory already used by the process counts against the user's limit.
     let allowed = match LIMIT.load(Ordering::Relaxed) {
         u64::MAX => None,
-        limit => Some(limit.saturating_sub(own_bytes())),
+        limit => Some(limit.saturating_sub(private_bytes())),
     };
     free.into_iter().chain(left).chain(allowed).min()
 }
@@ -239,7 +239,7 @@ pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt
             "needs {needed} of memory, and the limit for the program is {}, with {} in use; raise the \
              limit ({}) or {then}",
             size(limit),
-            size(own_bytes()),
+            size(private_bytes()),
             if f.alternate() {
                 "Settings"
             } else {

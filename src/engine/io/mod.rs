@@ -93,7 +93,9 @@ pub mod vtk;
 pub mod vtp;
 mod written_voxels;
 
-pub use crate::compute::memory::{available_bytes, forget_peak, limit_memory, resident_bytes};
+pub use crate::compute::memory::{
+    available_bytes, forget_peak, limit_memory, private_bytes, resident_bytes,
+};
 pub use error::without_os_error;
 pub use error::{Error, Expected};
 pub use format::{Content, Format, NameSupport};

@@ -34,9 +34,9 @@ pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
     Ok(part.mask(&mask.grid, &left, |left| *left))
 }
 
-/// Distances from a mask in the voxels around it, up to at least `max_mm`: from centre to centre, less half a voxel's
-/// edge, so that the faces of the mask are at 0. Needs the backend's threads installed. `None` for an empty mask, and
-/// on sheared grids.
+/// Distances of voxel centres from the voxels of a mask, up to at least `max_mm`, mm. Inside they are minus half a
+/// voxel's edge, so that interpolated distances are about 0 at the faces of the mask. Needs the backend's threads
+/// installed. `None` for an empty mask, and on sheared grids.
 pub fn distances_around(
     mask: &Mask,
     max_mm: f64,
@@ -44,27 +44,45 @@ pub fn distances_around(
 ) -> Result<Option<Volume>, Error> {
     let mask = &mask.on_whole_grid();
     let spacing = mask.grid.spacing();
-    let part = PaddedBlock::around(mask, mask.grid.voxels_per_mm() * max_mm);
-    let Some(part) = part.filter(|_| has_right_angles(&mask.grid)) else {
+    // From a voxel's face.
+    let margin = mask.grid.voxels_per_mm() * max_mm + 0.5;
+    let Some(part) = PaddedBlock::around(mask, margin).filter(|_| has_right_angles(&mask.grid))
+    else {
         return Ok(None);
     };
     memory::claim_for::<f64>("The distances around the mask", part.count(), 2)?;
     control.begin("Measuring distances", part.count() as u64 * 3);
-    let squared = squared_distances(mask, &part, true, control)?;
-    let half = 0.5 * spacing.element_sum() / 3.0;
-    let values: Vec<f32> = squared.iter().map(|d| (d.sqrt() - half) as f32).collect();
+    let squared = squared_distances(mask, &part, (true, Extent::Voxels), control)?;
+    let inside = -0.5 * spacing.element_sum() / 3.0;
+    let distance = |squared: &f64| {
+        if *squared > 0.0 {
+            squared.sqrt()
+        } else {
+            inside
+        }
+    };
+    let values: Vec<f32> = squared.iter().map(|s| distance(s) as f32).collect();
     let first = DVec3::from_array(part.low.map(|v| v as f64));
     let moved = mask.grid.world_from_voxel * DAffine3::from_translation(first);
     let grid = Grid::new(part.shape, moved, AffineSource::Computed);
     Ok(grid.map(|grid| Volume::scalar(Arc::new(grid), values)))
 }
 
-/// Squared distances of the voxels of a part, on a grid with right angles, from the nearest centre inside the mask
-/// (`is_inside`) or outside it.
+/// The place of a voxel to which distances are measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Its centre.
+    Centres,
+    /// All of it.
+    Voxels,
+}
+
+/// Squared distances of the voxel centres of a part, on a grid with right angles, from the nearest voxel inside the
+/// mask (`is_inside`) or outside it.
 fn squared_distances(
     mask: &Mask,
     part: &PaddedBlock,
-    is_inside: bool,
+    (is_inside, extent): (bool, Extent),
     control: &Control,
 ) -> Result<Vec<f64>, Error> {
     let spacing = mask.grid.spacing();
@@ -77,7 +95,8 @@ fn squared_distances(
     };
     let mut squared = part.inside(mask, start);
     for axis in 0..3 {
-        distances_along_axis(&mut squared, part.shape, axis, spacing[axis], control)?;
+        let along = (axis, spacing[axis]);
+        distances_along_axis(&mut squared, part.shape, along, extent, control)?;
     }
     Ok(squared)
 }
@@ -93,7 +112,8 @@ fn within_distance(
     memory::claim_for::<f64>("The distance to the region", part.count(), 2)?;
     control.begin("Measuring distances", part.count() as u64 * 3);
     if has_right_angles(&mask.grid) {
-        let squared = squared_distances(mask, part, is_inside, control)?;
+        let from = (is_inside, Extent::Centres);
+        let squared = squared_distances(mask, part, from, control)?;
         let max_squared = mm * mm * (1.0 + 2.0 * TIE_TOLERANCE);
         return Ok(squared.into_iter().map(|d| d <= max_squared).collect());
     }
@@ -121,8 +141,8 @@ fn within_distance(
 fn distances_along_axis(
     squared: &mut [f64],
     shape: [usize; 3],
-    axis: usize,
-    spacing: f64,
+    (axis, spacing): (usize, f64),
+    extent: Extent,
     control: &Control,
 ) -> Result<(), Error> {
     let stride: usize = shape[..axis].iter().product();
@@ -132,15 +152,19 @@ fn distances_along_axis(
     let work = |slab: &mut [f64], envelope: &mut Envelope| -> Result<(), Error> {
         control.check()?;
         for first in 0..stride {
-            let line = slab[first..].iter().step_by(stride);
-            envelope.read(line.copied().take(length), spacing);
+            let line = slab[first..].iter().step_by(stride).copied();
+            envelope.read(line.take(length), extent, spacing);
             for (i, value) in slab[first..]
                 .iter_mut()
                 .step_by(stride)
                 .take(length)
                 .enumerate()
             {
-                *value = envelope.at(i, spacing);
+                *value = match extent {
+                    Extent::Centres => envelope.at(i, spacing),
+                    // In its own plane a voxel's extent adds nothing.
+                    Extent::Voxels => value.min(envelope.at(i, spacing)),
+                };
             }
         }
         control.advance(slab.len() as u64);
@@ -159,11 +183,28 @@ struct Envelope {
 }
 
 impl Envelope {
-    fn read(&mut self, heights: impl Iterator<Item = f64>, spacing: f64) {
+    /// Parabolas at the centres of a line of voxels, or at their faces: the distance from a voxel is that from its
+    /// nearer face.
+    fn read(&mut self, heights: impl Iterator<Item = f64>, extent: Extent, spacing: f64) {
         self.pieces.clear();
         self.now = 0;
+        match extent {
+            Extent::Centres => self.extend(heights, 0.0, spacing),
+            Extent::Voxels => {
+                let mut before = f64::INFINITY;
+                let faces = heights.chain([f64::INFINITY]).map(|height| {
+                    let lower = height.min(before);
+                    before = height;
+                    lower
+                });
+                self.extend(faces, -0.5 * spacing, spacing);
+            }
+        }
+    }
+
+    fn extend(&mut self, heights: impl Iterator<Item = f64>, first_mm: f64, spacing: f64) {
         for (i, height) in heights.enumerate().filter(|(_, h)| h.is_finite()) {
-            let at = i as f64 * spacing;
+            let at = first_mm + i as f64 * spacing;
             let mut from = f64::NEG_INFINITY;
             while let Some(&(q, h, begins)) = self.pieces.last() {
                 // Intersection of the two parabolas.
