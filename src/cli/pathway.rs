@@ -17,7 +17,7 @@ use crate::data::text::{counted, number};
 use crate::data::{Mask, Region, Role, Tractogram, Volume};
 use crate::jobs::ValueNames;
 use crate::parameters::Parameters;
-use crate::solvers::pathway::{COSTLY_FACTOR, JointCosts, Path};
+use crate::solvers::pathway::{COSTLY_FACTOR, JointCosts, Path, Width};
 use crate::state::core::text::per_mm;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::CostliestStretch;
@@ -201,6 +201,19 @@ fn joined_text(costs: &JointCosts, excess_limit: Option<f64>) -> String {
         (false, Some(limit)) => format!("not joined up to ε = {}", number(limit)),
         (false, None) => "not joined at any ε".to_owned(),
     }
+}
+
+/// The excess cost up to which voxels belong to the pathway; a warning if it seems to be in percent.
+fn epsilon(width: &GivenParameters<Width>) -> Result<f64, Failure> {
+    let epsilon = width.or_defaults(Width::defaults())?.epsilon;
+    if epsilon > 1.0 {
+        warning!(
+            "--epsilon is a fraction: {} joins all voxels of costs up to {} times the least; 0.2 means 20 %",
+            number(epsilon),
+            number(1.0 + epsilon)
+        );
+    }
+    Ok(epsilon)
 }
 
 /// The part of the pathway that joins the regions; a warning if there is none.

@@ -5,12 +5,13 @@ use super::draw_list::{
     ById, Contour, ContourSource, Image, Interpolation, LineColour, LineStyle, Lines, Transfer,
     VolumeDraw, VolumeStyle,
 };
+use super::segment;
 use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, Volume};
 use crate::state::State;
 use crate::state::core::display::STALE_OPACITY;
 use crate::state::core::volume_look::VolumeLook;
-use crate::state::pathways::{NoiseDistances, share_window};
+use crate::state::pathways::{DistanceTarget, NoiseDistances, share_window};
 
 /// Share of the repetitions at the outline.
 const OUTLINE_SHARE: f32 = 0.5;
@@ -20,6 +21,8 @@ const OUTLINE_PX: f32 = 1.4;
 /// The margin and the shortest line: an orange that no other line has.
 pub const MEASURED_RGB: [u8; 3] = [0xFF, 0x7A, 0x45];
 const SHORTEST_RADIUS_MM: f32 = 0.5;
+/// Paths inside and behind the object are visible.
+const OBJECT_OPACITY: f32 = 0.6;
 /// Paths and centre lines: a pale green, which stands out on the blue of small shares and on the yellow of large ones.
 const PATH_RGB: [u8; 3] = [0x8F, 0xD3, 0xA0];
 const PATH_PX: f32 = 1.0;
@@ -121,19 +124,47 @@ fn measured(state: &State) -> Option<(&NoiseDistances, f64)> {
     all.find_map(|(distances, margin_mm)| Some((&**distances?, margin_mm)))
 }
 
-/// The margin around the object whose distance is measured: a dashed line.
-pub fn margin(state: &State) -> Option<Contour> {
+/// Distances from the object whose distance is measured, and the margin, mm.
+fn object(state: &State) -> Option<(&Volume, f64)> {
     let (distances, margin_mm) = measured(state)?;
-    let around = distances.around.as_ref().filter(|_| margin_mm > 0.0)?;
-    Some(Contour {
-        source: ContourSource::Image(ById(around.volume.clone())),
-        level: margin_mm as f32,
+    let around = distances.around.as_ref()?;
+    Some((&around.volume, margin_mm))
+}
+
+/// Whether the view shows the object for another reason: the surface of Segment, which paths avoid.
+fn is_shown(state: &State) -> bool {
+    let measured = state.document.pathways.noise.distance_to;
+    measured == DistanceTarget::Surface && segment::live(state).is_some()
+}
+
+/// The outline of the object whose distance is measured, and the margin around it as a dashed line.
+pub fn object_contours(state: &State) -> Vec<Contour> {
+    let Some((distances, margin_mm)) = object(state) else {
+        return Vec::new();
+    };
+    let contour = |level: f64, dashed| Contour {
+        source: ContourSource::Image(ById(distances.clone())),
+        level: level as f32,
         every: None,
         colour: MEASURED_RGB,
         opacity: 1.0,
         width_px: OUTLINE_PX,
-        dashed: true,
-    })
+        dashed,
+    };
+    let outline = (!is_shown(state)).then(|| contour(0.0, false));
+    let margin = (margin_mm > 0.0).then(|| contour(margin_mm, true));
+    outline.into_iter().chain(margin).collect()
+}
+
+/// The surface of the object whose distance is measured.
+pub fn object_surface(state: &State) -> Option<VolumeDraw> {
+    let (distances, _) = object(state).filter(|_| !is_shown(state))?;
+    Some(segment::surface(
+        distances,
+        (0.0, true),
+        MEASURED_RGB,
+        OBJECT_OPACITY,
+    ))
 }
 
 /// The shortest line from the shown path or centre line to the object, and its length, mm.

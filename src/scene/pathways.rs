@@ -137,11 +137,8 @@ pub fn contours(state: &State) -> Vec<Contour> {
         })
         .collect();
     let Some(pathway) = live(state) else {
-        all.extend(
-            noise::contour(state)
-                .into_iter()
-                .chain(noise::margin(state)),
-        );
+        all.extend(noise::contour(state));
+        all.extend(noise::object_contours(state));
         return all;
     };
     let settings = &state.document.pathways;
@@ -163,11 +160,8 @@ pub fn contours(state: &State) -> Vec<Contour> {
             dashed: false,
         });
     }
-    all.extend(
-        noise::contour(state)
-            .into_iter()
-            .chain(noise::margin(state)),
-    );
+    all.extend(noise::contour(state));
+    all.extend(noise::object_contours(state));
     if settings.outline {
         let strength = strength(state);
         all.push(outline(pathway, settings.epsilon, OUTLINE_RGB, strength));
@@ -244,6 +238,7 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
         all.extend(cloud);
     }
     all.extend(share);
+    all.extend(noise::object_surface(state));
     let planes = planes(settings.cut, state.view.crosshair, camera);
     if !planes.is_empty() {
         for volume in &mut all {

@@ -92,7 +92,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
 
 /// Kept surfaces, directly from φ.
 pub fn volumes(state: &State) -> Vec<VolumeDraw> {
-    let kept = kept(state).map(|(_, phi, level, colour)| surface(phi, level, colour));
+    let kept = kept(state).map(|(_, phi, level, colour)| surface(phi, (level, false), colour, 1.0));
     kept.collect()
 }
 
@@ -131,7 +131,13 @@ pub fn inside(state: &State) -> Option<Inside> {
     })
 }
 
-fn surface(phi: &Volume, level: f32, colour: [u8; 3]) -> VolumeDraw {
+/// The surface at a level, below or above which is the inside.
+pub fn surface(
+    phi: &Volume,
+    (level, below): (f32, bool),
+    colour: [u8; 3],
+    opacity: f32,
+) -> VolumeDraw {
     VolumeDraw {
         volume: ById(phi.clone()),
         frame: 0,
@@ -140,9 +146,9 @@ fn surface(phi: &Volume, level: f32, colour: [u8; 3]) -> VolumeDraw {
         reference_mm: VolumeLook::default_reference_mm(phi),
         style: VolumeStyle::Surface {
             level,
-            below: false,
+            below,
             colour,
-            opacity: 1.0,
+            opacity,
         },
         interpolation: Interpolation::Linear,
         lit: true,

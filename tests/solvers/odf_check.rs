@@ -5,7 +5,9 @@ use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::axis_change::world_from_fsl;
 use arcuate::data::spherical_harmonics::{Basis, count, evaluate};
-use arcuate::data::{Grid, OdfLayout, TensorField, TensorFrame, Volume, VolumeKind};
+use arcuate::data::{
+    Grid, OdfLayout, TensorField, TensorFrame, TensorLayout, TensorOrder, Volume, VolumeKind,
+};
 use arcuate::io::image;
 use arcuate::phantom::{Head, scan_grid, scan_options};
 use arcuate::solvers::odf_check::{self, Params, Verdict};
@@ -19,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("odf_check::basis_and_frame_are_found", found),
         test("odf_check::other_images", others),
+        test("odf_check::tensors", tensors),
         test(
             "odf_check::random_numbers_are_no_distributions",
             random_numbers,
@@ -52,6 +55,40 @@ fn head(random: &mut Random) -> TensorField {
     let mask = mask.expect("a mask");
     let fit = tensor_fit::fit(&dwi, &gradients, &mask, &params, &backend, &control);
     fit.expect("fitted").field
+}
+
+/// Tensors in all orders and frames are recognised, and distributions of their number of volumes are not tensors.
+fn tensors() {
+    let mut random = Random::fresh("tensors instead of distributions");
+    let field = head(&mut random);
+    let verdict = |volume: &Volume| {
+        let (backend, control) = (backend(2), Control::new());
+        odf_check::verdict(volume, OdfLayout::MRTRIX, &backend, &control).expect("compared")
+    };
+    let image = field.volume();
+    let n = image.grid.voxel_count();
+    for order in TensorOrder::ALL {
+        let mut values = vec![0f32; image.values.len()];
+        for (from, to) in TensorOrder::Mrtrix
+            .volumes()
+            .into_iter()
+            .zip(order.volumes())
+        {
+            values[to * n..][..n].copy_from_slice(&image.values[from * n..][..n]);
+        }
+        let frames = TensorLayout::VOLUMES;
+        let ordered = Volume::new(image.grid.clone(), frames, VolumeKind::Scalar, values);
+        assert_eq!(verdict(&ordered), Verdict::Tensors, "{order:?}");
+    }
+    for basis in Basis::ALL {
+        let frame = TensorFrame::World;
+        let image = image_in(&field, OdfLayout { basis, frame });
+        let n = image.grid.voxel_count();
+        let values = image.values[..TensorLayout::VOLUMES * n].to_vec();
+        let frames = TensorLayout::VOLUMES;
+        let second = Volume::new(image.grid.clone(), frames, VolumeKind::Scalar, values);
+        assert_ne!(verdict(&second), Verdict::Tensors, "{basis:?}");
+    }
 }
 
 /// A lobe along the first axis of each tensor, the larger the longer it is, in a layout.

@@ -96,7 +96,15 @@ impl ResponseOptions {
         }
         let tissues = tissues_of_files(&paths);
         let read = |(path, tissue): (&PathBuf, Tissue)| {
-            let response = io::response::read(path).map_err(|e| Failure::new(e.to_string()))?;
+            let response = io::response::read(path).map_err(|error| {
+                Failure::new(match error {
+                    io::Error::Missing { .. } if paths.len() > 1 => format!(
+                        "No such file; check its name, and that commas only stand between the files of --responses: {}",
+                        path.display()
+                    ),
+                    error => error.to_string(),
+                })
+            })?;
             Ok((tissue, response))
         };
         let files = paths.iter().zip(tissues).map(read);

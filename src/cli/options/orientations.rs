@@ -130,6 +130,13 @@ fn report_layout(
             layout.description(),
             path.display()
         ),
+        Verdict::Tensors => {
+            return Err(Failure::new(format!(
+                "Found the six components of tensors, expected coefficients of distributions; name an image of \
+                 distributions, or state the basis of these with --odf-basis: {}",
+                path.display()
+            )));
+        }
         Verdict::AxesUndecided | Verdict::Undecided => note!(
             "{READ}; --odf-basis and --odf-frame state others, which “arcuate gradients distributions” compares: {}",
             path.display()

@@ -1,14 +1,13 @@
 //! Pathways through fibre orientation distributions.
 
 use super::evidence::EvidenceOptions;
-use super::{Images, PathwayRegions, Summary, files, report};
+use super::{Images, PathwayRegions, Summary, epsilon, files, report};
 use crate::cli::options::{GivenParameters, ImageEnding, OdfInputOptions, open_distributions};
 use crate::cli::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::text::counted;
 use crate::data::{OdfField, Region};
 use crate::io::quoted;
-use crate::parameters::Parameters as _;
 use crate::solvers::lifted::{Params, SensitivityTo};
 use crate::solvers::pathway::Width;
 use crate::state::core::text::duration_text;
@@ -80,7 +79,7 @@ impl LiftedInputs {
             ..defaults
         })?;
         self.regions.check_factor(&self.params)?;
-        Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
+        Ok((params, epsilon(&self.width)?))
     }
 
     /// Reads the distributions.

@@ -1,11 +1,10 @@
 //! Pathways in the metric of tensors.
 
 use super::evidence::EvidenceOptions;
-use super::{Images, PathwayRegions, Summary, files, report};
+use super::{Images, PathwayRegions, Summary, epsilon, files, report};
 use crate::cli::options::{FitOptions, FittedScan, GivenParameters, ImageEnding};
 use crate::cli::runner::{Failure, Runner};
 use crate::data::text::{counted, singular_or_plural};
-use crate::parameters::Parameters as _;
 use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
 use crate::solvers::pathway::{Params, Width};
@@ -59,7 +58,7 @@ impl PathwayInputs {
             ..defaults
         })?;
         self.regions.check_factor(&self.params)?;
-        Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
+        Ok((params, epsilon(&self.width)?))
     }
 
     /// The job that finds the pathway in the tensors of a fit.

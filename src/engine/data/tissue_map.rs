@@ -121,6 +121,11 @@ pub enum TissueMapError {
     },
     /// No voxel of white matter, or none of grey matter.
     Missing(&'static str),
+    /// Most voxels have numbers that denote no tissue.
+    NoLabels {
+        /// Different numbers without a tissue.
+        numbers: usize,
+    },
 }
 
 impl fmt::Display for TissueMapError {
@@ -136,6 +141,13 @@ impl fmt::Display for TissueMapError {
                 "Found values from {smallest} to {largest}, expected fractions of tissues from 0 to 1; name the image that \
                  5ttgen wrote"
             ),
+            Self::NoLabels { numbers } => write!(
+                f,
+                "Found {} that {} no tissue in most voxels, expected the labels of a segmentation; name one with the \
+                 numbers of FreeSurfer or SynthSeg, or with names of tissues",
+                counted(*numbers, "number"),
+                singular_or_plural(*numbers, "denotes", "denote"),
+            ),
             Self::Missing(what) => write!(
                 f,
                 "Found no voxel of {what}, expected white and grey matter; name an image of tissues or a segmentation \
@@ -147,6 +159,8 @@ impl fmt::Display for TissueMapError {
 
 impl std::error::Error for TissueMapError {}
 
+/// An image with more numbers that denote no tissue, in most of its voxels, is no segmentation.
+const MAX_UNKNOWN: usize = 100;
 /// Fractions may exceed 0 to 1 by this much: rounding, and resampling by splines.
 const TOLERANCE: f32 = 0.1;
 
@@ -215,9 +229,17 @@ impl TissueMap {
                 fractions[tissue as usize] = 1.0;
             }
         }
+        let is_unknown = |labelled: &Labelled| *labelled == Labelled::Unknown;
+        let labelled: usize = known.values().map(|(_, voxels)| voxels).sum();
+        let strange = known.values().filter(|(label, _)| is_unknown(label));
+        let numbers = strange.clone().count();
+        let strange: usize = strange.map(|(_, voxels)| voxels).sum();
+        if numbers > MAX_UNKNOWN && 2 * strange > labelled {
+            return Err(TissueMapError::NoLabels { numbers });
+        }
         let unknown = known
             .into_iter()
-            .filter(|(_, (labelled, _))| *labelled == Labelled::Unknown)
+            .filter(|(_, (labelled, _))| is_unknown(labelled))
             .map(|(number, (_, voxels))| (number, name(number).map(str::to_owned), voxels))
             .collect();
         let map = Self::new(volume.grid.clone(), fractions).checked()?;

@@ -50,6 +50,16 @@ pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<Remark>), Error> {
     let mut remarks = info.remarks();
     let neither = volume.values.iter().filter(|v| **v != 0.0 && **v != 1.0);
     let neither = neither.count();
+    if neither == volume.values.len() {
+        return Err(Error::malformed(
+            path,
+            "an image without the values 0 and 1",
+            (
+                "a mask",
+                "name a mask, or make one of this image with “arcuate region”",
+            ),
+        ));
+    }
     if neither > 0 {
         let sentence = format!(
             "{neither} of the mask's {} values {} neither 0 nor 1; those above {THRESHOLD} count \

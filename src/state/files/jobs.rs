@@ -370,7 +370,7 @@ impl Job for PlanToConvert {
 fn basis_in_mif(verdict: Verdict) -> Option<io::Remark> {
     const READ: &str = "which programs read from a MIF in MRtrix's basis and world axes";
     match verdict {
-        Verdict::Agrees => None,
+        Verdict::Agrees | Verdict::Tensors => None,
         Verdict::Other(layout) => Some(io::Remark::from(format!(
             "The image seems to hold fibre orientation distributions, most likely {}, {READ}: convert them with{layout}",
             layout.description()

@@ -402,19 +402,26 @@ fn masked() {
     assert_eq!(along.along, expected_along.along);
     assert_eq!(along.shown, expected_along.shown);
     assert_eq!(along.nearest, expected_along.nearest);
-    // The margin is a dashed line on slices; the shortest line has the stated length.
-    let margin = scene::noise::margin(&window.state).expect("a margin");
+    // The object has an outline and a surface, its margin is a dashed line; the shortest line has the stated length.
+    let contours = scene::noise::object_contours(&window.state);
+    let [outline, margin] = &contours[..] else {
+        panic!("{contours:?}");
+    };
+    assert!(!outline.dashed && outline.level == 0.0);
     assert!(margin.dashed && margin.level == 5.0);
+    let surface = scene::noise::object_surface(&window.state).expect("a surface");
     let (line, mm) = scene::noise::shortest(&window.state).expect("a line");
     let ends = [line.points[0], line.points[1]].map(|at| Vec3::from(at).as_dvec3());
     assert!((ends[0].distance(ends[1]) - mm).abs() < 1e-3 && mm == along.shown);
     let slice = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
-    assert!(slice.contours.contains(&margin));
-    let drawn = scene::scene(&window.state, SIZE).lines.into_iter();
+    assert!(slice.contours.contains(outline) && slice.contours.contains(margin));
+    let scene = scene::scene(&window.state, SIZE);
+    assert!(scene.volumes.contains(&surface));
+    let drawn = scene.lines.into_iter();
     let mut drawn = drawn.map(|lines| lines.tractogram.0.id());
     assert!(drawn.any(|id| id == line.id()));
     noise(&mut window, |n| n.margin_mm = 0.0);
-    assert!(scene::noise::margin(&window.state).is_none());
+    assert_eq!(scene::noise::object_contours(&window.state).len(), 1);
     window.act(Action::Undo);
     let separations = |levels: &[arcuate::state::pathways::Level]| -> Vec<_> {
         levels.iter().map(|level| level.from_mask).collect()

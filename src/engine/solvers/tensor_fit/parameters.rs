@@ -173,7 +173,7 @@ impl Parameters for Params {
             hint: "",
             default_text: DefaultText::Noted("up to 1550 if there are enough such volumes"),
             kind: Kind::Text(Text {
-                expected: "LOW..HIGH in s/mm², as in 0..1550",
+                expected: "LOW..HIGH in s/mm², the lower end first, as in 0..1550",
                 short: false,
                 get: |p| {
                     Some(format!(

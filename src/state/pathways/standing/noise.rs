@@ -268,13 +268,14 @@ impl State {
         if let Some(why) = self.pathway_noise_target().why_none() {
             return Some(why.to_owned());
         }
+        let is_growing = self.pathway_noise_growth().is_some();
         // Measurements that failed are a note with a button.
-        let few = self.current_pathway_noise();
-        few.filter(|noise| !Range90::has_percentiles(noise.key.repetitions))?;
-        Some(match self.pathway_noise_growth() {
-            Some(_) => "Too few repetitions for distances yet".to_owned(),
-            None => too_few(),
-        })
+        match self.current_pathway_noise() {
+            Some(noise) if Range90::has_percentiles(noise.key.repetitions) => None,
+            None if !is_growing => None,
+            _ if is_growing => Some("Too few repetitions for distances yet".to_owned()),
+            _ => Some(too_few()),
+        }
     }
 
     /// Why the distances of the shown repetitions were not measured; `None` unless that failed or the user stopped it.

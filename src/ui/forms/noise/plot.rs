@@ -82,7 +82,7 @@ pub fn show(ui: &mut Ui, plot: &Plot, memory: &Memory, actions: &mut Vec<Action>
     };
     let p = theme::palette(ui.style());
     draw(ui.painter(), p, &axes, along, memory.narrow);
-    margin(ui.painter(), p, &axes, plot.margin_mm);
+    margin(ui.painter(), p, &axes, along, plot.margin_mm);
     ends(ui.painter(), p, (rect, chart), plot);
     let spoken = spoken(along, name, repetitions);
     response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
@@ -185,7 +185,7 @@ fn draw(painter: &Painter, p: &Palette, axes: &Axes, along: &Distances, narrow: 
 }
 
 /// The margin: a dashed line. The user chose this distance; it is not a safety limit.
-fn margin(painter: &Painter, p: &Palette, axes: &Axes, mm: f64) {
+fn margin(painter: &Painter, p: &Palette, axes: &Axes, along: &Distances, mm: f64) {
     let y = axes.at(0.0, mm).y;
     let ends = [pos2(axes.chart.left(), y), pos2(axes.chart.right(), y)];
     painter.extend(Shape::dashed_line(
@@ -197,15 +197,18 @@ fn margin(painter: &Painter, p: &Palette, axes: &Axes, mm: f64) {
     let text = format!("margin {}", with_unit(&format::fixed(mm, 1), "mm"));
     let place = Rect::from_min_size(
         pos2(axes.chart.left() + 4.0, (y - 13.0).max(axes.chart.top())),
-        vec2(axes.chart.width(), 12.0),
+        vec2(axes.chart.width() - 8.0, 12.0),
     );
-    paint::left(
-        painter,
-        place,
-        &text,
-        theme::regular(size::CAPTION),
-        p.warning,
-    );
+    let font = theme::regular(size::CAPTION);
+    // The text stands at the end where the curve is farther from it.
+    let gap = |entry: Option<&(f64, Range90)>| {
+        entry.map_or(f64::INFINITY, |(_, range)| (range.median - mm).abs())
+    };
+    if gap(along.along.first()) >= gap(along.along.last()) {
+        paint::left(painter, place, &text, font, p.warning);
+    } else {
+        paint::right(painter, place, &text, font, p.warning);
+    }
 }
 
 /// The names of the ends, and the length of the line.
@@ -222,7 +225,13 @@ fn ends(painter: &Painter, p: &Palette, (rect, chart): (Rect, Rect), plot: &Plot
     };
     paint::name(painter, third(0.0), from, font.clone(), p.t3);
     let length = with_unit(&fixed(plot.line.total_mm(), 0), "mm");
-    paint::centre(painter, third(1.0), &length, font.clone(), p.t3);
+    paint::centre(
+        painter,
+        third(1.0),
+        &format!("{length} long"),
+        font.clone(),
+        p.t3,
+    );
     let to = paint::elided(painter, to, font.clone(), third(2.0).width());
     paint::right(
         painter,
