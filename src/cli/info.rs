@@ -1,6 +1,6 @@
 //! `arcuate info`: describes the content of files.
 
-use super::inputs::warn_of_own_grid;
+use super::inputs::{report_remarks, warn_of_own_grid};
 use super::options::{OdfLayoutOptions, ReadingOptions, ScanOptions, TensorOptions, basis_keys};
 use super::output::{error, one_line, remark};
 use super::runner::{Failure, Runner};
@@ -8,15 +8,20 @@ use crate::compute::Control;
 use crate::data::text::counted;
 use crate::data::text::file_name;
 use crate::data::tractogram::LENGTH;
-use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind, keyed};
+use crate::data::{AffineSource, Gradients, Grid, Volume, VolumeKind, keyed};
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
+use crate::io::pieces::{Outline, Pieces};
 use crate::io::{self, Reading};
 use crate::solvers::odf_check;
 use crate::state::alignment::space::{NamedData, SpatialData, disagreements, shares_inside};
 use crate::state::core::text::count;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile, table};
 use crate::state::files::types::PhantomName;
+use crate::state::streamlines::jobs::from_file::OpenPieces;
+use crate::state::streamlines::jobs::from_file::describe::{
+    DescribeStreamlines, StreamlineDescription,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -61,7 +66,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             distributions: options.distributions.layout(),
             ..options.reading.reading()
         };
-        match describe(file, &reported, runner) {
+        match describe(file, &reported, options.files.len() > 1, runner) {
             Ok((value, lines, data)) => {
                 values.push(value);
                 let _ = writeln!(text, "{}\n{lines}", one_line(file));
@@ -144,6 +149,7 @@ fn items(kept: &[(String, Loaded)]) -> Vec<NamedData<'_>> {
 fn describe(
     file: &str,
     reported: &Reading,
+    compared: bool,
     runner: &mut Runner,
 ) -> Result<(Value, String, Option<Loaded>), Failure> {
     if PhantomName::read(file).is_some() {
@@ -157,6 +163,9 @@ fn describe(
         && let Some((value, text, first)) = series(file, &path)?
     {
         return Ok((value, text, Some(Loaded::Image(first))));
+    }
+    if Pieces::can_open(&path) {
+        return streamlines(path, reported, compared, runner);
     }
     let open = OpenFile::with_reading(path.clone(), reported.clone());
     let OpenedFile { loaded, notes, .. } = match runner.run(open)?.0 {
@@ -199,9 +208,9 @@ fn describe(
             );
             (value, text)
         }
-        Loaded::Tractogram(tractogram) => {
-            warn_of_own_grid(tractogram, &path, runner);
-            streamlines(&path, tractogram)
+        Loaded::Tractogram(_) => {
+            // Not recognised as streamlines before it was read.
+            return streamlines(path, reported, compared, runner);
         }
     };
     Ok((value, text, Some(loaded)))
@@ -475,14 +484,36 @@ fn image(
     (value, text)
 }
 
-fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
-    let finite = |p: &&[f32; 3]| p.iter().all(|c| c.is_finite());
-    let points = tractogram.points.len();
-    let not_finite = points - tractogram.points.iter().filter(finite).count();
-    // A streamline through a point that is not finite has no length.
-    let lengths = (0..tractogram.len()).map(|i| tractogram.length_mm(i));
-    let mut lengths: Vec<f32> = lengths.filter(|length| length.is_finite()).collect();
-    lengths.sort_by(f32::total_cmp);
+/// Describes a streamline file, which need not fit into memory. Also returns the points by which it is compared with
+/// others.
+fn streamlines(
+    path: PathBuf,
+    reported: &Reading,
+    compared: bool,
+    runner: &mut Runner,
+) -> Result<(Value, String, Option<Loaded>), Failure> {
+    let open = OpenPieces {
+        path: path.clone(),
+        reading: reported.clone(),
+    };
+    let pieces = runner.run(open)?.0;
+    let (description, _) = runner.run(DescribeStreamlines { pieces, compared })?;
+    let StreamlineDescription {
+        summary,
+        lengths,
+        sample,
+    } = description;
+    report_remarks(&summary, &path);
+    for coverage in &summary.coverages {
+        warn_of_own_grid(coverage, &path);
+    }
+    let (value, text) = described(&path, &summary.outline, &lengths);
+    Ok((value, text, sample.map(Loaded::Tractogram)))
+}
+
+/// The description of streamlines with these finite lengths, ascending, mm.
+fn described(path: &Path, outline: &Outline, lengths: &[f32]) -> (Value, String) {
+    let (tractogram, points, not_finite) = (&outline.empty, outline.points, outline.not_finite);
     let median = lengths.get(lengths.len() / 2).copied().unwrap_or(0.0);
     let range = (
         lengths.first().copied().unwrap_or(0.0),
@@ -496,7 +527,7 @@ fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
         names(&tractogram.per_point),
         names(&tractogram.per_streamline),
     );
-    let groups: serde_json::Map<String, Value> = tractogram
+    let groups: serde_json::Map<String, Value> = outline
         .groups
         .iter()
         .map(|(name, members)| (name.clone(), json!(members.len())))
@@ -506,12 +537,12 @@ fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
         .values()
         .flat_map(|v| v.keys().cloned());
     let of_groups: BTreeSet<String> = of_groups.collect();
-    let bounds = tractogram
-        .bounds()
+    let bounds = outline
+        .bounds
         .map(|(low, high)| [low.to_array(), high.to_array()]);
     let grid = tractogram.grid.as_ref();
     let value = json!({
-        "path": path, "kind": DataKind::Tractogram.key(), "streamlines": tractogram.len(),
+        "path": path, "kind": DataKind::Tractogram.key(), "streamlines": outline.streamlines,
         "points": points, "not_finite": not_finite, "median_length_mm": median, "length_mm": [range.0, range.1],
         "bounds_mm": bounds, "per_point": of_points, "per_streamline": of_lines, "groups": groups,
         "per_group": of_groups,
@@ -528,8 +559,8 @@ fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
     };
     let mut text = format!(
         "  kind        tractogram\n  streamlines {}, {}\n  length      {length}\n",
-        count(tractogram.len() as u64),
-        counted(tractogram.points.len(), "point"),
+        count(outline.streamlines as u64),
+        counted(points, "point"),
     );
     if not_finite > 0 {
         let _ = writeln!(
@@ -557,7 +588,7 @@ fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
             grid.orientation()
         );
     }
-    let groups = tractogram
+    let groups = outline
         .groups
         .iter()
         .map(|(name, m)| format!("{name} ({})", count(m.len() as u64)));
