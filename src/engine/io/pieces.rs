@@ -53,7 +53,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Points of a piece for each thread; also the least number of points of a piece, unless the memory is short.
-const POINTS_PER_THREAD: usize = 1 << 19;
+const POINTS_PER_THREAD: usize = 1 << 17;
 /// Largest number of points of a piece.
 const MOST_POINTS: usize = 1 << 24;
 /// Pieces of this number fit into the free memory: two that are read, and what becomes of them.
@@ -158,6 +158,11 @@ impl Pieces {
             points_at_once,
             ..self
         }
+    }
+
+    /// Whether the file is read piece by piece, not as a whole.
+    pub fn is_by_piece(&self) -> bool {
+        !matches!(self.layout, Layout::Whole(_))
     }
 
     /// Path of the file.

@@ -43,6 +43,16 @@ pub struct KeptStreamlines {
     pub outline: Outline,
 }
 
+impl KeptStreamlines {
+    /// The same streamlines, to be read from their file again.
+    pub fn without_copies(self) -> Self {
+        Self {
+            in_memory: None,
+            ..self
+        }
+    }
+}
+
 impl Job for SelectInFile {
     type Output = SelectedInFile;
 
