@@ -42,7 +42,7 @@ pub(super) use spool::Spool;
 
 use super::format::{Content, Format};
 use super::{
-    Error, FibreInfo, Reading, affine, detect, in_world, leaves_no_volume, misnamed, scalars,
+    Error, FibreInfo, Reading, affine, detect, disk, in_world, leaves_no_volume, misnamed, scalars,
     streamlines, tck, trk, trx,
 };
 use crate::compute::{Control, memory};
@@ -50,7 +50,8 @@ use crate::data::Tractogram;
 use glam::DAffine3;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 /// Points of a piece for each thread; also the least number of points of a piece, unless the memory is short.
 const POINTS_PER_THREAD: usize = 1 << 17;
@@ -86,9 +87,13 @@ pub struct Pieces {
     affine: Option<DAffine3>,
     points_at_once: usize,
     empty: Tractogram,
+    /// Length of the file, and the moment of its last change, when it was opened.
+    state: Option<(u64, SystemTime)>,
+    /// Numbers of streamlines and points in the first pass.
+    counts: OnceLock<(usize, usize)>,
 }
 
-/// What is known of a file before its streamlines are read.
+/// Contents of a file that are known before its streamlines are read.
 #[derive(Clone, Debug)]
 enum Layout {
     Tck,
@@ -138,6 +143,8 @@ impl Pieces {
             affine: None,
             points_at_once: POINTS_PER_THREAD,
             empty: Tractogram::empty(),
+            state: state(path),
+            counts: OnceLock::new(),
         };
         pieces.empty = pieces.read_empty(control).map_err(wrong)?;
         if let Some(reading) = &reported.affine {
@@ -208,6 +215,18 @@ impl Pieces {
         })
     }
 
+    /// Returns an error if another program changed the file between two passes, or during one.
+    fn check_unchanged(&self, counts: (usize, usize)) -> Result<(), Error> {
+        if *self.counts.get_or_init(|| counts) == counts && state(&self.path) == self.state {
+            return Ok(());
+        }
+        Err(Error::malformed(
+            &self.path,
+            "a file that changed while it was read",
+            ("a file that no program is writing", "try again"),
+        ))
+    }
+
     /// Passes all streamlines to `take`, piece by piece in their order. The next piece is read meanwhile. Returns the
     /// remarks about the file, as [`super::open_with_reading`] does.
     pub fn pass<E: From<Error> + Send>(
@@ -221,21 +240,29 @@ impl Pieces {
             (Ok(Some(tractogram)), Some(by)) => Ok(Some(tractogram.moved(by))),
             (next, _) => next.map_err(wrong),
         };
-        let mut first = 0;
+        let (mut first, mut points) = (0, 0);
         let mut piece = next()?;
         while let Some(tractogram) = piece {
             let count = tractogram.len();
+            points += tractogram.points.len();
             let (following, taken) = rayon::join(&mut next, || take(Piece { first, tractogram }));
             taken?;
             piece = following?;
             first += count;
         }
+        self.check_unchanged((first, points))?;
         let mut info = reader.info();
         if let Some(by) = self.affine {
             info.warnings.extend(affine::mirror_warning(by));
         }
         Ok(info)
     }
+}
+
+/// Length of a file, and the moment of its last change, if the system reports them.
+fn state(path: &Path) -> Option<(u64, SystemTime)> {
+    let metadata = disk::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 fn layout(

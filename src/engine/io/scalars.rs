@@ -113,7 +113,7 @@ impl CompanionFile {
         )
     }
 
-    /// The same for streamlines that are not in memory.
+    /// Whether a file can hold these values of streamlines that are not in memory.
     pub(super) fn holds_outlined(&self, outline: &Outline) -> bool {
         !(self.per_point && outline.values_not_finite.contains(&self.name))
     }

@@ -133,5 +133,5 @@ pub(super) fn beyond_memory() {
     let limited = [&whole[..], &["--memory", LIMIT_GB]].concat();
     refuses(&limited, &["of memory", "the limit for the program"], here);
     let vtk = ["convert", "in.trx", "o.vtk", "--memory", LIMIT_GB];
-    refuses(&vtk, &["of memory", "the limit for the program"], here);
+    refuses(&vtk, &["of memory", "end its name in .trx"], here);
 }

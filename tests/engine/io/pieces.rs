@@ -33,6 +33,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::pieces::a moved file", moved),
         test("io::pieces::what a writer must know", outlines),
         test("io::pieces::reading is cancelled", cancelled),
+        test("io::pieces::a file that changes is refused", changed),
     ]
 }
 
@@ -421,6 +422,28 @@ fn cancelled() {
         assert!(
             taken < 5,
             "{name}: {taken} pieces after the end was requested"
+        );
+    }
+}
+
+fn changed() {
+    let mut random = Random::fresh("changed");
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.tck", "a.trk", "a.trx"] {
+        let path = folder.path().join(name);
+        let save = |count: usize, random: &mut Random| {
+            streamlines::save(&path, &subject(count, 1, random), "x", &Control::new()).unwrap();
+        };
+        save(40, &mut random);
+        let pieces = Pieces::open(&path, &Reading::default(), &Control::new()).unwrap();
+        let pieces = pieces.with_points_at_once(30);
+        let pass = || pieces.pass(&Control::new(), |_| Ok::<(), Error>(()));
+        assert!(pass().is_ok() && pass().is_ok());
+        save(41, &mut random);
+        let error = sentence(&pass().unwrap_err());
+        assert!(
+            error.contains("changed while it was read") || name == "a.trx",
+            "{name}: {error}"
         );
     }
 }

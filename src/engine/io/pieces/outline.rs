@@ -1,4 +1,4 @@
-//! What a writer must know of streamlines before it writes the first one.
+//! The outline of streamlines, which a writer needs before it writes the first one.
 
 use super::{all_finite, without_streamlines};
 use crate::compute::memory;
@@ -13,6 +13,9 @@ use std::sync::Arc;
 
 /// Points that one thread examines at a time.
 const BATCH: usize = 1 << 14;
+
+/// Names the work in a claim of memory.
+const JOINING: &str = "Joining the streamlines";
 
 /// Numbers and names of streamlines, found in a pass over them.
 #[derive(Clone, Debug)]
@@ -192,15 +195,14 @@ impl Contents<'_> {
         let outline = self.outline;
         let mut pieces: Vec<Tractogram> = Vec::new();
         let collected = (self.pass)(&mut |piece| {
-            // One piece is shared.
-            if piece.len() < outline.streamlines {
+            // One piece is shared; several are in memory twice while they are joined.
+            if pieces.is_empty() && piece.len() < outline.streamlines {
                 let each = size_of::<[f32; 3]>() + size_of::<f32>() * piece.per_point.len();
-                let claimed = memory::claim_for::<u8>(
-                    "Joining the streamlines",
-                    piece.points.len(),
-                    2 * each,
-                );
-                claimed.map_err(|e| Error::memory(path, e))?;
+                let claimed = memory::claim_for::<u8>(JOINING, outline.points, 2 * each);
+                claimed.map_err(|shortage| Error::NoRoomToJoin {
+                    path: path.to_owned(),
+                    bytes: shortage.bytes,
+                })?;
             }
             pieces.push(piece.clone());
             Ok(())

@@ -20,7 +20,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is known of a file before its streamlines are read.
+/// Contents of a file that are known before its streamlines are read.
 pub(in crate::io) struct Layout {
     header: Value,
     vertices: usize,

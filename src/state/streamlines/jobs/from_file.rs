@@ -96,7 +96,7 @@ impl Coverage {
     }
 }
 
-/// What a command learns of a file when it has read all of it.
+/// Remarks, numbers and names of a file after a pass over all of it.
 #[derive(Clone, Debug)]
 pub struct FileSummary {
     pub outline: Outline,

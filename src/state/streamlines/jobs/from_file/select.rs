@@ -44,7 +44,7 @@ pub struct KeptStreamlines {
 }
 
 impl KeptStreamlines {
-    /// The same streamlines, to be read from their file again.
+    /// These streamlines without copies in memory: they are read from their file again.
     pub fn without_copies(self) -> Self {
         Self {
             in_memory: None,
