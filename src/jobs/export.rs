@@ -204,9 +204,7 @@ pub fn save_tractogram(
         .companion_files(path)
         .into_iter()
         .partition(|b| b.holds(&tractogram));
-    Contents::whole(&tractogram, |contents| {
-        with_values(contents, path, &companions, command, control)
-    })?;
+    with_values(&tractogram, path, &companions, command, control)?;
     let kind = match ValueNames::has_measures(&tractogram) {
         true => "ray",
         false => "streamline",

@@ -41,7 +41,7 @@ use super::{
     open_with_reading, streamlines, surface, tck, trx,
 };
 use crate::compute::{Control, memory};
-use crate::data::{Surface, Volume};
+use crate::data::{Surface, Tractogram, Volume};
 use images::Image;
 use std::path::{Path, PathBuf};
 
@@ -391,7 +391,7 @@ pub fn streamlines(
             "add --force to replace it",
         ));
     }
-    with_values(contents, output, &adjacent, command, control)?;
+    pieces_with_values(contents, output, &adjacent, command, control)?;
     let values = adjacent.into_iter().map(|b| b.path);
     Ok(std::iter::once(output.to_owned()).chain(values).collect())
 }
@@ -425,6 +425,19 @@ pub fn parts(
 
 /// Writes a streamline file and its companion files of values: all files or none.
 pub fn with_values(
+    tractogram: &Tractogram,
+    output: &Path,
+    adjacent: &[CompanionFile],
+    command: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    Contents::whole(tractogram, |contents| {
+        pieces_with_values(contents, output, adjacent, command, control)
+    })
+}
+
+/// Does the same as [`with_values`] for streamlines that need not be in memory.
+fn pieces_with_values(
     contents: &mut Contents,
     output: &Path,
     adjacent: &[CompanionFile],

@@ -172,11 +172,9 @@ fn reads() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("v.tck");
     let tractogram = subject(50, 2, &mut random);
-    Contents::whole(&tractogram, |contents| {
-        let empty = &contents.outline.empty;
-        let files = scalars::files(&path, empty.per_point.keys(), empty.per_streamline.keys());
-        with_values(contents, &path, &files, "x", &Control::new()).unwrap();
-    });
+    let (points, lines) = (&tractogram.per_point, &tractogram.per_streamline);
+    let files = scalars::files(&path, points.keys(), lines.keys());
+    with_values(&tractogram, &path, &files, "x", &Control::new()).unwrap();
     assert!(compare(&path, &Reading::default(), "values beside a TCK"));
 }
 
