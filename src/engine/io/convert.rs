@@ -33,7 +33,7 @@
 mod images;
 
 use super::format::{Content, Format};
-use super::pieces::{Contents, Outline, Piece, Pieces, Spool};
+use super::pieces::{Contents, Copies, Outline, Piece, Pieces, Spool};
 use super::scalars::{self, CompanionFile};
 use super::text::counted;
 use super::{
@@ -124,8 +124,8 @@ enum Stored {
     Image(Box<Image>),
     /// An image that becomes something else.
     Volume(Volume),
-    /// Streamlines, which are read again while they are written.
-    Streamlines(Box<(Pieces, Outline)>),
+    /// Streamlines, which are read again while they are written, unless they are few.
+    Streamlines(Box<(Pieces, Outline, Copies)>),
 }
 
 /// An input that was read, and the losses in the output.
@@ -202,8 +202,10 @@ fn plan_streamlines(
     let pieces = Pieces::open(input, reported, control)?;
     let mut outline = Outline::new(pieces.empty().clone());
     outline.groups = pieces.groups();
+    let mut copies = Copies::default();
     let info = pieces.pass(control, |piece| {
         outline.add(&piece.tractogram);
+        copies.add(piece.tractogram);
         Ok::<(), Error>(())
     })?;
     let mut notes = Remark::all(&info.warnings, &info.notes);
@@ -237,7 +239,7 @@ fn plan_streamlines(
         output: output.to_owned(),
         format,
         unread: info.unread,
-        contents: Stored::Streamlines(Box::new((pieces, outline))),
+        contents: Stored::Streamlines(Box::new((pieces, outline, copies))),
         companions,
         notes,
         unsupported_contents: losses,
@@ -275,13 +277,16 @@ impl Plan {
         let (format, output) = (self.format, &*self.output);
         let (content, written) = match &self.contents {
             Stored::Streamlines(stored) => {
-                let (pieces, outline) = &**stored;
+                let (pieces, outline, copies) = &**stored;
                 let content = counted(outline.streamlines, "streamline");
                 let mut contents = Contents {
                     outline,
-                    pass: &mut |take| {
-                        let piece = |piece: Piece| take(&piece.tractogram);
-                        pieces.pass(&control.silent(), piece).map(drop)
+                    pass: &mut |take| match copies.pieces() {
+                        Some(copies) => copies.iter().try_for_each(take),
+                        None => {
+                            let piece = |piece: Piece| take(&piece.tractogram);
+                            pieces.pass(&control.silent(), piece).map(drop)
+                        }
                     },
                 };
                 let written = streamlines(

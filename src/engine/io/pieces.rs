@@ -34,9 +34,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod copies;
 mod outline;
 mod spool;
 
+pub use copies::Copies;
 pub use outline::{Contents, Outline, Take};
 pub(super) use spool::Spool;
 

@@ -137,6 +137,15 @@ impl Reader {
                     return Err(error);
                 }
             };
+            // A false number of points takes no memory.
+            let before = self.read_bytes - self.buffer.len() as u64 + at as u64;
+            let known = self
+                .source
+                .known_bytes()
+                .map(|all| all.saturating_sub(before));
+            if let Some(rest) = known.filter(|rest| bytes > *rest) {
+                return Err(cut(&self.path, rest as usize, bytes, number + 1));
+            }
             self.fill(at as u64 + bytes)?;
             let rest = self.buffer.len() - at;
             if (rest as u64) < bytes {

@@ -5,7 +5,7 @@ use crate::compute::{Backend, Control, memory};
 use crate::data::Tractogram;
 use crate::data::tractogram::LENGTH;
 use crate::io::convert::check_output;
-use crate::io::pieces::{Contents, Outline, Pieces};
+use crate::io::pieces::{Contents, Copies, Outline, Pieces};
 use crate::jobs::{Job, JobError, PartialSender, Slot, ValueNames, Worker, save_contents};
 use crate::solvers::tractogram::selection::{Selection, SelectionRules, select};
 use crate::state::files::jobs::{ConvertedFiles, SAVE, label};
@@ -14,9 +14,6 @@ use crate::state::streamlines::jobs::select::SELECT;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Part of the free memory that selected streamlines may take until they are written; more are read again then.
-const SHARE_OF_MEMORY: u64 = 4;
 
 /// Finds the streamlines of a file that rules keep.
 #[derive(Clone, Debug)]
@@ -38,8 +35,7 @@ pub struct SelectedInFile {
 pub struct KeptStreamlines {
     pieces: Arc<Pieces>,
     marks: Arc<[bool]>,
-    /// The streamlines themselves, if they are few.
-    in_memory: Option<Vec<Tractogram>>,
+    copies: Copies,
     pub outline: Outline,
 }
 
@@ -47,7 +43,7 @@ impl KeptStreamlines {
     /// These streamlines without copies in memory: they are read from their file again.
     pub fn without_copies(self) -> Self {
         Self {
-            in_memory: None,
+            copies: Copies::none(),
             ..self
         }
     }
@@ -84,6 +80,8 @@ impl Job for SelectInFile {
         let mut selection = Selection::empty();
         let mut collected = Collected::new(pieces);
         let select = PieceSelection::new(&rules, &groups, &backend, control)?;
+        // An unknown group is refused even if there are no streamlines.
+        select.select(0, pieces.empty().clone())?;
         let summary = for_each_piece(pieces, self.coverages, &backend, control, |first, piece| {
             let (piece, next) = select.select(first, piece)?;
             selection.append(&next);
@@ -108,7 +106,7 @@ impl Job for SelectInFile {
             kept: KeptStreamlines {
                 pieces: pieces.clone(),
                 marks: selection.marks.into(),
-                in_memory: collected.pieces,
+                copies: collected.copies,
                 outline,
             },
         })
@@ -173,9 +171,7 @@ impl<'a> PieceSelection<'a> {
 
 /// Selected streamlines, in the form in which they are written.
 struct Collected {
-    pieces: Option<Vec<Tractogram>>,
-    bytes: u64,
-    max_bytes: u64,
+    copies: Copies,
     outline: Outline,
 }
 
@@ -189,11 +185,8 @@ fn written(tractogram: Tractogram) -> Tractogram {
 impl Collected {
     fn new(pieces: &Pieces) -> Self {
         let empty = ValueNames::shown(pieces.empty().clone());
-        let free = memory::available_bytes().unwrap_or(u64::MAX);
         Self {
-            pieces: Some(Vec::new()),
-            bytes: 0,
-            max_bytes: free / SHARE_OF_MEMORY,
+            copies: Copies::default(),
             outline: Outline::new(written(empty)),
         }
     }
@@ -205,11 +198,7 @@ impl Collected {
         memory::claim("The copy of the streamlines", bytes)?;
         let kept = written(piece.filtered(marks));
         self.outline.add(&kept);
-        self.bytes += (kept.points.len() * each + kept.len() * size_of::<u64>()) as u64;
-        match &mut self.pieces {
-            Some(pieces) if self.bytes <= self.max_bytes => pieces.push(kept),
-            pieces => *pieces = None,
-        }
+        self.copies.add(kept);
         Ok(())
     }
 }
@@ -268,8 +257,8 @@ impl Job for SaveSelected {
         let kept = &self.kept;
         let mut contents = Contents {
             outline: &kept.outline,
-            pass: &mut |take| match &kept.in_memory {
-                Some(pieces) => pieces.iter().try_for_each(&mut *take),
+            pass: &mut |take| match kept.copies.pieces() {
+                Some(copies) => copies.iter().try_for_each(take),
                 None => {
                     let silent = control.silent();
                     let passed = kept.pieces.pass(&silent, |piece| {
