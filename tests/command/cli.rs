@@ -7,7 +7,6 @@ mod edges;
 mod endings;
 mod guide;
 mod info;
-mod large;
 mod live;
 mod messages;
 mod mistakes;
@@ -60,10 +59,6 @@ pub fn tests() -> Vec<Trial> {
         test("cli::regions_by_command", live::region_commands),
         test("cli::tensor_images_are_tracked", tensors::tracked),
         test("cli::streamlines_are_selected", select::selects),
-        test(
-            "cli::streamline files beyond the memory",
-            large::beyond_memory,
-        ),
         test("cli::tables_profiles_and_connectomes", bundles::tables),
         test("cli::pathways_and_their_costs", pathway::costs),
         test("cli::streamline_weights_are_fitted", commit::fits_weights),

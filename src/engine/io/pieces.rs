@@ -239,9 +239,12 @@ impl Pieces {
     ) -> Result<FibreInfo, E> {
         let wrong = |e| misnamed(&self.path, self.format, e);
         let mut reader = self.reader(control).map_err(wrong)?;
-        let mut next = || match (reader.next(control), self.affine) {
-            (Ok(Some(tractogram)), Some(by)) => Ok(Some(tractogram.moved(by))),
-            (next, _) => next.map_err(wrong),
+        let mut next = || {
+            control.check().map_err(Error::from)?;
+            match (reader.next(control), self.affine) {
+                (Ok(Some(tractogram)), Some(by)) => Ok(Some(tractogram.moved(by))),
+                (next, _) => next.map_err(wrong),
+            }
         };
         let (mut first, mut points) = (0, 0);
         let mut piece = next()?;

@@ -1,10 +1,12 @@
 //! Streamline files larger than the memory that the program may take.
 
-use super::refuses;
+use crate::cli::refuses;
+use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
 use glam::DVec3;
+use libtest_mimic::Trial;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -16,6 +18,13 @@ const POINTS: usize = 60;
 /// Memory that the program may take, GB.
 const LIMIT_GB: &str = "0.11";
 const LIMIT_KIB: u64 = 110_000_000 / 1024;
+
+pub fn tests() -> Vec<Trial> {
+    vec![test(
+        "streamlines::files larger than the memory",
+        beyond_memory,
+    )]
+}
 
 /// Lines along x, y or z through a cube of 60 mm.
 fn write(folder: &Path) {
@@ -71,7 +80,7 @@ fn run(command: &str, limit: Option<&str>, folder: &Path) -> u64 {
     largest
 }
 
-pub(super) fn beyond_memory() {
+fn beyond_memory() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     write(here);
