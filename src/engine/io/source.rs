@@ -142,6 +142,14 @@ impl Source {
         Ok(done)
     }
 
+    /// The cause of an error in the contents: damage of the compressed stream, if there is any.
+    pub fn cause(&mut self, error: Error) -> Error {
+        match self.compressed {
+            true => self.finish(u64::MAX).err().unwrap_or(error),
+            false => error,
+        }
+    }
+
     /// Returns an error if a compressed stream unpacked to more than its file's size allows.
     pub fn check_expansion(&self, unpacked: u64) -> Result<(), Error> {
         match self.compressed && unpacked > max_unpacked_bytes(self.file_bytes) {

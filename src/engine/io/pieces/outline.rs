@@ -212,6 +212,7 @@ impl Contents<'_> {
             WriteStop::Io(error) => Error::writing(path, &error),
         })?;
         let mut all = match pieces.len() {
+            0 => outline.empty.clone(),
             1 => pieces.remove(0),
             _ => joined(&pieces),
         };

@@ -47,7 +47,7 @@ impl Reader {
         let mut start = vec![0; HEADER_LIMIT_BYTES];
         let read = source.read(&mut start)?;
         start.truncate(read);
-        let head = Head::parse(path, &start)?;
+        let head = Head::parse(path, &start).map_err(|e| source.cause(e))?;
         let body = usize::try_from(head.start).unwrap_or(usize::MAX);
         let after_header = start.split_off(body.min(read));
         source.skip(head.start.saturating_sub(read as u64))?;
@@ -175,7 +175,8 @@ impl PieceReader for Reader {
                 Delimiter::All => self.end(true)?,
                 Delimiter::Invalid => {
                     let streamline = self.streamlines + offsets.len();
-                    return Err(invalid_point(&self.path, point, streamline));
+                    let error = invalid_point(&self.path, point, streamline);
+                    return Err(self.source.cause(error));
                 }
             }
         }

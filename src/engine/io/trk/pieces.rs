@@ -41,9 +41,12 @@ impl Reader {
         let mut bytes = vec![0; HEADER_BYTES];
         let read = source.read(&mut bytes)?;
         bytes.truncate(read);
-        let header = Header::parse(path, &bytes)?;
         let mut info = FibreInfo::default();
-        let (world_from_file, grid) = world_and_grid(path, &header, &mut info)?;
+        let parsed = Header::parse(path, &bytes).and_then(|header| {
+            let placed = world_and_grid(path, &header, &mut info)?;
+            Ok((header, placed))
+        });
+        let (header, (world_from_file, grid)) = parsed.map_err(|e| source.cause(e))?;
         Ok(Self {
             path: path.to_owned(),
             source,
@@ -129,14 +132,7 @@ impl Reader {
                 control.check()?;
             }
             let record = self.layout.record(&self.path, &self.buffer, at, number + 1);
-            let (record, bytes) = match record {
-                Ok(record) => record,
-                Err(error) => {
-                    // Damage of a compressed file explains its early end.
-                    self.source.finish(0)?;
-                    return Err(error);
-                }
-            };
+            let (record, bytes) = record.map_err(|e| self.source.cause(e))?;
             // A false number of points takes no memory.
             let before = self.read_bytes - self.buffer.len() as u64 + at as u64;
             let known = self
@@ -149,8 +145,8 @@ impl Reader {
             self.fill(at as u64 + bytes)?;
             let rest = self.buffer.len() - at;
             if (rest as u64) < bytes {
-                self.source.finish(0)?;
-                return Err(cut(&self.path, rest, bytes, number + 1));
+                let error = cut(&self.path, rest, bytes, number + 1);
+                return Err(self.source.cause(error));
             }
             points += (record.points as usize).max(1);
             records.push(record);
