@@ -379,7 +379,7 @@ fn warn_of_outside(
     let outside = runner.backend.install(|| points_outside(grid, tractogram));
     if outside < tractogram.points.len() {
         let place = (Path::new(&options.scan.scan), "have no signal to explain");
-        warn_of_points_outside(outside, tractogram, place);
+        warn_of_points_outside(outside, tractogram.points.len(), place);
     }
 }
 

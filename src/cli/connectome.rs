@@ -1,15 +1,17 @@
 //! `arcuate connectome`: how streamlines connect the labels of a map.
 
-use super::inputs::{check_overlap, check_values, must_be_csv, scalar_image, streamlines};
+use super::inputs::{
+    check_overlap, check_values, must_be_csv, pieces, report_remarks, scalar_image,
+};
 use super::options::{GivenParameters, ReadingOptions};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::text::{count as grouped, counted};
 use crate::parameters;
 use crate::solvers::connectivity::Params;
-use crate::state::streamlines::jobs::CountedStreamlines;
-use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::csv::{ConnectomeTable, SaveConnectome};
+use crate::state::streamlines::jobs::from_file::Coverage;
+use crate::state::streamlines::jobs::from_file::connectome::ConnectomeOfFile;
 use crate::state::streamlines::jobs::table::Measure;
 use serde_json::json;
 use std::path::PathBuf;
@@ -84,30 +86,33 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         must_be_csv(output)?;
         runner.may_make(output)?;
     }
-    let tractogram = streamlines(&options.input, &options.reading, runner)?;
+    let pieces = pieces(&options.input, &options.reading, runner)?;
     let labels = scalar_image(&options.labels, &options.reading, runner)?;
-    let place = (options.labels.as_path(), "have no label there");
-    check_overlap(&tractogram, &labels.grid, place, runner)?;
+    let mut coverages = vec![Coverage::of_grid(&labels.grid)];
     let value = match (&options.value, &options.image) {
         (Some(name), _) => Some(Measure::Value(name.clone())),
         (None, Some(path)) => {
             let volume = scalar_image(path, &options.reading, runner)?;
-            check_values(&tractogram, &volume, path, runner)?;
+            coverages.push(Coverage::of_values(&volume));
             Some(Measure::Image(volume, 0))
         }
         (None, None) => None,
     };
-    let compute = ComputeConnectome {
-        among: CountedStreamlines {
-            tractogram,
-            marks: None,
-        },
+    let compute = ConnectomeOfFile {
+        pieces,
         labels: labels.clone(),
-        frame: 0,
         params,
         value,
+        coverages,
     };
-    let (connectome, wall_ms) = runner.run(compute)?;
+    let ((summary, connectome), wall_ms) = runner.run(compute)?;
+    report_remarks(&summary, &options.input);
+    let place = (options.labels.as_path(), "have no label there");
+    let (of_labels, of_image) = summary.coverages.split_at(1);
+    check_overlap(&of_labels[0], place)?;
+    for (coverage, path) in of_image.iter().zip(&options.image) {
+        check_values(coverage, path)?;
+    }
     if labels.labels.is_none() && is_mottled(labels.frame(0), labels.grid.shape[0]) {
         warning!(
             "Most neighbouring voxels have different values, as in an image of intensities, so the matrix may be \

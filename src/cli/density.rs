@@ -1,21 +1,22 @@
 //! `arcuate density`: visit maps and track-density images.
 
-use super::inputs::check_overlap;
+use super::inputs::{check_overlap, pieces, report_remarks};
 use super::options::{GivenParameters, ReadingOptions};
-use super::output::{remark, shown};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
-use crate::data::Tractogram;
+use crate::data::Grid;
 use crate::data::text::{counted, grouped};
 use crate::io::{self, Format, quoted};
 use crate::solvers::density::{DensityGrid, Params, Voxels};
 use crate::state::command_line::density_arguments;
 use crate::state::core::text::duration_text;
-use crate::state::density::jobs::MapDensity;
 use crate::state::files::jobs::SaveVolume;
-use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use crate::state::streamlines::jobs::from_file::Coverage;
+use crate::state::streamlines::jobs::from_file::density::{DensityOfFile, MapDensityOfFile};
 use serde_json::json;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,7 +52,8 @@ pub struct Options {
 }
 
 impl Options {
-    fn on(&self, tractogram: &Tractogram, voxels: Voxels) -> Result<DensityGrid, Failure> {
+    /// `own`: the grid in the streamline file.
+    fn on(&self, own: Option<&Arc<Grid>>, voxels: Voxels) -> Result<DensityGrid, Failure> {
         let template = match &self.template {
             Some(path) => {
                 let volume = io::open(path, &Control::new());
@@ -67,7 +69,7 @@ impl Options {
             }
             None => None,
         };
-        let own = template.or_else(|| tractogram.grid.clone());
+        let own = template.or_else(|| own.cloned());
         match (own, voxels.edge_mm) {
             (Some(grid), None) => Ok(DensityGrid::Grid(grid)),
             (Some(grid), Some(mm)) => Ok(DensityGrid::Within(grid, mm)),
@@ -100,43 +102,25 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let (params, voxels) = (options.params.params()?, options.voxels.params()?);
     runner.may_make(&options.out)?;
-    let refused = || {
-        Failure::new(format!(
-            "Found no streamlines, expected a file that ends in {}; name one: {}",
-            Format::streamline_endings(),
-            options.streamlines.display()
-        ))
-    };
-    let open = OpenFile::with_reading(options.streamlines.clone(), options.reading.reading());
-    let Opened::File(file) = runner.run(open)?.0 else {
-        return Err(refused());
-    };
-    let OpenedFile {
-        loaded: Loaded::Tractogram(tractogram),
-        notes,
-        ..
-    } = *file
-    else {
-        return Err(refused());
-    };
-    for note in &notes {
-        remark(note, options.streamlines.display());
-    }
-    let count = tractogram.len();
-    let on = options.on(&tractogram, voxels)?;
-    if let DensityGrid::Grid(grid) | DensityGrid::Within(grid, _) = &on {
-        let path = options.template.as_ref().unwrap_or(&options.streamlines);
-        check_overlap(&tractogram, grid, (path, "are not counted"), runner)?;
-    }
-    let request = MapDensity {
-        tractogram,
+    let pieces = pieces(&options.streamlines, &options.reading, runner)?;
+    let on = options.on(pieces.empty().grid.as_ref(), voxels)?;
+    let request = MapDensityOfFile {
+        pieces,
+        coverages: match &on {
+            DensityGrid::Grid(grid) | DensityGrid::Within(grid, _) => vec![Coverage::of_grid(grid)],
+            DensityGrid::Around(_) => Vec::new(),
+        },
         grid: on,
         params: params.clone(),
-        layer: 0,
-        transform: glam::DAffine3::IDENTITY,
     };
-    let (mapped, wall_ms) = runner.run(request)?;
-    let volume = mapped.output.volume.clone();
+    let (DensityOfFile { summary, output }, wall_ms) = runner.run(request)?;
+    report_remarks(&summary, &options.streamlines);
+    for coverage in &summary.coverages {
+        let path = options.template.as_ref().unwrap_or(&options.streamlines);
+        check_overlap(coverage, (path, "are not counted"))?;
+    }
+    let count = summary.outline.streamlines;
+    let volume = output.volume.clone();
     let [x, y, z] = volume.grid.shape;
     let highest = volume.values.iter().copied().fold(0.0f32, f32::max);
     let max_count = volume.counts().and_then(|c| c.iter().max().copied());
@@ -148,7 +132,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         path: options.out.clone(),
         command: options.command(&params, voxels),
     })?;
-    let output = &mapped.output;
     if output.not_finite > 0 {
         warning!(
             "{} left out, with an end that is not finite; check the program that wrote the file: {}",

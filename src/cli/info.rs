@@ -1,16 +1,17 @@
 //! `arcuate info`: describes the content of files.
 
-use super::inputs::warn_of_own_grid;
+mod streamlines;
+
 use super::options::{OdfLayoutOptions, ReadingOptions, ScanOptions, TensorOptions, basis_keys};
 use super::output::{error, one_line, remark};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::text::counted;
 use crate::data::text::file_name;
-use crate::data::tractogram::LENGTH;
-use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind, keyed};
+use crate::data::{AffineSource, Gradients, Grid, Volume, VolumeKind, keyed};
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
+use crate::io::pieces::Pieces;
 use crate::io::{self, Reading};
 use crate::solvers::odf_check;
 use crate::state::alignment::space::{NamedData, SpatialData, disagreements, shares_inside};
@@ -18,7 +19,6 @@ use crate::state::core::text::count;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile, table};
 use crate::state::files::types::PhantomName;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             distributions: options.distributions.layout(),
             ..options.reading.reading()
         };
-        match describe(file, &reported, runner) {
+        match describe(file, &reported, options.files.len() > 1, runner) {
             Ok((value, lines, data)) => {
                 values.push(value);
                 let _ = writeln!(text, "{}\n{lines}", one_line(file));
@@ -144,6 +144,7 @@ fn items(kept: &[(String, Loaded)]) -> Vec<NamedData<'_>> {
 fn describe(
     file: &str,
     reported: &Reading,
+    compared: bool,
     runner: &mut Runner,
 ) -> Result<(Value, String, Option<Loaded>), Failure> {
     if PhantomName::read(file).is_some() {
@@ -157,6 +158,9 @@ fn describe(
         && let Some((value, text, first)) = series(file, &path)?
     {
         return Ok((value, text, Some(Loaded::Image(first))));
+    }
+    if Pieces::can_open(&path) {
+        return streamlines::describe(path, reported, compared, runner);
     }
     let open = OpenFile::with_reading(path.clone(), reported.clone());
     let OpenedFile { loaded, notes, .. } = match runner.run(open)?.0 {
@@ -199,9 +203,9 @@ fn describe(
             );
             (value, text)
         }
-        Loaded::Tractogram(tractogram) => {
-            warn_of_own_grid(tractogram, &path, runner);
-            streamlines(&path, tractogram)
+        Loaded::Tractogram(_) => {
+            // Not recognised as streamlines before it was read.
+            return streamlines::describe(path, reported, compared, runner);
         }
     };
     Ok((value, text, Some(loaded)))
@@ -471,105 +475,6 @@ fn image(
             .collect();
         value["shells"] = json!(shells);
         let _ = writeln!(text, "  gradients   {} (s/mm²)", gradients.summary());
-    }
-    (value, text)
-}
-
-fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
-    let finite = |p: &&[f32; 3]| p.iter().all(|c| c.is_finite());
-    let points = tractogram.points.len();
-    let not_finite = points - tractogram.points.iter().filter(finite).count();
-    // A streamline through a point that is not finite has no length.
-    let lengths = (0..tractogram.len()).map(|i| tractogram.length_mm(i));
-    let mut lengths: Vec<f32> = lengths.filter(|length| length.is_finite()).collect();
-    lengths.sort_by(f32::total_cmp);
-    let median = lengths.get(lengths.len() / 2).copied().unwrap_or(0.0);
-    let range = (
-        lengths.first().copied().unwrap_or(0.0),
-        lengths.last().copied().unwrap_or(0.0),
-    );
-    let names = |values: &std::collections::BTreeMap<String, std::sync::Arc<[f32]>>| {
-        let names = values.keys().filter(|name| *name != LENGTH);
-        names.cloned().collect::<Vec<String>>()
-    };
-    let (of_points, of_lines) = (
-        names(&tractogram.per_point),
-        names(&tractogram.per_streamline),
-    );
-    let groups: serde_json::Map<String, Value> = tractogram
-        .groups
-        .iter()
-        .map(|(name, members)| (name.clone(), json!(members.len())))
-        .collect();
-    let of_groups = tractogram
-        .per_group
-        .values()
-        .flat_map(|v| v.keys().cloned());
-    let of_groups: BTreeSet<String> = of_groups.collect();
-    let bounds = tractogram
-        .bounds()
-        .map(|(low, high)| [low.to_array(), high.to_array()]);
-    let grid = tractogram.grid.as_ref();
-    let value = json!({
-        "path": path, "kind": DataKind::Tractogram.key(), "streamlines": tractogram.len(),
-        "points": points, "not_finite": not_finite, "median_length_mm": median, "length_mm": [range.0, range.1],
-        "bounds_mm": bounds, "per_point": of_points, "per_streamline": of_lines, "groups": groups,
-        "per_group": of_groups,
-        "grid": grid.map(|g| json!({
-            "shape": g.shape, "spacing_mm": g.spacing().to_array(), "orientation": g.orientation(),
-        })),
-    });
-    let length = match lengths.is_empty() {
-        true => "none".to_owned(),
-        false => {
-            let [low, high, middle] = [range.0, range.1, median].map(|v| tenths(f64::from(v)));
-            format!("{low} to {high} mm, median {middle} mm")
-        }
-    };
-    let mut text = format!(
-        "  kind        tractogram\n  streamlines {}, {}\n  length      {length}\n",
-        count(tractogram.len() as u64),
-        counted(tractogram.points.len(), "point"),
-    );
-    if not_finite > 0 {
-        let _ = writeln!(
-            text,
-            "  not finite  {} of {}; their streamlines have no length",
-            count(not_finite as u64),
-            counted(points, "point")
-        );
-    }
-    if let Some([low, high]) = bounds {
-        let [x, y, z] = [0, 1, 2].map(|a| format!("{} to {}", tenths(low[a]), tenths(high[a])));
-        let _ = writeln!(
-            text,
-            "  extent      x {x}, y {y}, z {z} mm (right, front, up)"
-        );
-    }
-    if let Some(grid) = grid {
-        let ([x, y, z], spacing) = (grid.shape, grid.spacing());
-        let _ = writeln!(
-            text,
-            "  grid        {x} × {y} × {z}, {:.3} × {:.3} × {:.3} mm, {}",
-            spacing.x,
-            spacing.y,
-            spacing.z,
-            grid.orientation()
-        );
-    }
-    let groups = tractogram
-        .groups
-        .iter()
-        .map(|(name, m)| format!("{name} ({})", count(m.len() as u64)));
-    for (what, names) in [
-        ("per point", of_points),
-        ("per line", of_lines),
-        ("groups", groups.collect()),
-        ("per group", of_groups.into_iter().collect()),
-    ] {
-        if !names.is_empty() {
-            let _ = writeln!(text, "  {what:<11} {}", one_line(&names.join(", ")));
-        }
     }
     (value, text)
 }

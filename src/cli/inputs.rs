@@ -5,10 +5,12 @@ use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::text::{count, counted, file_stem};
 use crate::data::{Grid, Tractogram, Volume, VolumeKind};
+use crate::io::pieces::Pieces;
 use crate::io::{Format, Remark};
-use crate::solvers::tractogram::{points_outside, points_without_value};
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use crate::state::streamlines::jobs::from_file::{Coverage, FileSummary, OpenPieces};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn open(path: &Path, reported: &ReadingOptions, runner: &mut Runner) -> Result<Loaded, Failure> {
     let (loaded, notes) = read(path, reported, runner)?;
@@ -49,6 +51,30 @@ pub fn streamlines(
             Format::streamline_endings(),
             path.display()
         ))),
+    }
+}
+
+/// A file's streamlines, to be read in pieces.
+pub fn pieces(
+    path: &Path,
+    reported: &ReadingOptions,
+    runner: &mut Runner,
+) -> Result<Arc<Pieces>, Failure> {
+    if !Pieces::can_open(path) {
+        // Says what the path holds instead.
+        streamlines(path, reported, runner)?;
+    }
+    let open = OpenPieces {
+        path: path.to_owned(),
+        reading: reported.reading(),
+    };
+    Ok(runner.run(open)?.0)
+}
+
+/// Writes the remarks about a streamline file to standard error.
+pub fn report_remarks(summary: &FileSummary, path: &Path) {
+    for note in &summary.remarks {
+        remark(note, path.display());
     }
 }
 
@@ -115,44 +141,30 @@ pub fn images(
     paths.iter().map(open).collect()
 }
 
-/// Refuses streamlines that lie wholly outside an image; returns the number of points outside.
-pub fn must_overlap(
-    tractogram: &Tractogram,
-    grid: &Grid,
-    path: &Path,
-    runner: &Runner,
-) -> Result<usize, Failure> {
-    let points = tractogram.points.len();
-    let outside = runner.backend.install(|| points_outside(grid, tractogram));
-    if outside > 0 && outside == points {
+/// Refuses streamlines that lie wholly outside an image.
+pub fn must_overlap(coverage: &Coverage, path: &Path) -> Result<(), Failure> {
+    if coverage.outside > 0 && coverage.outside == coverage.points {
         return Err(Failure::new(format!(
             "No point of the streamlines lies in the image, expected data that overlap in world coordinates; check \
              that both belong to the same head and space: {}",
             path.display()
         )));
     }
-    Ok(outside)
+    Ok(())
 }
 
 /// Does the same as [`must_overlap`], and warns of the share outside, with its consequence.
 pub fn check_overlap(
-    tractogram: &Tractogram,
-    grid: &Grid,
+    coverage: &Coverage,
     (path, consequence): (&Path, &str),
-    runner: &Runner,
 ) -> Result<(), Failure> {
-    let outside = must_overlap(tractogram, grid, path, runner)?;
-    warn_of_points_outside(outside, tractogram, (path, consequence));
+    must_overlap(coverage, path)?;
+    warn_of_points_outside(coverage.outside, coverage.points, (path, consequence));
     Ok(())
 }
 
 /// Warns of the share of the points outside an image, unless it is none.
-pub fn warn_of_points_outside(
-    outside: usize,
-    tractogram: &Tractogram,
-    (path, consequence): (&Path, &str),
-) {
-    let points = tractogram.points.len();
+pub fn warn_of_points_outside(outside: usize, points: usize, (path, consequence): (&Path, &str)) {
     if outside > 0 {
         warning!(
             "{} of {} of the streamlines ({} %) lie outside the image and {consequence}: {}",
@@ -165,21 +177,30 @@ pub fn warn_of_points_outside(
 }
 
 /// Warns if most points lie outside the grid that their own file names.
-pub fn warn_of_own_grid(tractogram: &Tractogram, path: &Path, runner: &Runner) {
-    let Some(grid) = &tractogram.grid else {
-        return;
-    };
-    let outside = runner.backend.install(|| points_outside(grid, tractogram));
-    let points = tractogram.points.len();
-    if 2 * outside > points {
+pub fn warn_of_own_grid(coverage: &Coverage, path: &Path) {
+    if 2 * coverage.outside > coverage.points {
         warning!(
             "{} of {} lie outside the grid that the file names; check that its header belongs to these \
              streamlines: {}",
-            count(outside as u64),
-            counted(points, "point"),
+            count(coverage.outside as u64),
+            counted(coverage.points, "point"),
             path.display()
         );
     }
+}
+
+/// How the voxels of an image cover a whole tractogram.
+pub fn grid_coverage(tractogram: &Tractogram, grid: &Arc<Grid>, runner: &Runner) -> Coverage {
+    let mut coverage = Coverage::of_grid(grid);
+    coverage.add(tractogram, &runner.backend);
+    coverage
+}
+
+/// How the values of an image cover a whole tractogram.
+pub fn value_coverage(tractogram: &Tractogram, volume: &Volume, runner: &Runner) -> Coverage {
+    let mut coverage = Coverage::of_values(volume);
+    coverage.add(tractogram, &runner.backend);
+    coverage
 }
 
 /// The consequence for an image that is sampled along streamlines.
@@ -187,15 +208,9 @@ const NO_VALUE: &str = "have no value there";
 
 /// Does the same as [`check_overlap`] for an image that is sampled along streamlines, and warns of points where it
 /// holds no number.
-pub fn check_values(
-    tractogram: &Tractogram,
-    volume: &Volume,
-    path: &Path,
-    runner: &Runner,
-) -> Result<(), Failure> {
-    check_overlap(tractogram, &volume.grid, (path, NO_VALUE), runner)?;
-    let lacks = || points_without_value(volume, tractogram);
-    let (missing, points) = (runner.backend.install(lacks), tractogram.points.len());
+pub fn check_values(coverage: &Coverage, path: &Path) -> Result<(), Failure> {
+    check_overlap(coverage, (path, NO_VALUE))?;
+    let (missing, points) = (coverage.without_value, coverage.points);
     if missing > 0 {
         let share = match missing < points {
             true => format!(" ({} %)", percent(missing, points)),

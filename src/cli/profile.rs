@@ -1,6 +1,6 @@
 //! `arcuate profile`: values along a bundle.
 
-use super::inputs::{check_values, images, must_be_csv, streamlines};
+use super::inputs::{check_values, images, must_be_csv, streamlines, value_coverage};
 use super::options::{GivenParameters, PassingOptions, ReadingOptions, RegionOptions};
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -73,7 +73,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let tractogram = streamlines(&options.input, &options.reading, runner)?;
     let images = images(&options.image, &options.reading, runner)?;
     for ((_, volume), path) in images.iter().zip(&options.image) {
-        check_values(&tractogram, volume, path, runner)?;
+        check_values(&value_coverage(&tractogram, volume, runner), path)?;
     }
     let mut names = options.value.clone();
     names.extend(images.iter().map(|(name, _)| name.clone()));

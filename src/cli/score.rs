@@ -1,6 +1,6 @@
 //! `arcuate score`: compares streamlines with bundles whose course is known.
 
-use super::inputs::{check_overlap, must_be_csv, streamlines};
+use super::inputs::{check_overlap, grid_coverage, must_be_csv, streamlines};
 use super::options::ReadingOptions;
 use super::output::{one_line, remark, shown};
 use super::runner::{Failure, Runner};
@@ -72,10 +72,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         remark(note, path.display());
     }
     check_overlap(
-        &tractogram,
-        &scored.grid,
+        &grid_coverage(&tractogram, &scored.grid, runner),
         (&files.ends, "belong to no region there"),
-        runner,
     )?;
     let scores = scored.scores;
     if scores.not_finite > 0 {

@@ -1,6 +1,6 @@
 //! `arcuate select`: selects some of a file's streamlines.
 
-use super::inputs::{check_values, must_overlap, scalar_image, streamlines};
+use super::inputs::{check_values, must_overlap, pieces, report_remarks, scalar_image};
 use super::options::{
     ChanceOptions, PassingOptions, ReadingOptions, RegionOptions, ValueError, not_reversed,
     whole_from,
@@ -8,16 +8,18 @@ use super::options::{
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
+use crate::data::Shape;
 use crate::data::text::{count as grouped, counted};
-use crate::data::{Shape, Tractogram};
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{
     OnImage, PointStatistic, RejectReason, SelectionRules, ValueCondition,
 };
-use crate::state::files::jobs::SaveWithValues;
 use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
-use crate::state::streamlines::jobs::select::{SelectStreamlines, SelectedStreamlines};
+use crate::state::streamlines::jobs::from_file::Coverage;
+use crate::state::streamlines::jobs::from_file::select::{
+    SaveSelected, SelectInFile, SelectedInFile,
+};
 use crate::state::streamlines::recipe::{self, Choice};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -196,23 +198,37 @@ impl Options {
         self.image.iter().map(open).collect()
     }
 
+    /// The images and masks in the rules, in the order of their options.
+    fn coverages(&self, rules: &SelectionRules) -> Vec<Coverage> {
+        let images = rules
+            .images
+            .iter()
+            .map(|on| Coverage::of_values(&on.volume));
+        let masks = rules
+            .regions
+            .iter()
+            .filter_map(|region| match &*region.shape {
+                Shape::Mask(mask) => Some(Coverage::of_grid(&mask.grid)),
+                _ => None,
+            });
+        images.chain(masks).collect()
+    }
+
     /// Refuses images and masks in which no point of the streamlines lies.
-    fn check_overlap(
-        &self,
-        rules: &SelectionRules,
-        tractogram: &Tractogram,
-        runner: &Runner,
-    ) -> Result<(), Failure> {
-        for (image, limit) in rules.images.iter().zip(&self.image) {
-            check_values(tractogram, &image.volume, &limit.file, runner)?;
+    fn check_overlap(&self, coverages: &[Coverage]) -> Result<(), Failure> {
+        let (images, masks) = coverages.split_at(self.image.len());
+        for (coverage, limit) in images.iter().zip(&self.image) {
+            check_values(coverage, &limit.file)?;
         }
         let specs = self.regions().specs();
-        for (region, spec) in rules.regions.iter().zip(&specs) {
-            if let (Shape::Mask(mask), ShapeSpec::Mask(path)) = (&*region.shape, &spec.shape) {
-                must_overlap(tractogram, &mask.grid, path, runner)?;
-            }
-        }
-        Ok(())
+        let files = specs.iter().filter_map(|spec| match &spec.shape {
+            ShapeSpec::Mask(path) => Some(path),
+            _ => None,
+        });
+        masks
+            .iter()
+            .zip(files)
+            .try_for_each(|(mask, path)| must_overlap(mask, path))
     }
 
     fn selects(&self) -> bool {
@@ -254,21 +270,30 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     must_be_streamlines(&options.output)?;
     runner.may_make(&options.output)?;
     let rules = options.rules(runner)?;
-    let tractogram = streamlines(&options.input, &options.reading, runner)?;
-    options.check_overlap(&rules, &tractogram, runner)?;
-    let all = tractogram.len();
-    let select = SelectStreamlines { tractogram, rules };
-    let (SelectedStreamlines { kept, selection }, wall_ms) = runner.run(select)?;
-    let count = kept.len();
-    let request = SaveWithValues {
-        tractogram: kept,
-        only: None,
+    let pieces = pieces(&options.input, &options.reading, runner)?;
+    let coverages = options.coverages(&rules);
+    let select = SelectInFile {
+        pieces,
+        rules,
+        coverages,
+    };
+    let (selected, wall_ms) = runner.run(select)?;
+    let SelectedInFile {
+        summary,
+        dropped,
+        kept,
+    } = selected;
+    report_remarks(&summary, &options.input);
+    options.check_overlap(&summary.coverages)?;
+    let (all, count) = (summary.outline.streamlines, kept.outline.streamlines);
+    let request = SaveSelected {
+        kept,
         path: options.output.clone(),
         command: options.command(),
         replace: runner.force(),
     };
     let saved = runner.run(request)?.0.converted;
-    let dropped = RejectReason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));
+    let dropped = RejectReason::ALL.map(|reason| (reason, dropped[reason as usize]));
     let dropped = || dropped.iter().filter(|(_, n)| *n > 0);
     let of_all = counted(all, "streamline");
     let mut text = format!("{} of {of_all} kept\n", grouped(count as u64));

@@ -1,12 +1,15 @@
 //! `arcuate table`: writes one row per streamline.
 
-use super::inputs::{check_values, images, must_be_csv, streamlines};
+use super::inputs::{check_values, images, must_be_csv, pieces, report_remarks};
 use super::options::ReadingOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
+use crate::jobs::ValueNames;
 use crate::state::streamlines::jobs::csv::{NamedColumn, SaveTable};
-use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
+use crate::state::streamlines::jobs::from_file::Coverage;
+use crate::state::streamlines::jobs::from_file::table::ValuesOfFile;
+use crate::state::streamlines::jobs::table::{Measure, SortRows};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -46,12 +49,12 @@ pub struct Options {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     must_be_csv(&options.output)?;
     runner.may_make(&options.output)?;
-    let tractogram = streamlines(&options.input, &options.reading, runner)?;
+    let pieces = pieces(&options.input, &options.reading, runner)?;
     let images = images(&options.image, &options.reading, runner)?;
-    for ((_, volume), path) in images.iter().zip(&options.image) {
-        check_values(&tractogram, volume, path, runner)?;
-    }
-    let own = tractogram.value_names().into_iter().map(str::to_owned);
+    let coverages = images.iter().map(|(_, volume)| Coverage::of_values(volume));
+    let coverages = coverages.collect();
+    let names = ValueNames::shown(pieces.empty().clone());
+    let own = names.value_names().into_iter().map(str::to_owned);
     let mut requested: Vec<(String, Measure)> = own
         .map(|name| (name.clone(), Measure::Value(name)))
         .collect();
@@ -68,12 +71,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         requested.push((name, Measure::Image(volume, 0)));
     }
     let (names, measures): (Vec<String>, Vec<Measure>) = requested.into_iter().unzip();
-    let count = tractogram.len();
-    let compute = ComputeValues {
-        tractogram,
+    let compute = ValuesOfFile {
+        pieces,
         measures,
+        coverages,
     };
-    let (values, _) = runner.run(compute)?;
+    let ((summary, values), _) = runner.run(compute)?;
+    report_remarks(&summary, &options.input);
+    for (coverage, path) in summary.coverages.iter().zip(&options.image) {
+        check_values(coverage, path)?;
+    }
+    let count = summary.outline.streamlines;
     let columns: Vec<NamedColumn> = names.iter().cloned().zip(values).collect();
     let by = match &options.sort {
         None => None,

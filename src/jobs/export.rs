@@ -5,6 +5,7 @@ use crate::data::Tractogram;
 use crate::data::text::file_name;
 use crate::data::tractogram::LENGTH;
 use crate::io::convert::{Converted, check_output, parts, streamlines, with_values};
+use crate::io::pieces::Contents;
 use crate::io::scalars::{self, CompanionFile};
 use crate::io::text::counted;
 use crate::io::{self, Format};
@@ -236,10 +237,25 @@ pub fn save_with_values(
     let mut tractogram = ValueNames::written(tractogram);
     // Every program computes lengths from the points.
     tractogram.per_streamline.remove(LENGTH);
-    let (companions, losses) = parts(&tractogram, format, path);
-    let written = streamlines(&tractogram, path, companions, replace, command, control)?;
+    Contents::whole(&tractogram, |contents| {
+        save_contents(contents, format, path, command, replace, control)
+    })
+}
+
+/// Writes streamlines that need not be in memory like [`save_with_values`].
+pub fn save_contents(
+    contents: &mut Contents,
+    format: Format,
+    path: &Path,
+    command: &str,
+    replace: bool,
+    control: &Control,
+) -> Result<Converted, io::Error> {
+    let (companions, losses) = parts(contents.outline, format, path);
+    let count = contents.outline.streamlines;
+    let written = streamlines(contents, path, companions, replace, command, control)?;
     Ok(Converted {
-        content: counted(tractogram.len(), "streamline"),
+        content: counted(count, "streamline"),
         written,
         notes: Vec::new(),
         unsupported_contents: losses,

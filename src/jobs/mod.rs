@@ -16,7 +16,7 @@ pub use crate::io::atomic::make_private_folder;
 /// The contents of a folder.
 pub use crate::io::bids::{Folder, Visit};
 pub use error::{DeviceFailure, JobError};
-pub use export::{ValueNames, save_tractogram, save_with_values};
+pub use export::{ValueNames, save_contents, save_tractogram, save_with_values};
 pub use film::{Ffmpeg, NoFfmpeg};
 pub use job::{
     AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive, Unfinished,

@@ -3,6 +3,7 @@
 
 pub mod commands;
 mod large;
+mod memory;
 mod panels;
 mod rulers;
 mod rules;
@@ -59,6 +60,7 @@ pub fn tests() -> Vec<Trial> {
         ),
     ];
     let own = own.into_iter().chain(rules::tests());
+    let own = own.chain(memory::tests());
     own.chain(large::tests()).collect()
 }
 

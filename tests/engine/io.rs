@@ -21,6 +21,7 @@ pub mod mif;
 mod mutations;
 mod orientations;
 mod peers;
+mod pieces;
 mod races;
 mod responses;
 mod scalars;
@@ -55,6 +56,7 @@ pub fn tests() -> Vec<Trial> {
         mutations::tests(),
         orientations::tests(),
         peers::tests(),
+        pieces::tests(),
         races::tests(),
         responses::tests(),
         surfaces::tests(),

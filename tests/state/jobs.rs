@@ -2,6 +2,7 @@
 
 mod any;
 mod film;
+mod from_file;
 
 use crate::support::{test, wait_for};
 use arcuate::compute::{Backend, BackendChoice, Control};
@@ -59,6 +60,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::the window frees no streamlines", freed_by_a_worker),
     ];
     let all = own.into_iter().chain(any::tests());
+    let all = all.chain(from_file::tests());
     all.chain(film::tests()).collect()
 }
 

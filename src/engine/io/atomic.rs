@@ -3,13 +3,16 @@
 //! fails and whenever. If another program takes the name meanwhile, its file is kept, unless the user permits
 //! replacement.
 
+mod checked;
 mod folder;
 mod read_back_difference;
 mod temporary;
 mod together;
 
+pub use checked::{CheckedWriter, Sum, prepare_checked};
 pub use folder::{check_new_folder, write_folder_verified};
 pub use read_back_difference::ReadBackDifference;
+pub(super) use temporary::Temporary as TemporaryFile;
 pub use temporary::{Scratch, keep_private};
 pub use together::{
     PendingSet, previous_file, previous_files_note, previous_name, rename_together,
@@ -238,6 +241,12 @@ impl From<Error> for VerifyFailure {
             Error::Memory { bytes, .. } => Self::NoRoom(bytes),
             error => Self::Differs(ReadBackDifference::Invalid(Box::new(error))),
         }
+    }
+}
+
+impl From<std::io::Error> for VerifyFailure {
+    fn from(error: std::io::Error) -> Self {
+        ReadBackDifference::from(error).into()
     }
 }
 

@@ -33,6 +33,7 @@
 mod images;
 
 use super::format::{Content, Format};
+use super::pieces::{Contents, Copies, Outline, Piece, Pieces, Spool};
 use super::scalars::{self, CompanionFile};
 use super::text::counted;
 use super::{
@@ -118,12 +119,13 @@ pub fn check_place(output: &Path) -> Result<(), Error> {
 
 /// The contents of an input.
 #[derive(Clone, Debug)]
-enum Contents {
+enum Stored {
     /// An image that becomes an image.
     Image(Box<Image>),
     /// An image that becomes something else.
     Volume(Volume),
-    Tractogram(Tractogram),
+    /// Streamlines, which are read again while they are written, unless they are few.
+    Streamlines(Box<(Pieces, Outline, Copies)>),
 }
 
 /// An input that was read, and the losses in the output.
@@ -132,7 +134,7 @@ pub struct Plan {
     input: PathBuf,
     output: PathBuf,
     format: Format,
-    contents: Contents,
+    contents: Stored,
     /// Parts of the input that were not read, one sentence each.
     unread: Vec<String>,
     /// Companion files for values that the output cannot hold.
@@ -163,53 +165,81 @@ pub fn plan(
             companions: Vec::new(),
             notes: image.notes.clone(),
             unsupported_contents: image.unsupported_contents.clone(),
-            contents: Contents::Image(Box::new(image)),
+            contents: Stored::Image(Box::new(image)),
         });
     }
-    let mut stored = open_with_reading(input, reported, control)?;
-    let mut notes = stored.remarks();
-    let (mut companions, mut losses) = (Vec::new(), Vec::new());
-    match &mut stored {
-        Opened::Tractogram(..) if format.content() != Content::Streamlines => {
+    if detect(input)?.content() == Content::Streamlines {
+        if format.content() != Content::Streamlines {
             return Err(of_streamlines(input));
         }
-        Opened::Tractogram(tractogram, info) => {
-            notes.extend(streamlines::not_finite(tractogram).map(Remark::from));
-            if format == Format::Tck
-                && let Some(line) = tck::first_not_finite(tractogram)
-            {
-                return Err(Error::unsupported(
-                    input,
-                    format!("a coordinate in streamline {} that is not finite", line + 1),
-                    "end the output in .trx, as TCK requires finite coordinates, or repair the input",
-                ));
-            }
-            if let Some(reference) = reference {
-                let grid = image::read_grid(reference, control)?;
-                if let Some(own) = tractogram.grid.as_ref().filter(|own| !own.matches(&grid)) {
-                    let far = grid.separation_mm(own);
-                    let sentence = format!(
-                        "The file names another grid than the reference, whose corners lie up to \
-                         {far:.1} mm away; the reference's grid was used and no points were moved"
-                    );
-                    notes.push(sentence.into());
-                }
-                *tractogram = tractogram.clone().with_grid(grid);
-            }
-            (companions, losses) = parts(tractogram, format, output);
-            losses.extend(info.losses());
-        }
-        Opened::Volume(..) => {}
+        return plan_streamlines(input, output, format, (reference, reported), control);
     }
+    let stored = open_with_reading(input, reported, control)?;
+    let (notes, unread) = (stored.remarks(), stored.unread().to_vec());
+    let Opened::Volume(volume, _) = stored else {
+        return Err(of_streamlines(input));
+    };
     Ok(Plan {
         input: input.to_owned(),
         output: output.to_owned(),
         format,
-        unread: stored.unread().to_vec(),
-        contents: match stored {
-            Opened::Volume(volume, _) => Contents::Volume(volume),
-            Opened::Tractogram(tractogram, _) => Contents::Tractogram(tractogram),
-        },
+        unread,
+        contents: Stored::Volume(volume),
+        companions: Vec::new(),
+        notes,
+        unsupported_contents: Vec::new(),
+    })
+}
+
+/// Reads streamlines once, for what must be known of them before they are written.
+fn plan_streamlines(
+    input: &Path,
+    output: &Path,
+    format: Format,
+    (reference, reported): (Option<&Path>, &Reading),
+    control: &Control,
+) -> Result<Plan, Error> {
+    let pieces = Pieces::open(input, reported, control)?;
+    let mut outline = Outline::new(pieces.empty().clone());
+    outline.groups = pieces.groups();
+    let mut copies = Copies::default();
+    let info = pieces.pass(control, |piece| {
+        outline.add(&piece.tractogram);
+        copies.add(piece.tractogram);
+        Ok::<(), Error>(())
+    })?;
+    let mut notes = Remark::all(&info.warnings, &info.notes);
+    notes.extend(streamlines::not_finite_points(outline.not_finite).map(Remark::from));
+    if format == Format::Tck
+        && let Some(line) = outline.first_not_finite
+    {
+        return Err(Error::unsupported(
+            input,
+            format!("a coordinate in streamline {} that is not finite", line + 1),
+            "end the output in .trx, as TCK requires finite coordinates, or repair the input",
+        ));
+    }
+    if let Some(reference) = reference {
+        let grid = image::read_grid(reference, control)?;
+        let own = outline.empty.grid.as_ref();
+        if let Some(own) = own.filter(|own| !own.matches(&grid)) {
+            let far = grid.separation_mm(own);
+            let sentence = format!(
+                "The file names another grid than the reference, whose corners lie up to \
+                 {far:.1} mm away; the reference's grid was used and no points were moved"
+            );
+            notes.push(sentence.into());
+        }
+        outline.empty = outline.empty.with_grid(grid);
+    }
+    let (companions, mut losses) = parts(&outline, format, output);
+    losses.extend(info.losses());
+    Ok(Plan {
+        input: input.to_owned(),
+        output: output.to_owned(),
+        format,
+        unread: info.unread,
+        contents: Stored::Streamlines(Box::new((pieces, outline, copies))),
         companions,
         notes,
         unsupported_contents: losses,
@@ -222,7 +252,7 @@ impl Plan {
     pub fn distributions_for_mrtrix(&self) -> Option<Volume> {
         let is_new = self.format == Format::Mif && Format::named(&self.input) != Some(Format::Mif);
         match &self.contents {
-            Contents::Image(image) if is_new => image.distributions(),
+            Stored::Image(image) if is_new => image.distributions(),
             _ => None,
         }
     }
@@ -246,19 +276,31 @@ impl Plan {
     ) -> Result<Converted, Error> {
         let (format, output) = (self.format, &*self.output);
         let (content, written) = match &self.contents {
-            Contents::Tractogram(tractogram) => (
-                counted(tractogram.len(), "streamline"),
-                streamlines(
-                    tractogram,
+            Stored::Streamlines(stored) => {
+                let (pieces, outline, copies) = &**stored;
+                let content = counted(outline.streamlines, "streamline");
+                let mut contents = Contents {
+                    outline,
+                    pass: &mut |take| match copies.pieces() {
+                        Some(copies) => copies.iter().try_for_each(take),
+                        None => {
+                            let piece = |piece: Piece| take(&piece.tractogram);
+                            pieces.pass(&control.silent(), piece).map(drop)
+                        }
+                    },
+                };
+                let written = streamlines(
+                    &mut contents,
                     output,
                     self.companions,
                     replace,
                     command,
                     control,
-                )?,
-            ),
-            Contents::Image(image) => image.write(output, replace, command, control)?,
-            Contents::Volume(volume) => {
+                )?;
+                (content, written)
+            }
+            Stored::Image(image) => image.write(output, replace, command, control)?,
+            Stored::Volume(volume) => {
                 let content = surface_of(volume, &self.input, format, output, command, control)?;
                 (content, vec![output.to_owned()])
             }
@@ -339,7 +381,7 @@ fn surface_of(
 /// Writes streamlines and, next to a TCK, those of the values that it cannot hold ([`parts`]): all files or none.
 /// Returns the written files.
 pub fn streamlines(
-    tractogram: &Tractogram,
+    contents: &mut Contents,
     output: &Path,
     adjacent: Vec<CompanionFile>,
     replace: bool,
@@ -354,33 +396,35 @@ pub fn streamlines(
             "add --force to replace it",
         ));
     }
-    with_values(tractogram, output, &adjacent, command, control)?;
+    pieces_with_values(contents, output, &adjacent, command, control)?;
     let values = adjacent.into_iter().map(|b| b.path);
     Ok(std::iter::once(output.to_owned()).chain(values).collect())
 }
 
-/// Values for companion files, and values that no file can hold. Examines every value.
+/// Values for companion files, and values that no file can hold.
 pub fn parts(
-    tractogram: &Tractogram,
+    outline: &Outline,
     format: Format,
     output: &Path,
 ) -> (Vec<CompanionFile>, Vec<String>) {
-    let (points, lines) = (&tractogram.per_point, &tractogram.per_streamline);
+    let empty = &outline.empty;
+    let (points, lines) = (&empty.per_point, &empty.per_streamline);
     let adjacent = match format {
         Format::Tck => scalars::files(output, points.keys(), lines.keys()),
         _ => Vec::new(),
     };
-    let (adjacent, not_finite): (Vec<_>, Vec<_>) =
-        adjacent.into_iter().partition(|b| b.holds(tractogram));
+    let (adjacent, not_finite): (Vec<_>, Vec<_>) = adjacent
+        .into_iter()
+        .partition(|b| b.holds_outlined(outline));
     // Values in companion files are not lost.
-    let mut left = tractogram.clone();
+    let mut left = empty.clone();
     if format == Format::Tck {
         left.per_point.clear();
         left.per_streamline.clear();
     }
     let mut losses = format.unsupported_contents(&left);
     losses.extend(not_finite.iter().map(CompanionFile::refusal));
-    losses.extend(format.unsupported_grid(tractogram));
+    losses.extend(format.unsupported_grid(empty));
     (adjacent, losses)
 }
 
@@ -392,17 +436,47 @@ pub fn with_values(
     command: &str,
     control: &Control,
 ) -> Result<(), Error> {
+    Contents::whole(tractogram, |contents| {
+        pieces_with_values(contents, output, adjacent, command, control)
+    })
+}
+
+/// Does the same as [`with_values`] for streamlines that need not be in memory.
+fn pieces_with_values(
+    contents: &mut Contents,
+    output: &Path,
+    adjacent: &[CompanionFile],
+    command: &str,
+    control: &Control,
+) -> Result<(), Error> {
     if adjacent.is_empty() {
-        return streamlines::save(output, tractogram, command, control);
+        return streamlines::save_pieces(output, contents, command, control);
     }
     // Checked before the long work.
     for values in adjacent {
         atomic::check_file(&values.path)?;
     }
-    let mut files = vec![tck::prepare(output, tractogram, command, control)?];
-    for values in adjacent {
+    let outline = contents.outline;
+    let mut spool = Spool::new(output, adjacent.len());
+    let pass = &mut *contents.pass;
+    let mut with_spool = Contents {
+        outline,
+        pass: &mut |take| {
+            pass(&mut |piece| {
+                for (index, values) in adjacent.iter().enumerate() {
+                    spool.put(index, &values.encode(piece))?;
+                }
+                take(piece)
+            })
+        },
+    };
+    let mut files = vec![tck::prepare(output, &mut with_spool, command, control)?];
+    for (index, values) in adjacent.iter().enumerate() {
         control.check()?;
-        files.push(values.prepare(files[0].file(), tractogram)?);
+        let file = values.prepare(files[0].file(), outline, control, |file| {
+            spool.array(index, |bytes| Ok(file.write_all(bytes)?))
+        })?;
+        files.push(file);
     }
     control.check()?;
     atomic::rename_together(files)

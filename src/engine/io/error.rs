@@ -177,6 +177,13 @@ pub enum Error {
         /// Memory needed, bytes.
         bytes: u64,
     },
+    /// Streamlines of a format that is written as a whole do not fit into memory.
+    NoRoomToJoin {
+        /// Path of the file to write.
+        path: PathBuf,
+        /// Memory needed, bytes.
+        bytes: u64,
+    },
     /// Any other refusal of the system during writing.
     Unwritable {
         /// Path of the file to write.
@@ -359,6 +366,7 @@ impl Error {
             | Self::TooLarge { path }
             | Self::Full { path }
             | Self::NoRoomToCompare { path, .. }
+            | Self::NoRoomToJoin { path, .. }
             | Self::Unwritable { path, .. }
             | Self::Film { path, .. }
             | Self::Scratch { path, .. }
@@ -420,6 +428,10 @@ impl Error {
             Self::NoRoomToCompare { bytes, .. } => {
                 f.write_str("The file was not kept because reading it back for comparison ")?;
                 against_limit(f, *bytes, "write a smaller part")
+            }
+            Self::NoRoomToJoin { bytes, .. } => {
+                f.write_str("A file of this format, which is written as a whole, ")?;
+                against_limit(f, *bytes, "end its name in .trx")
             }
             Self::Counts {
                 b_values,

@@ -67,6 +67,7 @@ mod nrrd;
 mod numbers;
 mod obj;
 pub mod orientations;
+pub mod pieces;
 mod ply;
 pub mod png;
 mod polydata;

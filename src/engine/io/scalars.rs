@@ -4,8 +4,10 @@
 //! so that values of earlier streamlines are not mistaken for those of the present ones.
 
 use super::atomic::ReadBackDifference;
+use super::atomic::WriteStop;
 use super::file_bytes::FileBytes;
 use super::format::Format;
+use super::pieces::Outline;
 use super::source::read_text;
 use super::streamlines::{FibreInfo, free_name, property};
 use super::surface::one_line;
@@ -16,7 +18,7 @@ use crate::data::Tractogram;
 use crate::data::text::file_name;
 use crate::data::tractogram::key_line;
 use std::collections::BTreeSet;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +98,7 @@ pub struct CompanionFile {
 }
 
 impl CompanionFile {
-    /// Whether a file can hold these values: in TSF a NaN ends a streamline.
+    /// Whether a file can hold these values: in TSF a NaN ends a streamline. Examines every value.
     pub fn holds(&self, tractogram: &Tractogram) -> bool {
         let values = tractogram.per_point.get(&self.name);
         let values = values.filter(|_| self.per_point);
@@ -111,19 +113,46 @@ impl CompanionFile {
         )
     }
 
+    /// Whether a file can hold these values of streamlines that are not in memory.
+    pub(super) fn holds_outlined(&self, outline: &Outline) -> bool {
+        !(self.per_point && outline.values_not_finite.contains(&self.name))
+    }
+
+    /// The part of the file with the values of these streamlines, which follow each other in the file.
+    pub(super) fn encode(&self, piece: &Tractogram) -> Vec<u8> {
+        match self.per_point {
+            true => encode_points(piece, &self.name),
+            false => encode_weights(piece, &self.name),
+        }
+    }
+
+    /// Writes the file beside a TCK, without renaming it; `body` writes the encoded values.
     pub(super) fn prepare(
         &self,
         tck: &Path,
-        tractogram: &Tractogram,
+        outline: &Outline,
+        control: &Control,
+        body: impl FnOnce(&mut dyn Write) -> Result<(), WriteStop>,
     ) -> Result<atomic::PreparedFile, Error> {
-        match self.per_point {
-            true => prepare_points(&self.path, tck, tractogram, &self.name),
+        let properties = tck::read_properties(tck)?;
+        let (start, end) = match self.per_point {
+            true => (
+                points_start(tck, &properties, outline.streamlines, &self.name)?,
+                POINTS_END,
+            ),
             false => {
-                let properties = tck::read_properties(tck)?;
                 let stamp = property(&properties, STAMP);
-                prepare_weights(&self.path, tractogram, &self.name, stamp)
+                (
+                    weights_start(&outline.empty, &self.name, stamp),
+                    [].as_slice(),
+                )
             }
-        }
+        };
+        atomic::prepare_checked(&self.path, control, |file| {
+            file.write_all(start.as_bytes())?;
+            body(file)?;
+            Ok(file.write_all(end)?)
+        })
     }
 }
 
@@ -156,32 +185,58 @@ fn prepare_points(
         ));
     }
     let properties = tck::read_properties(adjacent)?;
-    let stamp = property(&properties, STAMP).unwrap_or("0");
-    let count = property(&properties, "count");
+    let start = points_start(adjacent, &properties, tractogram.len(), name)?;
+    let bytes = [
+        start.as_bytes(),
+        &encode_points(tractogram, name),
+        POINTS_END,
+    ];
+    write(path, &bytes.concat())
+}
+
+/// The header of a TSF file for this many streamlines.
+fn points_start(
+    adjacent: &Path,
+    properties: &[(String, String)],
+    streamlines: usize,
+    name: &str,
+) -> Result<String, Error> {
+    let stamp = property(properties, STAMP).unwrap_or("0");
+    let count = property(properties, "count");
     let count = count.and_then(|value| value.trim().parse::<usize>().ok());
-    if let Some(count) = count.filter(|count| *count != tractogram.len()) {
+    if let Some(count) = count.filter(|count| *count != streamlines) {
         let (found, expected) = (
             counted(count, "streamline"),
             format!(
                 "{}, the number that has values",
-                text::count(tractogram.len() as u64)
+                text::count(streamlines as u64)
             ),
         );
         return Err(Error::malformed(adjacent, found, expected));
     }
     let start = format!(
-        "{MAGIC}\n{STAMP}: {stamp}\nname: {name}\ncomments: {DISCLAIMER}\ndatatype: Float32LE\ncount: {:010}\n",
-        tractogram.len()
+        "{MAGIC}\n{STAMP}: {stamp}\nname: {name}\ncomments: {DISCLAIMER}\ndatatype: Float32LE\ncount: {streamlines:010}\n"
     );
-    let mut bytes = tck::ended(start).into_bytes();
+    Ok(tck::ended(start))
+}
+
+/// The values along some streamlines, with a NaN after each.
+fn encode_points(tractogram: &Tractogram, name: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let Some(values) = tractogram.per_point.get(name) else {
+        return bytes;
+    };
+    bytes.reserve_exact(4 * (values.len() + tractogram.len()));
     for range in tractogram.offsets.windows(2) {
         let line = &values[range[0] as usize..range[1] as usize];
         bytes.extend_from_slice(&little_endian(line));
-        bytes.extend_from_slice(&little_endian(&[f32::NAN]));
+        bytes.extend_from_slice(&f32::NAN.to_le_bytes());
     }
-    bytes.extend_from_slice(&little_endian(&[f32::INFINITY]));
-    write(path, &bytes)
+    bytes
 }
+
+/// The end of a TSF file.
+const POINTS_END: &[u8] = &f32::INFINITY.to_le_bytes();
 
 /// Writes the per-streamline values `name`, one number per line, in the order of the streamlines, after comments
 /// (`#`), which MRtrix and NumPy skip. One of them is the timestamp of their TCK.
@@ -195,9 +250,16 @@ fn prepare_weights(
     name: &str,
     stamp: Option<&str>,
 ) -> Result<atomic::PreparedFile, Error> {
-    let Some(values) = tractogram.per_streamline.get(name) else {
+    if !tractogram.per_streamline.contains_key(name) {
         return Err(missing(path, name));
-    };
+    }
+    let start = weights_start(tractogram, name, stamp);
+    let bytes = [start.as_bytes(), &encode_weights(tractogram, name)];
+    write(path, &bytes.concat())
+}
+
+/// The comments at the start of a file of values per streamline.
+fn weights_start(tractogram: &Tractogram, name: &str, stamp: Option<&str>) -> String {
     let mut text = format!("# {DISCLAIMER}\n");
     if let Some(stamp) = stamp {
         text += &format!("# {STAMP}: {}\n", one_line(stamp));
@@ -205,8 +267,18 @@ fn prepare_weights(
     if let Some(meanings) = tractogram.codes.get(name) {
         text += &format!("# {}\n", one_line(&key_line(name, meanings)));
     }
-    text.extend(values.iter().map(|v| format!("{v}\n")));
-    write(path, text.as_bytes())
+    text
+}
+
+/// The values of some streamlines, one number per line.
+fn encode_weights(tractogram: &Tractogram, name: &str) -> Vec<u8> {
+    let values = tractogram.per_streamline.get(name);
+    let mut text = String::new();
+    for value in values.into_iter().flat_map(|all| all.iter()) {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{value}");
+    }
+    text.into_bytes()
 }
 
 fn missing(path: &Path, name: &str) -> Error {
@@ -270,15 +342,9 @@ fn stem_with_dot(name: &str) -> String {
     )
 }
 
-/// Adds the values in companion files of a TCK. Those of other streamlines are reported and left out.
-pub(super) fn with_companion_values(
-    tck: &Path,
-    mut tractogram: Tractogram,
-    info: &mut FibreInfo,
-    control: &Control,
-) -> Result<Tractogram, Error> {
-    let name = file_name(tck);
-    let stem = stem_with_dot(&name);
+/// Names of files beside a TCK that begin like its own and may hold its values.
+fn adjacent_names(tck: &Path) -> Vec<String> {
+    let stem = stem_with_dot(&file_name(tck));
     let folder = tck.parent().filter(|f| !f.as_os_str().is_empty());
     // A folder that cannot be listed adds nothing.
     let entries = disk::list(folder.unwrap_or(Path::new(".")))
@@ -301,34 +367,64 @@ pub(super) fn with_companion_values(
     };
     names.retain(|n| !is_of_other(n));
     names.sort();
+    names
+}
+
+/// The part of a companion file's name that names its values, after the stem of the TCK, and whether these are values
+/// per point; `None` for other files.
+fn named_values(rest: &str) -> Option<(&str, bool)> {
+    let per_point = rest.strip_suffix("tsf").map(|rest| (rest, true));
+    let per_line = || {
+        let mut endings = ["weights.txt", "weights.csv"].into_iter();
+        endings.find_map(|ending| Some((rest.strip_suffix(ending)?, false)))
+    };
+    // A name of values has no dot.
+    let is_name = |rest: &str| !rest.trim_end_matches('.').contains('.');
+    per_point
+        .or_else(per_line)
+        .filter(|(rest, _)| is_name(rest))
+}
+
+/// Whether files beside a TCK have the names of companion files.
+pub(super) fn has_companion_values(tck: &Path) -> bool {
+    let stem = stem_with_dot(&file_name(tck));
+    let names = adjacent_names(tck);
+    names
+        .iter()
+        .any(|name| named_values(&name[stem.len()..]).is_some())
+}
+
+/// Adds the values in companion files of a TCK. Those of other streamlines are reported and left out.
+pub(super) fn with_companion_values(
+    tck: &Path,
+    mut tractogram: Tractogram,
+    info: &mut FibreInfo,
+    control: &Control,
+) -> Result<Tractogram, Error> {
+    let stem = stem_with_dot(&file_name(tck));
     let mut replaced = Vec::new();
-    for name in names {
+    for name in adjacent_names(tck) {
         control.check()?;
+        let Some((rest, per_point)) = named_values(&name[stem.len()..]) else {
+            continue;
+        };
         let path = tck.with_file_name(&name);
-        let rest = &name[stem.len()..];
-        let named = |rest: &str, default: &str| match rest.trim_end_matches('.') {
+        let named = |default: &str| match rest.trim_end_matches('.') {
             "" => default.to_owned(),
             name => name.to_owned(),
         };
-        // A name of values has no dot.
-        let is_name = |rest: &&str| !rest.trim_end_matches('.').contains('.');
-        if let Some(rest) = rest.strip_suffix("tsf").filter(is_name) {
+        let refused = if per_point {
             let read = |path: &Path| points(path, &tractogram, info, control);
             match now_or_before(&path, read, &mut replaced) {
                 Ok((own, values)) => {
-                    let own = own.unwrap_or_else(|| named(rest, "tsf"));
+                    let own = own.unwrap_or_else(|| named("tsf"));
                     let name = free_name(&own, &tractogram.per_point);
                     tractogram = tractogram.with_per_point(&name, values);
+                    None
                 }
-                Err(why) => info.warn_unread(format!(
-                    "{name} was not used: {why}; write it again or move it elsewhere"
-                )),
+                Err(why) => Some(why),
             }
-        } else if let Some(rest) = ["weights.txt", "weights.csv"]
-            .iter()
-            .find_map(|e| rest.strip_suffix(e))
-            .filter(is_name)
-        {
+        } else {
             let read = |path: &Path| {
                 weights(path, tractogram.len()).and_then(|(values, stamp)| match stamp {
                     Some(stamp) => same_stamp(Some(&stamp), info.property(STAMP)).map(|()| values),
@@ -338,13 +434,17 @@ pub(super) fn with_companion_values(
             };
             match now_or_before(&path, read, &mut replaced) {
                 Ok(values) => {
-                    let name = free_name(&named(rest, "weights"), &tractogram.per_streamline);
+                    let name = free_name(&named("weights"), &tractogram.per_streamline);
                     tractogram = tractogram.with_per_streamline(&name, values);
+                    None
                 }
-                Err(why) => info.warn_unread(format!(
-                    "{name} was not used: {why}; write it again or move it elsewhere"
-                )),
+                Err(why) => Some(why),
             }
+        };
+        if let Some(why) = refused {
+            info.warn_unread(format!(
+                "{name} was not used: {why}; write it again or move it elsewhere"
+            ));
         }
     }
     // A cancelled read is not an unused file.

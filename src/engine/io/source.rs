@@ -46,7 +46,7 @@ pub(super) struct Source {
     /// Bytes on disk from there on.
     file_bytes: u64,
     compressed: bool,
-    reader: Box<dyn Read>,
+    reader: Box<dyn Read + Send>,
     /// Whether the compressed stream ended before its own end mark and checksum.
     cut: bool,
     control: Control,
@@ -102,7 +102,7 @@ impl Source {
             control: control.clone(),
         };
         let buffered = BufReader::with_capacity(CHUNK_BYTES / 4, counted);
-        let reader: Box<dyn Read> = if compressed {
+        let reader: Box<dyn Read + Send> = if compressed {
             Box::new(Members::new(buffered))
         } else {
             Box::new(buffered)
@@ -140,6 +140,22 @@ impl Source {
             }
         }
         Ok(done)
+    }
+
+    /// The cause of an error in the contents: damage of the compressed stream, if there is any.
+    pub fn cause(&mut self, error: Error) -> Error {
+        match self.compressed {
+            true => self.finish(u64::MAX).err().unwrap_or(error),
+            false => error,
+        }
+    }
+
+    /// Returns an error if a compressed stream unpacked to more than its file's size allows.
+    pub fn check_expansion(&self, unpacked: u64) -> Result<(), Error> {
+        match self.compressed && unpacked > max_unpacked_bytes(self.file_bytes) {
+            true => Err(too_expanded(&self.path)),
+            false => Ok(()),
+        }
     }
 
     /// Reads everything from here to the end. The unpacked size of a compressed file is limited by its size.

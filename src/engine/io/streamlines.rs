@@ -24,6 +24,7 @@
 
 use super::atomic::ReadBackDifference;
 use super::format::{Content, Format};
+use super::pieces::{Contents, all_finite};
 use super::text::in_line;
 use super::{DISCLAIMER, Error, Reading, Space, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
@@ -135,15 +136,20 @@ impl FibreInfo {
     /// Warns if the number of streamlines differs from the announced one, and about streamlines without length or
     /// direction.
     pub(super) fn check(&mut self, tractogram: &Tractogram, announced: Option<u64>) {
-        let stored = tractogram.len();
+        let ends = tractogram.offsets.windows(2);
+        let short = ends.filter(|w| w[1] - w[0] < 2).count();
+        self.check_counts(tractogram.len(), short, announced);
+    }
+
+    /// Does the same as [`FibreInfo::check`] for `stored` streamlines, of which `short` have fewer than two points.
+    pub(super) fn check_counts(&mut self, stored: usize, short: usize, announced: Option<u64>) {
         if let Some(stated) = announced.filter(|&n| n != stored as u64) {
             self.warn_unread(format!(
                 "The header announces {stated} {}; the file holds {stored}",
                 plural(stated as usize, "streamline")
             ));
         }
-        let ends = tractogram.offsets.windows(2);
-        match ends.filter(|w| w[1] - w[0] < 2).count() {
+        match short {
             0 => {}
             n => self.warn(format!(
                 "{n} {} fewer than two points; {} kept, so that indices still match",
@@ -158,33 +164,25 @@ impl FibreInfo {
 /// callers that need all of them.
 pub fn not_finite(tractogram: &Tractogram) -> Option<String> {
     let count = |points: &[[f32; 3]]| {
-        // A number times zero is zero unless it is not finite: this tests many at a time.
-        let (lanes, rest) = points.as_flattened().as_chunks::<16>();
-        let mut sums = [0f32; 16];
-        for lane in lanes {
-            for (sum, v) in sums.iter_mut().zip(lane) {
-                *sum += v * 0.0;
-            }
-        }
-        if sums.iter().chain(rest).all(|v| v.is_finite()) {
+        if all_finite(points) {
             return 0;
         }
         let finite = |p: &&[f32; 3]| p.iter().all(|c| c.is_finite());
         points.len() - points.iter().filter(finite).count()
     };
-    match tractogram
-        .points
-        .par_chunks(1 << 16)
-        .map(count)
-        .sum::<usize>()
-    {
-        0 => None,
-        n => Some(format!(
-            "{n} {} coordinates that are not finite; {} kept, so that indices still match",
-            singular_or_plural(n, "point has", "points have"),
-            singular_or_plural(n, "it was", "they were")
-        )),
-    }
+    let counts = tractogram.points.par_chunks(1 << 16).map(count);
+    not_finite_points(counts.sum())
+}
+
+/// The sentence about this many points that are not finite, unless there are none.
+pub fn not_finite_points(points: usize) -> Option<String> {
+    (points > 0).then(|| {
+        format!(
+            "{points} {} coordinates that are not finite; {} kept, so that indices still match",
+            singular_or_plural(points, "point has", "points have"),
+            singular_or_plural(points, "it was", "they were")
+        )
+    })
 }
 
 /// The sum of all coordinates, mm: pieces in single precision, added in double, as exact as the coordinates and as
@@ -240,13 +238,25 @@ pub fn save(
     command: &str,
     control: &Control,
 ) -> Result<(), Error> {
+    Contents::whole(tractogram, |contents| {
+        save_pieces(path, contents, command, control)
+    })
+}
+
+/// Does the same as [`save`] for streamlines that need not be in memory; VTK and VTP are written as a whole.
+pub fn save_pieces(
+    path: &Path,
+    contents: &mut Contents,
+    command: &str,
+    control: &Control,
+) -> Result<(), Error> {
     let named = Format::named(path).filter(|f| f.content() == Content::Streamlines && f.saves());
     match named {
-        Some(Format::Tck) => tck::save(path, tractogram, command, control),
-        Some(Format::Trk) => trk::save(path, tractogram, control),
-        Some(Format::Trx) => trx::save(path, tractogram, control),
-        Some(Format::Vtk) => vtk::save(path, tractogram, command, control),
-        Some(Format::Vtp) => vtp::save(path, tractogram, control),
+        Some(Format::Tck) => tck::prepare(path, contents, command, control)?.rename_into_place(),
+        Some(Format::Trk) => trk::save_pieces(path, contents, control),
+        Some(Format::Trx) => trx::save_pieces(path, contents, control),
+        Some(Format::Vtk) => vtk::save(path, &contents.joined(path)?, command, control),
+        Some(Format::Vtp) => vtp::save(path, &contents.joined(path)?, control),
         _ => Err(Error::unsupported(
             path,
             "a name that no streamline file written here has",

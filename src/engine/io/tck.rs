@@ -3,7 +3,12 @@
 //!
 //! Memory: at most the size of the file (a triplet of twelve bytes becomes a point, or eight bytes).
 
+mod pieces;
+
+pub(super) use pieces::Reader;
+
 use super::file_bytes::FileBytes;
+use super::pieces::Contents;
 use super::source::Source;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
@@ -44,6 +49,11 @@ impl Numbers {
         if self.double { 8 } else { 4 }
     }
 
+    /// Whether the numbers are float32 in native byte order.
+    fn is_native(self) -> bool {
+        !self.double && self.big_endian == cfg!(target_endian = "big")
+    }
+
     /// The first number in some bytes.
     pub fn first(self, bytes: &[u8]) -> Option<f32> {
         Some(match (self.double, self.big_endian) {
@@ -66,21 +76,56 @@ pub fn read_with_values(path: &Path, control: &Control) -> Result<(Tractogram, F
 /// Reads all streamlines in their order, including those without points, so that weights by index still match.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let file = FileBytes::open(path, control)?;
-    let (header, header_bytes) = header_text(path, file.bytes(), MAGIC)?;
-    let mut info = FibreInfo {
-        properties: properties(path, &header, MAGIC)?,
-        ..FibreInfo::default()
-    };
-    let numbers = numbers(path, &info)?;
-    info.is_rounded = numbers.double;
-    let offset = offset(path, &info, header_bytes as u64)?;
-    let start = usize::try_from(offset).unwrap_or(usize::MAX);
+    let head = Head::parse(path, file.bytes())?;
+    let (mut info, numbers) = (head.info, head.numbers);
+    let start = usize::try_from(head.start).unwrap_or(usize::MAX);
     let start = start.min(file.bytes().len());
-    file.advance(header_bytes)?;
+    file.advance(head.bytes)?;
     let (points, offsets) = read_body(path, file, start, numbers, &mut info)?;
     let mut tractogram = Tractogram::new(points, offsets);
-    tractogram.timestamp = info.property(scalars::STAMP).map(Arc::from);
-    let announced = match first_line(&info, "count") {
+    tractogram.timestamp = timestamp(&info);
+    let announced = announced(&mut info);
+    info.check(&tractogram, announced);
+    Ok((tractogram, info))
+}
+
+/// The header of a file.
+struct Head {
+    info: FibreInfo,
+    numbers: Numbers,
+    /// Its number of bytes.
+    bytes: usize,
+    /// The offset of the points in the file.
+    start: u64,
+}
+
+impl Head {
+    /// Reads the header at the start of these bytes.
+    fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        let (header, bytes) = header_text(path, bytes, MAGIC)?;
+        let mut info = FibreInfo {
+            properties: properties(path, &header, MAGIC)?,
+            ..FibreInfo::default()
+        };
+        let numbers = numbers(path, &info)?;
+        info.is_rounded = numbers.double;
+        let start = offset(path, &info, bytes as u64)?;
+        Ok(Self {
+            info,
+            numbers,
+            bytes,
+            start,
+        })
+    }
+}
+
+fn timestamp(info: &FibreInfo) -> Option<Arc<str>> {
+    info.property(scalars::STAMP).map(Arc::from)
+}
+
+/// The number of streamlines that the header announces.
+fn announced(info: &mut FibreInfo) -> Option<u64> {
+    match first_line(info, "count") {
         None | Some("") => None,
         Some(count) => {
             let number = count.parse().ok();
@@ -92,9 +137,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
             }
             number
         }
-    };
-    info.check(&tractogram, announced);
-    Ok((tractogram, info))
+    }
 }
 
 /// The header up to and including its END line, and its number of bytes in the file (a letter that is not UTF-8 takes
@@ -286,11 +329,7 @@ fn lines<const N: usize>(
     }
     let streamlines: usize = parts.iter().map(|p| p.streamlines).sum();
     if let Some(point) = parts.last().and_then(|p| p.invalid) {
-        return Err(Error::malformed(
-            path,
-            format!("the point {point:?} in streamline {}", streamlines + 1),
-            "three finite coordinates",
-        ));
+        return Err(invalid_point(path, point, streamlines + 1));
     }
     let total: usize = parts.iter().map(|p| p.points).sum();
     let mut ends = vec![0u64; streamlines + 1];
@@ -336,43 +375,56 @@ fn lines<const N: usize>(
     let ended = parts.last().is_some_and(|p| p.ended);
     let used: usize = parts.iter().map(|p| p.used).sum();
     let behind = body_bytes - (3 * N * (used + usize::from(ended))).min(body_bytes);
-    if ended && behind > 0 {
-        info.warn_unread(format!(
-            "The file continues for {} after its end mark, which {} not used",
-            counted(behind, "byte"),
-            singular_or_plural(behind, "was", "were")
-        ));
-    }
-    if !ended {
-        let torn = !body_bytes.is_multiple_of(3 * N);
-        info.warn_unread(match torn {
-            true => "The file ends within a point; it was cut off",
-            false => "The file has no end mark; it may have been cut off",
-        });
-    }
+    let torn = !body_bytes.is_multiple_of(3 * N);
+    warn_of_end(info, ended.then_some(behind as u64), torn);
     Ok((whole.first_values(total), ends))
 }
 
-/// Writes Float32LE with `command` as its history, reads it back and compares every point.
+/// The error for a triplet that is neither a point nor a mark.
+fn invalid_point(path: &Path, point: [f32; 3], streamline: usize) -> Error {
+    Error::malformed(
+        path,
+        format!("the point {point:?} in streamline {streamline}"),
+        "three finite coordinates",
+    )
+}
+
+/// Warns of bytes after the end mark, or that there is none: `behind` is their number if there is one; `torn`: the file
+/// ends within a point.
+fn warn_of_end(info: &mut FibreInfo, behind: Option<u64>, torn: bool) {
+    match behind {
+        Some(0) => {}
+        Some(behind) => {
+            let behind = usize::try_from(behind).unwrap_or(usize::MAX);
+            info.warn_unread(format!(
+                "The file continues for {} after its end mark, which {} not used",
+                counted(behind, "byte"),
+                singular_or_plural(behind, "was", "were")
+            ));
+        }
+        None => info.warn_unread(match torn {
+            true => "The file ends within a point; it was cut off",
+            false => "The file has no end mark; it may have been cut off",
+        }),
+    }
+}
+
+/// Writes Float32LE with `command` as its history, reads it back and compares every byte.
 pub fn save(
     path: &Path,
     tractogram: &Tractogram,
     command: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    prepare(path, tractogram, command, control)?.rename_into_place()
-}
-
-/// The first streamline with a coordinate that is not finite, which TCK cannot hold.
-pub(super) fn first_not_finite(tractogram: &Tractogram) -> Option<usize> {
-    let mut streamlines = tractogram.streamlines();
-    streamlines.position(|s| s.iter().flatten().any(|c| !c.is_finite()))
+    Contents::whole(tractogram, |contents| {
+        prepare(path, contents, command, control)?.rename_into_place()
+    })
 }
 
 /// Does everything except renaming it.
 pub(super) fn prepare(
     path: &Path,
-    tractogram: &Tractogram,
+    contents: &mut Contents,
     command: &str,
     control: &Control,
 ) -> Result<atomic::PreparedFile, Error> {
@@ -383,7 +435,8 @@ pub(super) fn prepare(
             "end it in .tck",
         ));
     }
-    if let Some(i) = first_not_finite(tractogram) {
+    let outline = contents.outline;
+    if let Some(i) = outline.first_not_finite {
         return Err(Error::malformed(
             path,
             format!("a coordinate in streamline {} that is not finite", i + 1),
@@ -391,33 +444,23 @@ pub(super) fn prepare(
         ));
     }
     let name = file_name(path);
-    control.begin_file("Writing", &name, tractogram.len() as u64);
-    let header = header(tractogram.len(), command);
-    atomic::prepare(
-        path,
-        |file| {
-            file.write_all(header.as_bytes())?;
-            for (i, streamline) in tractogram.streamlines().enumerate() {
+    control.begin_file("Writing", &name, outline.streamlines as u64);
+    let header = header(outline.streamlines, command);
+    atomic::prepare_checked(path, control, |file| {
+        file.write_all(header.as_bytes())?;
+        (contents.pass)(&mut |piece| {
+            for (i, streamline) in piece.streamlines().enumerate() {
                 if i.is_multiple_of(1024) {
                     control.check()?;
-                    control.advance(1024.min(tractogram.len() - i) as u64);
+                    control.advance(1024.min(piece.len() - i) as u64);
                 }
                 file.write_all(&little_endian(streamline.as_flattened()))?;
                 file.write_all(&little_endian(&[f32::NAN; 3]))?;
             }
-            Ok(file.write_all(&little_endian(&[f32::INFINITY; 3]))?)
-        },
-        |written| -> Result<(), atomic::VerifyFailure> {
-            let (stored, _) = read(written, &control.silent())?;
-            let same = |a: &[f32; 3], b: &[f32; 3]| a.map(f32::to_bits) == b.map(f32::to_bits);
-            let points = stored.points.iter().zip(&*tractogram.points);
-            if stored.offsets == tractogram.offsets && points.into_iter().all(|(a, b)| same(a, b)) {
-                Ok(control.check()?)
-            } else {
-                Err(atomic::ReadBackDifference::Streamlines.into())
-            }
-        },
-    )
+            Ok(())
+        })?;
+        Ok(file.write_all(&little_endian(&[f32::INFINITY; 3]))?)
+    })
 }
 
 fn header(count: usize, command: &str) -> String {

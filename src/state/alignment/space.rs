@@ -240,10 +240,15 @@ fn forms(name: &str, grid: &Grid, by_qform: &Grid) -> String {
 
 /// Points spread along a tractogram.
 fn sampled(tractogram: &Tractogram) -> Vec<DVec3> {
-    let every = (tractogram.points.len() / SAMPLE).max(1);
+    let every = sampling_step(tractogram.points.len());
     let points = tractogram.points.iter().step_by(every);
     let points = points.map(|p| DVec3::from_array(p.map(f64::from)));
     points.filter(|p| p.is_finite()).collect()
+}
+
+/// One in how many points of a tractogram is sampled. Of the sampled points, all are.
+pub fn sampling_step(points: usize) -> usize {
+    (points / SAMPLE).max(1)
 }
 
 /// Fraction of a tractogram inside an image's grid or a mask; `None` without points, or if compared with streamlines.

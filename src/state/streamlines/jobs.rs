@@ -4,6 +4,7 @@ pub mod along;
 pub mod connectome;
 pub mod csv;
 pub mod edit;
+pub mod from_file;
 pub mod pick;
 pub mod profile;
 pub mod score;

@@ -9,6 +9,7 @@ use crate::support::composed_nifti::{ComposedNifti, gzip, matlab};
 use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
+use arcuate::io::pieces::Outline;
 use arcuate::io::{self, convert, nifti, streamlines};
 use arcuate::solvers::level_set;
 use arcuate::solvers::level_set::{Layout, Mode, Params, RunHistory, Sphere};
@@ -425,7 +426,7 @@ fn companion_values() -> Vec<u8> {
     let tracks = tracks.with_per_point("fa", vec![0.1, 0.2, 0.3, 0.4, 0.5]);
     let tracks = tracks.with_per_streamline("w", vec![1.0, 2.5]);
     let path = folder.path().join("a.tck");
-    let (companions, _) = convert::parts(&tracks, io::Format::Tck, &path);
+    let (companions, _) = convert::parts(&Outline::whole(&tracks), io::Format::Tck, &path);
     convert::with_values(&tracks, &path, &companions, "arcuate", &Control::new()).expect("saved");
     together(folder.path(), "a.tck")
 }

@@ -100,7 +100,7 @@ pub fn seeds(format: Format) -> Vec<Vec<u8>> {
     seeds
 }
 
-fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     let below = |random: &mut Random, n: usize| (random.bits() % n.max(1) as u64) as usize;
     for _ in 0..1 + below(random, 4) {
         let length = bytes.len();

@@ -6,6 +6,7 @@ use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
 use arcuate::io::disk::{self, Operation, Watcher};
 use arcuate::io::gradients::{self, TableFiles};
+use arcuate::io::pieces::Outline;
 use arcuate::io::{self, Error, Opened, atomic, nifti, tck, trx};
 use glam::DAffine3;
 use libtest_mimic::Trial;
@@ -193,7 +194,8 @@ fn out_of_step() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tck");
     let save = |tractogram: &Tractogram| {
-        let (companions, _) = io::convert::parts(tractogram, io::Format::Tck, &path);
+        let (companions, _) =
+            io::convert::parts(&Outline::whole(tractogram), io::Format::Tck, &path);
         io::convert::with_values(tractogram, &path, &companions, "made", &Control::new())
             .expect("saved");
     };

@@ -37,8 +37,6 @@ pub enum ReadBackDifference {
     Streamlines,
     /// Coordinates of points.
     Points,
-    /// Groups of streamlines.
-    Groups,
     /// The system's reason why the file cannot be read.
     Unreadable(String),
     /// Why the file is not a file of its format.
@@ -65,7 +63,6 @@ impl fmt::Display for ReadBackDifference {
             Self::Gradients => "its gradients differ",
             Self::Streamlines => "its streamlines differ",
             Self::Points => "its points differ",
-            Self::Groups => "its groups differ",
             Self::Unreadable(reason) | Self::NotJson(reason) => reason,
             Self::Invalid(error) => return error.fmt(f),
         })

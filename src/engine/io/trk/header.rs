@@ -117,6 +117,11 @@ impl Header {
         }
     }
 
+    /// The number of streamlines, if it is known.
+    pub fn announced(&self) -> Option<u64> {
+        u64::try_from(self.count).ok().filter(|&n| n > 0)
+    }
+
     /// The bytes of a little-endian file.
     pub fn bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];

@@ -6,21 +6,22 @@
 //! size.
 
 mod header;
+mod pieces;
 mod space;
 mod write;
 
-pub(super) use write::renamed;
+pub(super) use pieces::Reader;
 pub use write::save;
+pub(super) use write::{renamed, save_pieces};
 
 use super::Error;
-use super::atomic::VerifyFailure;
 use super::file_bytes::FileBytes;
-use super::streamlines::{self, FibreInfo, free_name};
+use super::streamlines::{FibreInfo, free_name};
 use crate::compute::Control;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::tractogram::column_name;
 use crate::data::{AffineSource, Grid, Tractogram};
-use glam::{DAffine3, DMat3, DVec3, Vec3};
+use glam::{DAffine3, DMat3, DVec3};
 use header::Header;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -49,11 +50,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     let total = offsets[lines] as usize;
     let mut scalars = vec![vec![0f32; total]; header.scalars];
     let mut properties = vec![vec![0f32; lines]; header.properties];
-    let layout = Layout {
-        big_endian: header.big_endian,
-        scalars: header.scalars,
-        properties: header.properties,
-    };
+    let layout = Layout::new(&header);
     for (first, records) in batches(&records) {
         control.check()?;
         for (index, values) in scalars.iter_mut().enumerate() {
@@ -96,8 +93,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     tractogram.per_point = named(scalars, &header.scalar_names, "scalars");
     tractogram.per_streamline = named(properties, &header.property_names, "properties");
     tractogram.grid = grid.map(Arc::new);
-    let announced = u64::try_from(header.count).ok().filter(|&n| n > 0);
-    info.check(&tractogram, announced);
+    info.check(&tractogram, header.announced());
     Ok((tractogram, info))
 }
 
@@ -124,6 +120,42 @@ struct Layout {
 }
 
 impl Layout {
+    fn new(header: &Header) -> Self {
+        Self {
+            big_endian: header.big_endian,
+            scalars: header.scalars,
+            properties: header.properties,
+        }
+    }
+
+    /// The record of streamline `number`, counted from 1, at byte `at`, and its number of bytes, which may be more than
+    /// there are.
+    fn record(
+        &self,
+        path: &Path,
+        body: &[u8],
+        at: usize,
+        number: usize,
+    ) -> Result<(Record, u64), Error> {
+        let Some(count) = body[at..].first_chunk::<4>() else {
+            return Err(cut(path, body.len() - at, 4, number));
+        };
+        let count = match self.big_endian {
+            true => i32::from_be_bytes(*count),
+            false => i32::from_le_bytes(*count),
+        };
+        let Ok(points) = u32::try_from(count) else {
+            return Err(Error::malformed(
+                path,
+                format!("{count} as the number of points of streamline {number}"),
+                "a number from 0",
+            ));
+        };
+        let values = u64::from(points) * self.point_bytes() as u64 + 4 * self.properties as u64;
+        let position = at + 4;
+        Ok((Record { position, points }, 4 + values))
+    }
+
     fn point_bytes(&self) -> usize {
         4 * (3 + self.scalars)
     }
@@ -147,12 +179,35 @@ impl Layout {
         for record in records {
             for i in 0..record.points as usize {
                 // The end of the points so far lies before this one: each record begins with its count.
-                let place = &bytes[record.position - first + i * size..][..12];
-                let file = [0, 4, 8].map(|at| f64::from(self.number(&place[at..])));
-                let world = world_from_file.transform_point3(DVec3::from_array(file));
-                let world = world.as_vec3().to_array();
+                let place = &bytes[record.position - first + i * size..];
+                let world = self.world_point(place, world_from_file);
                 bytes[end..end + 12].copy_from_slice(bytemuck::bytes_of(&world));
                 end += 12;
+            }
+        }
+    }
+
+    /// The first point in some bytes, in world mm.
+    fn world_point(&self, bytes: &[u8], world_from_file: DAffine3) -> [f32; 3] {
+        let file = [0, 4, 8].map(|at| f64::from(self.number(&bytes[at..])));
+        let world = world_from_file.transform_point3(DVec3::from_array(file));
+        world.as_vec3().to_array()
+    }
+
+    /// Fills `out` with the points of records, in world mm.
+    fn points(
+        &self,
+        body: &[u8],
+        records: &[Record],
+        world_from_file: DAffine3,
+        out: &mut [[f32; 3]],
+    ) {
+        let size = self.point_bytes();
+        let mut out = out.iter_mut();
+        for record in records {
+            let bytes = &body[record.position..record.position + record.points as usize * size];
+            for (bytes, point) in bytes.chunks_exact(size).zip(&mut out) {
+                *point = self.world_point(bytes, world_from_file);
             }
         }
     }
@@ -183,55 +238,44 @@ fn records(
     body: &[u8],
     info: &mut FibreInfo,
 ) -> Result<Vec<Record>, Error> {
-    let point_bytes = 4 * (3 + header.scalars) as u64;
+    let layout = Layout::new(header);
     let mut records = Vec::new();
     let mut at = 0;
     while at < body.len() {
         if header.count > 0 && records.len() == header.count as usize {
-            let behind = body.len() - at;
-            info.warn_unread(format!(
-                "The file continues for {} after its streamlines, which {} not used",
-                counted(behind, "byte"),
-                singular_or_plural(behind, "was", "were")
-            ));
+            warn_of_rest(info, (body.len() - at) as u64);
             break;
         }
         let number = records.len() + 1;
-        let cut = |bytes: u64| {
-            Error::malformed(
-                path,
-                format!(
-                    "{} of the {bytes} bytes of streamline {number}",
-                    body.len() - at
-                ),
-                ("a whole TRK file", "it was cut off: copy it again"),
-            )
-        };
-        let Some(count) = body[at..].first_chunk::<4>() else {
-            return Err(cut(4));
-        };
-        let count = match header.big_endian {
-            true => i32::from_be_bytes(*count),
-            false => i32::from_le_bytes(*count),
-        };
-        let Ok(points) = u32::try_from(count) else {
-            return Err(Error::malformed(
-                path,
-                format!("{count} as the number of points of streamline {number}"),
-                "a number from 0",
-            ));
-        };
-        let bytes = 4 + u64::from(points) * point_bytes + 4 * header.properties as u64;
+        let (record, bytes) = layout.record(path, body, at, number)?;
         if bytes > (body.len() - at) as u64 {
-            return Err(cut(bytes));
+            return Err(cut(path, body.len() - at, bytes, number));
         }
-        records.push(Record {
-            position: at + 4,
-            points,
-        });
+        records.push(record);
         at += bytes as usize;
     }
     Ok(records)
+}
+
+/// The error for a file that ends within a streamline: `rest` of its bytes are there.
+fn cut(path: &Path, rest: usize, bytes: u64, number: usize) -> Error {
+    Error::malformed(
+        path,
+        format!("{rest} of the {bytes} bytes of streamline {number}"),
+        ("a whole TRK file", "it was cut off: copy it again"),
+    )
+}
+
+/// Warns of bytes after the streamlines.
+fn warn_of_rest(info: &mut FibreInfo, behind: u64) {
+    if behind > 0 {
+        let behind = usize::try_from(behind).unwrap_or(usize::MAX);
+        info.warn_unread(format!(
+            "The file continues for {} after its streamlines, which {} not used",
+            counted(behind, "byte"),
+            singular_or_plural(behind, "was", "were")
+        ));
+    }
 }
 
 /// Voxel sizes in a header are rounded by less, relative to their value.
@@ -367,32 +411,4 @@ fn named(values: Vec<Vec<f32>>, names: &[Vec<u8>], rest: &str) -> BTreeMap<Strin
         put(rest, unnamed);
     }
     named
-}
-
-/// The largest distance of a point from its intended position after writing and reading, mm: coordinates in single
-/// precision, from the grid's corner and from the world's origin.
-fn tolerance_mm(tractogram: &Tractogram, grid: &Grid) -> f32 {
-    let reach = |v: Vec3| {
-        if v.is_finite() {
-            v.abs().max_element()
-        } else {
-            0.0
-        }
-    };
-    let points = tractogram.points.iter().map(|&p| reach(Vec3::from(p)));
-    let corners = grid.corners().map(|c| reach(c.as_vec3()));
-    let farthest = points.chain(corners).fold(0.0, f32::max);
-    1e-3 + 16.0 * f32::EPSILON * farthest
-}
-
-/// Compares a file with its intended contents.
-fn verify(
-    written: &Path,
-    tractogram: &Tractogram,
-    grid: &Grid,
-    control: &Control,
-) -> Result<(), VerifyFailure> {
-    let (stored, _) = read(written, &control.silent())?;
-    streamlines::difference(&stored, tractogram, tolerance_mm(tractogram, grid))?;
-    Ok(control.check()?)
 }

@@ -1,9 +1,10 @@
 //! Writes TRK version 2, little-endian, in the voxel order of the grid's own affine.
 
 use super::super::format::columns_within;
+use super::super::pieces::{Contents, Outline};
 use super::super::{Error, atomic, extension, streamlines};
 use super::header::{Header, NAME_BYTES, NAMES};
-use super::{BATCH, space, tolerance_mm, verify};
+use super::{BATCH, space};
 use crate::compute::Control;
 use crate::data::text::file_name;
 use crate::data::tractogram::{Columns, columns};
@@ -12,6 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::{DAffine3, DVec3, Vec3};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +21,15 @@ use std::sync::Arc;
 /// Writes all points, the first ten values per point and per streamline, and the grid, which the format requires;
 /// reads it back and compares.
 pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(), Error> {
+    Contents::whole(tractogram, |contents| save_pieces(path, contents, control))
+}
+
+/// Does the same as [`save`] for streamlines that need not be in memory.
+pub(in crate::io) fn save_pieces(
+    path: &Path,
+    contents: &mut Contents,
+    control: &Control,
+) -> Result<(), Error> {
     let compressed = match extension(path).as_str() {
         "trk" => false,
         "trk.gz" => true,
@@ -30,7 +41,8 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             ));
         }
     };
-    let Some(grid) = &tractogram.grid else {
+    let outline = contents.outline;
+    let Some(grid) = &outline.empty.grid else {
         return Err(Error::unsupported(
             path,
             "a TRK file, which needs the grid of the image that the streamlines are from",
@@ -40,43 +52,56 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             ),
         ));
     };
-    let scalars = columns(&tractogram.per_point);
-    let scalars = columns_within(&scalars, NAMES);
-    let properties = columns(&tractogram.per_streamline);
-    let properties = columns_within(&properties, NAMES);
-    let header = header(path, tractogram.len(), grid, [&scalars, &properties])?;
+    let scalars = columns(&outline.empty.per_point);
+    let properties = columns(&outline.empty.per_streamline);
+    let kept = [&scalars, &properties].map(|values| columns_within(values, NAMES));
+    let header = header(path, outline.streamlines, grid, [&kept[0], &kept[1]])?;
     let (affine, voxel_mm) = space::rounded(grid);
     let axes = space::axes_of_affine(affine.matrix3);
     let dim = header.dim.map(f64::from);
     let world_from_file = space::world_from_file(affine, voxel_mm, dim, axes);
-    let writer = Writer {
+    let encoder = Encoder {
         path,
-        tractogram,
-        scalars: values(&scalars),
-        properties: values(&properties),
         world_from_file,
         file_from_world: world_from_file.inverse(),
-        tolerance_mm: tolerance_mm(tractogram, grid),
+        tolerance_mm: tolerance_mm(outline, grid),
     };
     let name = file_name(path);
-    control.begin_file("Writing", &name, tractogram.len() as u64);
-    let write = |file: &mut dyn Write| -> Result<(), atomic::WriteStop> {
+    control.begin_file("Writing", &name, outline.streamlines as u64);
+    let mut write = |file: &mut (dyn Write + Send)| -> Result<(), atomic::WriteStop> {
         file.write_all(&header.bytes())?;
-        writer.write(file, control)
-    };
-    atomic::write_verified(
-        path,
-        |file| {
-            if !compressed {
-                return write(file);
-            }
-            let mut encoder = GzEncoder::new(file, Compression::fast());
-            write(&mut encoder)?;
-            encoder.finish()?;
+        let mut first = 0;
+        (contents.pass)(&mut |piece| {
+            encoder.write(piece, first, file, control)?;
+            first += piece.len();
             Ok(())
-        },
-        |written| verify(written, tractogram, grid, control),
-    )
+        })
+    };
+    let prepared = atomic::prepare_checked(path, control, |file| {
+        if !compressed {
+            return write(file);
+        }
+        let mut packer = GzEncoder::new(file, Compression::fast());
+        write(&mut packer)?;
+        packer.finish()?;
+        Ok(())
+    });
+    prepared?.rename_into_place()
+}
+
+/// The largest distance of a point from its intended position after writing and reading, mm: coordinates in single
+/// precision, from the grid's corner and from the world's origin.
+fn tolerance_mm(outline: &Outline, grid: &Grid) -> f32 {
+    let reach = |v: Vec3| {
+        if v.is_finite() {
+            v.abs().max_element()
+        } else {
+            0.0
+        }
+    };
+    let corners = grid.corners().map(|c| reach(c.as_vec3()));
+    let farthest = corners.into_iter().fold(outline.reach(), f32::max);
+    1e-3 + 16.0 * f32::EPSILON * farthest
 }
 
 /// The header of `streamlines` streamlines with these values per point and per streamline.
@@ -141,29 +166,40 @@ fn values(kept: &[&Columns]) -> Vec<Arc<[f32]>> {
     all.collect()
 }
 
-/// Writes the streamlines after the header.
-struct Writer<'a> {
+/// Turns streamlines into the bytes after the header.
+struct Encoder<'a> {
     path: &'a Path,
-    tractogram: &'a Tractogram,
-    scalars: Vec<Arc<[f32]>>,
-    properties: Vec<Arc<[f32]>>,
     world_from_file: DAffine3,
     file_from_world: DAffine3,
     tolerance_mm: f32,
 }
 
-impl Writer<'_> {
-    fn write(&self, file: &mut dyn Write, control: &Control) -> Result<(), atomic::WriteStop> {
-        let all: Vec<usize> = (0..self.tractogram.len()).collect();
+impl Encoder<'_> {
+    /// Writes streamlines, of which the first has the number `first`, from 0.
+    fn write(
+        &self,
+        piece: &Tractogram,
+        first: usize,
+        file: &mut dyn Write,
+        control: &Control,
+    ) -> Result<(), atomic::WriteStop> {
+        let kept =
+            |named: &BTreeMap<String, Arc<[f32]>>| values(&columns_within(&columns(named), NAMES));
+        let (scalars, properties) = (kept(&piece.per_point), kept(&piece.per_streamline));
+        let all: Vec<usize> = (0..piece.len()).collect();
         for several in all.chunks(BATCH * 8) {
             control.check()?;
             let parts: Vec<Vec<u8>> = several
                 .par_chunks(BATCH)
                 .map(|indices| {
                     let mut bytes = Vec::new();
-                    indices
-                        .iter()
-                        .try_for_each(|&i| self.streamline(i, &mut bytes))?;
+                    for &i in indices {
+                        let number = first + i + 1;
+                        self.points(piece, (i, number), &scalars, &mut bytes)?;
+                        for values in &properties {
+                            bytes.extend_from_slice(&values[i].to_le_bytes());
+                        }
+                    }
                     Ok(bytes)
                 })
                 .collect::<Result<_, Error>>()?;
@@ -175,23 +211,25 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Appends the number of points, the points with their values, and the streamline's own values.
-    fn streamline(&self, i: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
-        let tractogram = self.tractogram;
-        let (from, to) = (
-            tractogram.offsets[i] as usize,
-            tractogram.offsets[i + 1] as usize,
-        );
+    /// Appends the number of points of streamline `i`, and the points with their values; `number` is its number in the
+    /// file, from 1.
+    fn points(
+        &self,
+        piece: &Tractogram,
+        (i, number): (usize, usize),
+        scalars: &[Arc<[f32]>],
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let (from, to) = (piece.offsets[i] as usize, piece.offsets[i + 1] as usize);
         bytes.extend_from_slice(&((to - from) as i32).to_le_bytes());
         for p in from..to {
-            let world = DVec3::from_array(tractogram.points[p].map(f64::from));
+            let world = DVec3::from_array(piece.points[p].map(f64::from));
             let file = self.file_from_world.transform_point3(world).as_vec3();
-            if !self.holds(tractogram.points[p], file) {
+            if !self.holds(piece.points[p], file) {
                 return Err(Error::malformed(
                     self.path,
                     format!(
-                        "a coordinate in streamline {} that is not finite or too large for its grid",
-                        i + 1
+                        "a coordinate in streamline {number} that is not finite or too large for its grid"
                     ),
                     ("one that TRK can hold", "choose TRX"),
                 ));
@@ -199,12 +237,9 @@ impl Writer<'_> {
             for v in file.to_array() {
                 bytes.extend_from_slice(&v.to_le_bytes());
             }
-            for values in &self.scalars {
+            for values in scalars {
                 bytes.extend_from_slice(&values[p].to_le_bytes());
             }
-        }
-        for values in &self.properties {
-            bytes.extend_from_slice(&values[i].to_le_bytes());
         }
         Ok(())
     }

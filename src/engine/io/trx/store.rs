@@ -1,10 +1,11 @@
 //! The parts of a TRX: members of a zip archive, or files of a folder.
 
+use super::super::atomic::{Sum, VerifyFailure};
 use super::super::file_bytes::{self, FileBytes};
 use super::super::numbers::Type;
-use super::super::source::{Source, max_unpacked_bytes, too_expanded};
+use super::super::source::{READING, Source, max_unpacked_bytes, too_expanded};
 use super::super::{Error, disk};
-use crate::compute::Control;
+use crate::compute::{Control, memory};
 use crate::data::Shared;
 use crate::data::shared_slice::Bytes;
 use std::io::{BufReader, Cursor, Read, Seek};
@@ -21,12 +22,14 @@ const MAX_ARRAYS: usize = 1 << 14;
 const DEEPEST: usize = 3;
 
 /// One array, or the header, by its path inside the TRX.
+#[derive(Clone)]
 pub(super) struct StoredArray {
     pub name: String,
     pub length: usize,
     location: Location,
 }
 
+#[derive(Clone)]
 enum Location {
     /// A range of these bytes.
     Bytes(Bytes, Range<usize>),
@@ -53,6 +56,38 @@ impl StoredArray {
                 control.advance(self.length as u64);
                 Ok((bytes, 0..self.length))
             }
+        }
+    }
+
+    /// Fills `out` with numbers of this type, from the one with index `first` on, as float32.
+    pub fn read_floats(
+        &self,
+        number: Type,
+        first: u64,
+        out: &mut [f32],
+        control: &Control,
+    ) -> Result<(), Error> {
+        let before = first * number.bytes() as u64;
+        match &self.location {
+            Location::Bytes(bytes, range) => {
+                let bytes = &(**bytes).as_ref()[range.clone()][before as usize..];
+                number.fill(bytes, false, out);
+                control.advance((out.len() * number.bytes()) as u64);
+                Ok(control.check()?)
+            }
+            Location::File(path, start) => {
+                file_bytes::read_floats(path, start + before, (number, false), out, control)
+            }
+        }
+    }
+
+    /// Compares the stored bytes with a sum.
+    pub fn verify(&self, sum: &Sum, control: &Control) -> Result<(), VerifyFailure> {
+        match &self.location {
+            Location::File(path, start) => {
+                sum.verify(path, *start..start + self.length as u64, control)
+            }
+            Location::Bytes(bytes, range) => sum.verify_bytes(&(**bytes).as_ref()[range.clone()]),
         }
     }
 
@@ -127,9 +162,18 @@ fn folder(
             if parts.len() == MAX_ARRAYS {
                 return Err(too_many(&path));
             }
-            let bytes = FileBytes::open(&path, control)?.shared();
-            let range = 0..(*bytes).as_ref().len();
-            parts.push(StoredArray::new(name, bytes, range));
+            parts.push(match Source::open(&path, control)?.known_bytes() {
+                Some(length) => StoredArray {
+                    name,
+                    length: length as usize,
+                    location: Location::File(path, 0),
+                },
+                None => {
+                    let bytes = FileBytes::open(&path, control)?.shared();
+                    let range = 0..(*bytes).as_ref().len();
+                    StoredArray::new(name, bytes, range)
+                }
+            });
         }
     }
     Ok(())
@@ -226,6 +270,7 @@ fn archive(
                 if unpacked > max_unpacked_bytes(length) {
                     return Err(too_expanded(path));
                 }
+                memory::claim(READING, size).map_err(|e| Error::memory(path, e))?;
                 let entry = archive.by_index(index).map_err(unread)?;
                 let mut content = Vec::new();
                 let failed = |why: &dyn std::fmt::Display| Error::Damaged {

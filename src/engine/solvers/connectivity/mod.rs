@@ -100,107 +100,165 @@ impl Connectome {
 pub fn connectome(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
-    (labels, frame, numbers): (&Volume, usize, &Numbers),
+    map: (&Volume, usize, &Numbers),
     params: &Params,
     values: Option<&[f32]>,
     backend: &Backend,
     control: &Control,
 ) -> Result<Connectome, Error> {
-    let nodes: Vec<i64> = numbers.0.iter().map(|label| label.number).collect();
-    if nodes.len() > MAX_NODES || nodes.is_empty() {
-        return Err(InputError::Labels(nodes.len()).into());
-    }
-    params.check()?;
-    // The labels at the ends and the length of each streamline, twice while they are joined.
-    let bytes = tractogram.len() as u64 * 2 * 12 + (nodes.len() * nodes.len()) as u64 * 28;
-    memory::claim("The connectome", bytes)?;
-    let ends = Ends::new(labels, frame, params.radius_mm);
-    let row = |label: i64| match label {
-        0 => NO_LABEL,
-        label => nodes.binary_search(&label).map_or(NO_LABEL, |at| at as u32),
-    };
+    let mut counting = Counting::new(map, params, values.is_some())?;
+    counting.pairs = Some(Vec::new());
     control.begin("Labels at the ends", tractogram.len() as u64);
-    let chunks = tractogram.len().div_ceil(CHUNK);
-    let pair = |line: usize| -> ([u32; 2], f32) {
-        let points = tractogram.streamline(line);
-        let shown = among.is_none_or(|marks| marks[line]);
-        match (points.first(), points.last()) {
-            (Some(first), Some(last)) if shown => {
-                let (a, b) = (row(ends.label(*first)), row(ends.label(*last)));
-                ([a.min(b), a.max(b)], tractogram.length_mm(line))
-            }
-            _ => ([NO_LABEL; 2], 0.0),
+    counting.add(tractogram, among, values, backend, control)?;
+    Ok(counting.connectome())
+}
+
+/// The connectome of streamlines that are not all in memory at once. They are added in their order, so it does not
+/// depend on the pieces.
+pub struct Counting<'a> {
+    ends: Ends<'a>,
+    nodes: Vec<i64>,
+    count: Vec<u32>,
+    lengths: Vec<f64>,
+    /// Sums and numbers of values; empty without values.
+    sums: Vec<(f64, u32)>,
+    /// The rows that each streamline connects, if they are needed.
+    pairs: Option<Vec<[u32; 2]>>,
+    examined: usize,
+    one_end: usize,
+    no_end: usize,
+}
+
+impl<'a> Counting<'a> {
+    /// No streamlines yet; each has a value if `valued` is set.
+    pub fn new(
+        (labels, frame, numbers): (&'a Volume, usize, &Numbers),
+        params: &Params,
+        valued: bool,
+    ) -> Result<Self, Error> {
+        let nodes: Vec<i64> = numbers.0.iter().map(|label| label.number).collect();
+        if nodes.len() > MAX_NODES || nodes.is_empty() {
+            return Err(InputError::Labels(nodes.len()).into());
         }
-    };
-    let pairs: Result<Vec<Vec<_>>, Cancelled> = backend.install(|| {
-        let chunk = |chunk: usize| {
-            control.check()?;
-            let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
-            control.advance(lines.len() as u64);
-            Ok(lines.map(pair).collect())
+        params.check()?;
+        let n = nodes.len();
+        memory::claim("The connectome", (n * n) as u64 * 28)?;
+        Ok(Self {
+            ends: Ends::new(labels, frame, params.radius_mm),
+            count: vec![0; n * n],
+            lengths: vec![0.0; n * n],
+            sums: vec![(0.0, 0); if valued { n * n } else { 0 }],
+            nodes,
+            pairs: None,
+            examined: 0,
+            one_end: 0,
+            no_end: 0,
+        })
+    }
+
+    /// Adds the marked streamlines, or all; advances `control` by their number.
+    pub fn add(
+        &mut self,
+        tractogram: &Tractogram,
+        among: Option<&[bool]>,
+        values: Option<&[f32]>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), Error> {
+        // The labels at the ends and the length of each streamline, twice while they are joined.
+        memory::claim("The connectome", tractogram.len() as u64 * 2 * 12)?;
+        let row = |label: i64| match label {
+            0 => NO_LABEL,
+            label => self
+                .nodes
+                .binary_search(&label)
+                .map_or(NO_LABEL, |at| at as u32),
         };
-        (0..chunks).into_par_iter().map(chunk).collect()
-    });
-    let pairs = pairs?.concat();
-    let n = nodes.len();
-    let mut count = vec![0u32; n * n];
-    let mut lengths = vec![0f64; n * n];
-    let mut sums = vec![(0f64, 0u32); values.map_or(0, |_| n * n)];
-    let (mut one_end, mut no_end) = (0, 0);
-    for (line, ([a, b], length)) in pairs.iter().enumerate() {
-        if among.is_some_and(|marks| !marks[line]) {
-            continue;
-        }
-        match (*a, *b) {
-            (NO_LABEL, NO_LABEL) => no_end += 1,
-            (_, NO_LABEL) => one_end += 1,
-            (a, b) => {
-                let at = a as usize * n + b as usize;
-                count[at] += 1;
-                lengths[at] += f64::from(*length);
-                if let Some(value) = values.map(|v| v[line]).filter(|v| v.is_finite()) {
-                    sums[at].0 += f64::from(value);
-                    sums[at].1 += 1;
+        let chunks = tractogram.len().div_ceil(CHUNK);
+        let pair = |line: usize| -> ([u32; 2], f32) {
+            let points = tractogram.streamline(line);
+            let shown = among.is_none_or(|marks| marks[line]);
+            match (points.first(), points.last()) {
+                (Some(first), Some(last)) if shown => {
+                    let (a, b) = (row(self.ends.label(*first)), row(self.ends.label(*last)));
+                    ([a.min(b), a.max(b)], tractogram.length_mm(line))
+                }
+                _ => ([NO_LABEL; 2], 0.0),
+            }
+        };
+        let pairs: Result<Vec<Vec<_>>, Cancelled> = backend.install(|| {
+            let chunk = |chunk: usize| {
+                control.check()?;
+                let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
+                control.advance(lines.len() as u64);
+                Ok(lines.map(pair).collect())
+            };
+            (0..chunks).into_par_iter().map(chunk).collect()
+        });
+        let pairs = pairs?.concat();
+        let n = self.nodes.len();
+        for (line, ([a, b], length)) in pairs.iter().enumerate() {
+            if among.is_some_and(|marks| !marks[line]) {
+                continue;
+            }
+            self.examined += 1;
+            match (*a, *b) {
+                (NO_LABEL, NO_LABEL) => self.no_end += 1,
+                (_, NO_LABEL) => self.one_end += 1,
+                (a, b) => {
+                    let at = a as usize * n + b as usize;
+                    self.count[at] += 1;
+                    self.lengths[at] += f64::from(*length);
+                    if let Some(value) = values.map(|v| v[line]).filter(|v| v.is_finite()) {
+                        self.sums[at].0 += f64::from(value);
+                        self.sums[at].1 += 1;
+                    }
                 }
             }
         }
-    }
-    let all = (0..n).flat_map(|a| (a..n).map(move |b| [a as u32, b as u32]));
-    let many = |[a, b]: [u32; 2]| count[a as usize * n + b as usize];
-    let mut connected: Vec<[u32; 2]> = all.filter(|pair| many(*pair) > 0).collect();
-    connected.sort_by_key(|pair| std::cmp::Reverse(many(*pair)));
-    let mean = |sum: f64, n: u32| {
-        if n == 0 {
-            0.0
-        } else {
-            (sum / f64::from(n)) as f32
+        if let Some(all) = &mut self.pairs {
+            all.extend(pairs.iter().map(|(pair, _)| *pair));
         }
-    };
-    let mut length_mm: Vec<f32> = lengths
-        .iter()
-        .zip(&count)
-        .map(|(l, n)| mean(*l, *n))
-        .collect();
-    let mut value: Vec<f32> = sums.iter().map(|(sum, n)| mean(*sum, *n)).collect();
-    for a in 0..n {
-        for b in a + 1..n {
-            let (from, to) = (a * n + b, b * n + a);
-            count[to] = count[from];
-            length_mm[to] = length_mm[from];
-            if let Some(known) = value.get(from).copied() {
-                value[to] = known;
+        Ok(())
+    }
+
+    /// The connectome of all streamlines so far, with their pairs if these were to be kept.
+    pub fn connectome(self) -> Connectome {
+        let (n, mut count) = (self.nodes.len(), self.count);
+        let all = (0..n).flat_map(|a| (a..n).map(move |b| [a as u32, b as u32]));
+        let many = |[a, b]: [u32; 2]| count[a as usize * n + b as usize];
+        let mut connected: Vec<[u32; 2]> = all.filter(|pair| many(*pair) > 0).collect();
+        connected.sort_by_key(|pair| std::cmp::Reverse(many(*pair)));
+        let mean = |sum: f64, n: u32| {
+            if n == 0 {
+                0.0
+            } else {
+                (sum / f64::from(n)) as f32
+            }
+        };
+        let lengths = self.lengths.iter().zip(&count);
+        let mut length_mm: Vec<f32> = lengths.map(|(l, n)| mean(*l, *n)).collect();
+        let mut value: Vec<f32> = self.sums.iter().map(|(sum, n)| mean(*sum, *n)).collect();
+        for a in 0..n {
+            for b in a + 1..n {
+                let (from, to) = (a * n + b, b * n + a);
+                count[to] = count[from];
+                length_mm[to] = length_mm[from];
+                if let Some(known) = value.get(from).copied() {
+                    value[to] = known;
+                }
             }
         }
+        Connectome {
+            nodes: self.nodes,
+            count,
+            length_mm,
+            value,
+            pairs: self.pairs.unwrap_or_default(),
+            connected,
+            examined: self.examined,
+            one_end: self.one_end,
+            no_end: self.no_end,
+        }
     }
-    Ok(Connectome {
-        nodes,
-        count,
-        length_mm,
-        value,
-        pairs: pairs.iter().map(|(pair, _)| *pair).collect(),
-        connected,
-        examined: among.map_or(tractogram.len(), |m| m.iter().filter(|m| **m).count()),
-        one_end,
-        no_end,
-    })
 }

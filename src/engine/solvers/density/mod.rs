@@ -106,21 +106,68 @@ pub fn density(
     control: &Control,
 ) -> Result<Output, Error> {
     params.check()?;
-    if let Some(sent) = params.sent.filter(|&n| n < tractogram.len() as u64) {
-        let streamlines = tractogram.len();
-        return Err(InputError::Sent { sent, streamlines }.into());
+    check_sent(params, tractogram.len())?;
+    let mut counting = Counting::new(grid, params, memory)?;
+    control.begin("Density", tractogram.len() as u64);
+    counting.add(tractogram, backend, control)?;
+    counting.output(backend)
+}
+
+/// Refuses a number of streamlines sent that is smaller than the number of streamlines.
+fn check_sent(params: &Params, streamlines: usize) -> Result<(), Error> {
+    match params.sent.filter(|&n| n < streamlines as u64) {
+        Some(sent) => Err(InputError::Sent { sent, streamlines }.into()),
+        None => Ok(()),
     }
-    let bytes = bytes(grid, params);
-    if let Some(free) = memory.filter(|&free| bytes > free) {
-        let error = InputError::Memory {
-            shape: grid.shape,
-            bytes,
-            free_bytes: free,
-        };
-        return Err(error.into());
+}
+
+/// A map of streamlines that are not all in memory at once. The sums are integers, so it does not depend on the pieces
+/// in which they are added.
+pub struct Counting {
+    sums: Sums,
+    grid: Arc<Grid>,
+    params: Params,
+    streamlines: usize,
+}
+
+impl Counting {
+    /// An empty map; returns an error if it would take more than `memory` bytes.
+    pub fn new(grid: &Arc<Grid>, params: &Params, memory: Option<u64>) -> Result<Self, Error> {
+        params.check()?;
+        let bytes = bytes(grid, params);
+        if let Some(free) = memory.filter(|&free| bytes > free) {
+            let error = InputError::Memory {
+                shape: grid.shape,
+                bytes,
+                free_bytes: free,
+            };
+            return Err(error.into());
+        }
+        memory::claim("The density map", bytes)?;
+        Ok(Self {
+            sums: Sums::new(grid, params),
+            grid: grid.clone(),
+            params: params.clone(),
+            streamlines: 0,
+        })
     }
-    memory::claim("The density map", bytes)?;
-    Ok(backend.install(|| count(tractogram, grid, params, control))?)
+
+    /// Adds streamlines; advances `control` by their number.
+    pub fn add(
+        &mut self,
+        tractogram: &Tractogram,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), Cancelled> {
+        self.streamlines += tractogram.len();
+        backend.install(|| count(tractogram, &self.sums, &self.grid, control))
+    }
+
+    /// The map of all streamlines so far.
+    pub fn output(self, backend: &Backend) -> Result<Output, Error> {
+        check_sent(&self.params, self.streamlines)?;
+        Ok(backend.install(|| output(&self.sums, &self.grid, &self.params)))
+    }
 }
 
 /// Sums shared by threads.
@@ -134,31 +181,35 @@ struct Sums {
     not_finite: AtomicU64,
 }
 
+impl Sums {
+    fn new(grid: &Grid, params: &Params) -> Self {
+        let n = grid.voxel_count();
+        let visits = params.measure == Measure::Visits;
+        let zeros = |requested: bool| -> Vec<AtomicU64> {
+            let n = if requested { n } else { 0 };
+            (0..n).map(|_| AtomicU64::new(0)).collect()
+        };
+        Self {
+            visits: (0..if visits { n } else { 0 })
+                .map(|_| AtomicU32::new(0))
+                .collect(),
+            lengths: zeros(!visits),
+            directions: [(); 3].map(|()| zeros(params.by_direction)),
+            inside: AtomicU64::new(0),
+            all: AtomicU64::new(0),
+            not_finite: AtomicU64::new(0),
+        }
+    }
+}
+
 fn count(
     tractogram: &Tractogram,
-    grid: &Arc<Grid>,
-    params: &Params,
+    sums: &Sums,
+    grid: &Grid,
     control: &Control,
-) -> Result<Output, Cancelled> {
+) -> Result<(), Cancelled> {
     /// Streamlines per work item.
     const PIECE: usize = 64;
-    let n = grid.voxel_count();
-    let visits = params.measure == Measure::Visits;
-    let zeros = |requested: bool| -> Vec<AtomicU64> {
-        let n = if requested { n } else { 0 };
-        (0..n).map(|_| AtomicU64::new(0)).collect()
-    };
-    let sums = Sums {
-        visits: (0..if visits { n } else { 0 })
-            .map(|_| AtomicU32::new(0))
-            .collect(),
-        lengths: zeros(!visits),
-        directions: [(); 3].map(|()| zeros(params.by_direction)),
-        inside: AtomicU64::new(0),
-        all: AtomicU64::new(0),
-        not_finite: AtomicU64::new(0),
-    };
-    control.begin("Density", tractogram.len() as u64);
     let pieces = tractogram.len().div_ceil(PIECE);
     (0..pieces).into_par_iter().try_for_each_init(
         || (Walk::new(grid), Vec::new()),
@@ -167,13 +218,12 @@ fn count(
             let range = piece * PIECE..tractogram.len().min((piece + 1) * PIECE);
             let count = range.len() as u64;
             for i in range {
-                add(tractogram.streamline(i), &sums, walk, passed);
+                add(tractogram.streamline(i), sums, walk, passed);
             }
             control.advance(count);
             Ok(())
         },
-    )?;
-    Ok(output(&sums, grid, params))
+    )
 }
 
 fn add(line: &[[f32; 3]], sums: &Sums, walk: &mut Walk, passed: &mut Vec<usize>) {

@@ -2,7 +2,6 @@
 
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::data::text::counted;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
@@ -19,12 +18,6 @@ pub struct FilteredStreamlines {
     pub shown: Tractogram,
     /// The thinning factor of the shown streamlines.
     pub every: usize,
-}
-
-#[derive(Clone, Debug)]
-pub struct SelectedStreamlines {
-    pub kept: Tractogram,
-    pub selection: Selection,
 }
 
 /// Finds the streamlines of a layer that its rules keep; if they are more than `max_shown`, a thinned subset is returned
@@ -98,55 +91,6 @@ impl Receive<State> for FilterStreamlines {
             live.fail();
         }
         false
-    }
-}
-
-/// Copies the streamlines that rules keep.
-#[derive(Clone, Debug)]
-pub struct SelectStreamlines {
-    pub tractogram: Tractogram,
-    pub rules: SelectionRules,
-}
-
-impl Job for SelectStreamlines {
-    type Output = SelectedStreamlines;
-
-    fn slot(&self) -> Slot {
-        SELECT
-    }
-
-    fn label(&self) -> String {
-        "Selecting streamlines".to_owned()
-    }
-
-    fn run(
-        self,
-        worker: &Worker,
-        control: &Control,
-        _: &PartialSender<Self::Output>,
-    ) -> Result<Self::Output, JobError> {
-        let (tractogram, backend) = (&self.tractogram, worker.backend());
-        let selection = select(tractogram, &self.rules, &backend, control)?;
-        let kept = copy_marked(tractogram, &selection.marks, memory_for_curves())?;
-        Ok(SelectedStreamlines { kept, selection })
-    }
-
-    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
-        vec![&output.kept]
-    }
-}
-
-impl Receive<State> for SelectStreamlines {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        ended(state, self, delivery, effects, |state, selected, _, _| {
-            let kept = counted(selected.kept.len(), "streamline");
-            state.runtime.notices.status = format!("Selected {kept}").into();
-        });
     }
 }
 

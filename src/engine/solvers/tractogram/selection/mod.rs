@@ -185,10 +185,45 @@ impl Selection {
     pub fn kept_count(&self) -> usize {
         self.marks.iter().filter(|m| **m).count()
     }
+
+    /// No streamlines yet.
+    pub fn empty() -> Self {
+        Self {
+            marks: Vec::new(),
+            dropped: [0; RejectReason::ALL.len()],
+        }
+    }
+
+    /// Adds the selection among the streamlines that follow.
+    pub fn append(&mut self, next: &Self) {
+        self.marks.extend_from_slice(&next.marks);
+        for (all, own) in self.dropped.iter_mut().zip(&next.dropped) {
+            *all += own;
+        }
+    }
+
+    /// Keeps `max_count` of the marked ones: each draws a random number, and the lowest are kept.
+    pub fn limit(&mut self, max_count: usize, seed: u64) -> Result<(), Error> {
+        let kept = self.kept_count();
+        if kept <= max_count {
+            return Ok(());
+        }
+        memory::claim_for::<(f64, usize)>("The random selection", kept, 1)?;
+        let mut drawn: Vec<(f64, usize)> = Vec::with_capacity(kept);
+        let marked = (0..self.marks.len()).filter(|&i| self.marks[i]);
+        drawn.extend(marked.map(|i| (Stream::new(seed, i as u64).uniform(), i)));
+        drawn.select_nth_unstable_by(max_count, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (_, line) in &drawn[max_count..] {
+            self.marks[*line] = false;
+        }
+        self.dropped[RejectReason::Chance as usize] += (kept - max_count) as u64;
+        Ok(())
+    }
 }
 
-/// Streamlines between two checks for cancellation.
-const CHUNK: usize = 4096;
+/// Streamlines between two checks for cancellation, and per work item: few, so that all threads share a piece of a
+/// file.
+const CHUNK: usize = 512;
 
 /// Applies the rules. Fails if a named value does not exist in the tractogram.
 pub fn select(
@@ -253,17 +288,17 @@ pub fn select(
             };
         }
     }
-    if let Some((max_count, seed)) = rules.at_most {
-        keep_random(&mut verdicts, max_count, seed);
-    }
-    let mut dropped = [0; RejectReason::ALL.len()];
-    for reason in verdicts.iter().flatten() {
-        dropped[*reason as usize] += 1;
-    }
-    Ok(Selection {
+    let mut selection = Selection {
         marks: verdicts.iter().map(Option::is_none).collect(),
-        dropped,
-    })
+        ..Selection::empty()
+    };
+    for reason in verdicts.iter().flatten() {
+        selection.dropped[*reason as usize] += 1;
+    }
+    if let Some((max_count, seed)) = rules.at_most {
+        selection.limit(max_count, seed)?;
+    }
+    Ok(selection)
 }
 
 /// Computes the bounding boxes of pieces on all threads.
@@ -318,19 +353,4 @@ fn reject_reason(
     // Tested last, because every point is examined.
     let points = tractogram.streamline(line);
     images.iter().find_map(|reason| reason(points))
-}
-
-/// Keeps `max_count` of the remaining ones: each draws a random number, and the lowest are kept.
-fn keep_random(verdicts: &mut [Option<RejectReason>], max_count: usize, seed: u64) {
-    let kept = (0..verdicts.len()).filter(|&i| verdicts[i].is_none());
-    let mut drawn: Vec<(f64, usize)> = kept
-        .map(|i| (Stream::new(seed, i as u64).uniform(), i))
-        .collect();
-    if drawn.len() <= max_count {
-        return;
-    }
-    drawn.select_nth_unstable_by(max_count, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    for (_, line) in &drawn[max_count..] {
-        verdicts[*line] = Some(RejectReason::Chance);
-    }
 }

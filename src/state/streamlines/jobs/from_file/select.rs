@@ -1,0 +1,282 @@
+//! Streamlines of a file kept by rules.
+
+use super::{Coverage, FileSummary, for_each_piece};
+use crate::compute::{Backend, Control, memory};
+use crate::data::Tractogram;
+use crate::data::tractogram::LENGTH;
+use crate::io::convert::check_output;
+use crate::io::pieces::{Contents, Copies, Outline, Pieces};
+use crate::jobs::{Job, JobError, PartialSender, Slot, ValueNames, Worker, save_contents};
+use crate::solvers::tractogram::selection::{Selection, SelectionRules, select};
+use crate::state::files::jobs::{ConvertedFiles, SAVE, label};
+use crate::state::job_end::for_command_line;
+use crate::state::streamlines::jobs::select::SELECT;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Finds the streamlines of a file that rules keep.
+#[derive(Clone, Debug)]
+pub struct SelectInFile {
+    pub pieces: Arc<Pieces>,
+    pub rules: SelectionRules,
+    pub coverages: Vec<Coverage>,
+}
+
+#[derive(Clone, Debug)]
+pub struct SelectedInFile {
+    pub summary: FileSummary,
+    pub dropped: Vec<u64>,
+    pub kept: KeptStreamlines,
+}
+
+/// The selected streamlines of a file.
+#[derive(Clone, Debug)]
+pub struct KeptStreamlines {
+    pieces: Arc<Pieces>,
+    marks: Arc<[bool]>,
+    copies: Copies,
+    pub outline: Outline,
+}
+
+impl KeptStreamlines {
+    /// These streamlines without copies in memory: they are read from their file again.
+    pub fn without_copies(self) -> Self {
+        Self {
+            copies: Copies::none(),
+            ..self
+        }
+    }
+}
+
+impl Job for SelectInFile {
+    type Output = SelectedInFile;
+
+    fn slot(&self) -> Slot {
+        SELECT
+    }
+
+    fn label(&self) -> String {
+        "Selecting streamlines".to_owned()
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        Some(self.pieces.path())
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let backend = worker.backend();
+        let (pieces, at_most) = (&self.pieces, self.rules.at_most);
+        let rules = SelectionRules {
+            at_most: None,
+            ..self.rules
+        };
+        let groups = pieces.groups();
+        let mut selection = Selection::empty();
+        let mut collected = Collected::new(pieces);
+        let select = PieceSelection::new(&rules, &groups, &backend, control)?;
+        // An unknown group is refused even if there are no streamlines.
+        select.select(0, pieces.empty().clone())?;
+        let summary = for_each_piece(pieces, self.coverages, &backend, control, |first, piece| {
+            let (piece, next) = select.select(first, piece)?;
+            selection.append(&next);
+            match at_most {
+                // Which of them remain is known at the end.
+                Some(_) => Ok(()),
+                None => collected.add(&piece, &next.marks),
+            }
+        })?;
+        if let Some((max_count, seed)) = at_most {
+            selection.limit(max_count, seed)?;
+            let marks = &selection.marks;
+            for_each_piece(pieces, Vec::new(), &backend, control, |first, piece| {
+                collected.add(&piece, &marks[first..first + piece.len()])
+            })?;
+        }
+        let mut outline = collected.outline;
+        outline.groups = kept_members(&groups, &selection.marks)?;
+        Ok(SelectedInFile {
+            summary,
+            dropped: selection.dropped.to_vec(),
+            kept: KeptStreamlines {
+                pieces: pieces.clone(),
+                marks: selection.marks.into(),
+                copies: collected.copies,
+                outline,
+            },
+        })
+    }
+}
+
+for_command_line!(SelectInFile);
+
+/// Applies rules to one piece after the other.
+struct PieceSelection<'a> {
+    rules: &'a SelectionRules,
+    groups: &'a BTreeMap<String, Arc<[u32]>>,
+    /// Marks of the members of the group in the rules, if it exists.
+    members: Option<Vec<bool>>,
+    backend: &'a Backend,
+    control: Control,
+}
+
+impl<'a> PieceSelection<'a> {
+    fn new(
+        rules: &'a SelectionRules,
+        groups: &'a BTreeMap<String, Arc<[u32]>>,
+        backend: &'a Backend,
+        control: &Control,
+    ) -> Result<Self, JobError> {
+        let group = rules.group.as_ref().and_then(|name| groups.get(name));
+        let members = group.map(|group| -> Result<Vec<bool>, JobError> {
+            let count = group.iter().max().map_or(0, |last| *last as usize + 1);
+            memory::claim_for::<bool>("The members of the group", count, 1)?;
+            let mut marks = vec![false; count];
+            group.iter().for_each(|i| marks[*i as usize] = true);
+            Ok(marks)
+        });
+        Ok(Self {
+            rules,
+            groups,
+            members: members.transpose()?,
+            backend,
+            control: control.silent(),
+        })
+    }
+
+    fn select(
+        &self,
+        first: usize,
+        mut piece: Tractogram,
+    ) -> Result<(Tractogram, Selection), JobError> {
+        if let Some(name) = &self.rules.group {
+            let names = self.groups.keys();
+            piece.groups = names.map(|name| (name.clone(), Arc::default())).collect();
+            if let Some(marks) = &self.members {
+                let is_member = |i: &u32| marks.get(first + *i as usize).is_some_and(|m| *m);
+                let own: Vec<u32> = (0..piece.len() as u32).filter(is_member).collect();
+                piece = piece.with_group(name, own);
+            }
+        }
+        let selection = select(&piece, self.rules, self.backend, &self.control)?;
+        piece.groups.clear();
+        Ok((piece, selection))
+    }
+}
+
+/// Selected streamlines, in the form in which they are written.
+struct Collected {
+    copies: Copies,
+    outline: Outline,
+}
+
+/// The values that files hold: every program computes lengths from the points.
+fn written(tractogram: Tractogram) -> Tractogram {
+    let mut tractogram = ValueNames::written(tractogram);
+    tractogram.per_streamline.remove(LENGTH);
+    tractogram
+}
+
+impl Collected {
+    fn new(pieces: &Pieces) -> Self {
+        let empty = ValueNames::shown(pieces.empty().clone());
+        Self {
+            copies: Copies::default(),
+            outline: Outline::new(written(empty)),
+        }
+    }
+
+    /// Adds the marked streamlines of a piece.
+    fn add(&mut self, piece: &Tractogram, marks: &[bool]) -> Result<(), JobError> {
+        let each = size_of::<[f32; 3]>() + size_of::<f32>() * piece.per_point.len();
+        let bytes = (piece.points.len() * each) as u64;
+        memory::claim("The copy of the streamlines", bytes)?;
+        let kept = written(piece.filtered(marks));
+        self.outline.add(&kept);
+        self.copies.add(kept);
+        Ok(())
+    }
+}
+
+/// The members of groups among the marked streamlines, by their new numbers.
+fn kept_members(
+    groups: &BTreeMap<String, Arc<[u32]>>,
+    marks: &[bool],
+) -> Result<BTreeMap<String, Arc<[u32]>>, JobError> {
+    if groups.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    memory::claim_for::<Option<u32>>("The members of the groups", marks.len(), 1)?;
+    let mut next = 0;
+    let index = marks.iter().map(|&m| m.then(|| (next, next += 1).0));
+    let index: Vec<Option<u32>> = index.collect();
+    let kept = groups.iter().map(|(name, members)| {
+        let members = members.iter().filter_map(|&i| index[i as usize]);
+        (name.clone(), members.collect())
+    });
+    Ok(kept.collect())
+}
+
+/// Writes the selected streamlines of a file, with all their values.
+#[derive(Clone, Debug)]
+pub struct SaveSelected {
+    pub kept: KeptStreamlines,
+    pub path: PathBuf,
+    pub command: String,
+    /// Files next to it may be replaced.
+    pub replace: bool,
+}
+
+impl Job for SaveSelected {
+    type Output = ConvertedFiles;
+
+    fn slot(&self) -> Slot {
+        SAVE
+    }
+
+    fn label(&self) -> String {
+        label("Saving", &self.path)
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<ConvertedFiles>,
+    ) -> Result<ConvertedFiles, JobError> {
+        let format = check_output(&self.path)?;
+        let kept = &self.kept;
+        let mut contents = Contents {
+            outline: &kept.outline,
+            pass: &mut |take| match kept.copies.pieces() {
+                Some(copies) => copies.iter().try_for_each(take),
+                None => {
+                    let silent = control.silent();
+                    let passed = kept.pieces.pass(&silent, |piece| {
+                        let own = &kept.marks[piece.first..piece.first + piece.tractogram.len()];
+                        let shown = ValueNames::shown(piece.tractogram);
+                        take(&written(shown.filtered(own)))
+                    });
+                    passed.map(drop)
+                }
+            },
+        };
+        let (path, command) = (&self.path, &self.command);
+        let converted = save_contents(&mut contents, format, path, command, self.replace, control)?;
+        Ok(ConvertedFiles {
+            converted,
+            whole: None,
+        })
+    }
+}
+
+for_command_line!(SaveSelected);
