@@ -4,7 +4,7 @@ use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
 use crate::solvers::pathway::{Distances, MIN_FOR_RANGES, NEAR_MM, Range90};
 use crate::state::core::text::{distance_text, duration_text, interval_text, percentiles_text};
-use crate::state::pathways::jobs::RepeatedPathway;
+use crate::state::pathways::jobs::{RepeatedPathway, equal_paths_text};
 use crate::state::pathways::{Level, NOISE_ONLY};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -116,6 +116,7 @@ pub fn report(repeated: &RepeatedPathway) -> Value {
         "command": "uncertainty",
         "repetitions": all,
         "without_path": repetitions.without_path(),
+        "different_paths": repetitions.different_paths(),
         "not_joined": repetitions.not_joined,
         "epsilon": repetitions.epsilon,
         "least": repetitions.measured,
@@ -161,6 +162,9 @@ pub fn text(repeated: &RepeatedPathway) -> String {
     text += &levels_text(&repeated.measured.levels);
     if let Some(distances) = &repeated.measured.along {
         text += &distances_text(distances, "The path", all);
+    }
+    if let Some(equal) = equal_paths_text(repetitions) {
+        text += &(equal + "\n");
     }
     let _ = match repetitions.without_path() {
         0 => Ok(()),

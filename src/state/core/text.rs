@@ -118,12 +118,14 @@ pub fn range_texts(ends: [f64; 2]) -> [String; 2] {
     ends.map(|end| fixed(end, if end == 0.0 { 0 } else { decimals }))
 }
 
-/// A duration: `42 ms`, `13.4 s`.
+/// A duration: `42 ms`, `13.4 s`, `29 min`.
 pub fn duration_text(ms: f64) -> String {
     // A value that rounds to 1 000 ms is shown as a second.
     match ms.round() {
         whole if whole < 1e3 => with_unit(&fixed(whole.max(1.0), 0), "ms"),
-        _ => with_unit(&fixed(ms / 1e3, 1), "s"),
+        whole if whole < 1e5 => with_unit(&fixed(ms / 1e3, 1), "s"),
+        whole if whole < 6e5 => with_unit(&fixed(ms / 6e4, 1), "min"),
+        _ => with_unit(&fixed(ms / 6e4, 0), "min"),
     }
 }
 

@@ -20,7 +20,9 @@ pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 pub use lifted::{FindLifted, PreparedLifted};
 pub(in crate::state) use measure::RepeatedCurves;
 pub use noise::{GrowRepetitions, MeasurePathwayNoise, PATHWAY_NOISE_DISTANCES, PathwayNoise};
-pub use repetitions::{PATHWAY_NOISE, RepeatPathway, RepeatedPathway, RepeatedScan, paths_of};
+pub use repetitions::{
+    PATHWAY_NOISE, RepeatPathway, RepeatedPathway, RepeatedScan, equal_paths_text, paths_of,
+};
 pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
 
 use crate::compute::Control;

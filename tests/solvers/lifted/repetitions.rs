@@ -271,6 +271,10 @@ fn determined() {
     let three = scene.repeated(5, 7, 3);
     assert_eq!((&one.paths, &one.visits), (&three.paths, &three.visits));
     assert_eq!(one.without_path(), 0);
+    let mut twice = one.clone();
+    twice.paths = [&one.paths[..], &one.paths[..]].concat();
+    let different = one.different_paths();
+    assert!((1..=5).contains(&different) && twice.different_paths() == different);
     let mut growing = scene.none_yet(&scene.dwi, EPSILON, 7).unwrap();
     for up_to in [1, 4, 7] {
         growing.extend(up_to, &backend(2), &Control::new()).unwrap();

@@ -145,8 +145,11 @@ fn numbers() {
     );
     assert_eq!(format::significant(1184.2), "1\u{202F}184");
     assert_eq!(format::with_unit("0.71", "mm"), "0.71\u{202F}mm");
-    let took = [0.2, 42.4, 999.4, 999.6, 13_362.0].map(format::duration_text);
-    let reported = ["1 ms", "42 ms", "999 ms", "1.0 s", "13.4 s"];
+    let took = [0.2, 42.4, 999.4, 999.6, 13_362.0, 396_300.0, 1_715_400.0];
+    let took = took.map(format::duration_text);
+    let reported = [
+        "1 ms", "42 ms", "999 ms", "1.0 s", "13.4 s", "6.6 min", "29 min",
+    ];
     assert_eq!(took, reported.map(|t| t.replace(' ', "\u{202F}")));
     assert_eq!(
         format::spacing(DVec3::new(1.75, 1.75, 2.5)),

@@ -38,6 +38,7 @@ use crate::solvers::Error;
 use crate::solvers::metric::Places;
 use glam::DVec3;
 use rayon::prelude::*;
+use std::collections::HashSet;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
@@ -240,6 +241,19 @@ impl Repetitions {
     /// The minimal paths of the repetitions that have one.
     pub fn existing_paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().flatten().map(|(_, path)| path)
+    }
+
+    /// Number of different minimal paths. Paths from voxel centre to voxel centre, as through crossings, are equal where
+    /// noise moves them by less than a voxel.
+    pub fn different_paths(&self) -> usize {
+        let bits = |path: &Path| -> Vec<[u64; 3]> {
+            let points = path.points.iter();
+            points.map(|at| at.to_array().map(f64::to_bits)).collect()
+        };
+        self.existing_paths()
+            .map(bits)
+            .collect::<HashSet<_>>()
+            .len()
     }
 
     /// Range of E* over the repetitions that have a path, not corrected for bias; `None` if none has one.

@@ -1,7 +1,7 @@
 //! Repetitions of the live pathway, batch by batch, and their distances from a mask.
 
 use super::RepeatedScan;
-use super::repetitions::{PATHWAY_NOISE, near, paths_of, repeated_paths};
+use super::repetitions::{PATHWAY_NOISE, equal_paths_text, near, paths_of, repeated_paths};
 use crate::compute::Control;
 use crate::data::{Mask, Tractogram, Volume};
 use crate::jobs::{
@@ -56,6 +56,8 @@ pub struct PathwayNoise {
     /// The 90 % band of E* without noise.
     pub band: Option<[f64; 2]>,
     pub without_path: usize,
+    /// About paths that are equal in several repetitions; `None` if all differ.
+    pub equal_paths: Option<String>,
     /// Time that each repetition of the last batch took, all threads together.
     pub each_ms: f64,
     /// Number of repetitions in the next batch.
@@ -121,6 +123,7 @@ impl Job for GrowRepetitions {
             costs: repetitions.costs(),
             band: repetitions.band(),
             without_path: repetitions.without_path(),
+            equal_paths: equal_paths_text(&repetitions),
             each_ms: wall_ms / more.max(1) as f64,
             next_batch: next_batch(at_once, more, wall_ms),
             repetitions,

@@ -3,6 +3,7 @@
 use super::error::PathwayError;
 use super::measure::RepeatedCurves;
 use crate::compute::{Backend, Control};
+use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Role, Tractogram, Volume};
 use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::Error;
@@ -115,6 +116,21 @@ pub(super) fn repeated_paths<'a>(
         curves: repetitions.existing_paths().collect(),
         shown: Some(&pathway.path),
     }
+}
+
+/// A sentence about paths that are equal in several repetitions; `None` if all differ.
+pub fn equal_paths_text(repetitions: &Repetitions) -> Option<String> {
+    let (all, different) = (
+        repetitions.existing_paths().count(),
+        repetitions.different_paths(),
+    );
+    (different < all).then(|| {
+        format!(
+            "{} in {}: they run from voxel centre to voxel centre, so shifts by less than a voxel do not show",
+            counted(different, "different path"),
+            counted(all, "repetition")
+        )
+    })
 }
 
 /// Repetitions whose path stays near that of the pathway.

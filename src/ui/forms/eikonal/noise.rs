@@ -201,6 +201,9 @@ fn figures(ui: &mut Ui, state: &State, noise: &PathwayNoise, measured: Option<&N
         format::with_unit(&format::fixed(NEAR_MM, 0), "mm")
     );
     rows::reading(ui, &name, &format!("{near} of {count} ({interval})"));
+    if let Some(text) = &noise.equal_paths {
+        rows::hint(ui, text);
+    }
     let of_all = counted(all, "repetition");
     match noise.without_path {
         0 => {}
