@@ -53,6 +53,10 @@ impl From<NoCommand> for CommandLine {
 impl fmt::Display for NoCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::MaskWithoutFile(region) if region == segment::for_pathways::NAME => f.write_str(
+                "There is no command for this result, since the surface of Segment is in no file: keep it as a mask, export \
+                 that mask and use it as a region instead, or save the session, whose command recomputes all of it",
+            ),
             Self::MaskWithoutFile(region) => write!(
                 f,
                 "There is no command for this result, since the region “{region}” is a mask without a \

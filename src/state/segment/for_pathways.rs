@@ -9,7 +9,7 @@ use crate::state::{State, Task};
 use std::sync::Arc;
 
 /// Name of the live surface among the regions of a pathway.
-const NAME: &str = "Surface";
+pub const NAME: &str = "Surface";
 
 /// Gives pathways the surface that they take into account, and the one whose distance from their repetitions, or from those
 /// of streamlines, is measured; returns whether one of them differs from the one before.

@@ -127,13 +127,13 @@ fn lines(state: &State, result: &FodResult) -> Vec<String> {
         let first = shells.len().saturating_sub(response.shell_count());
         let values = shells[first..].iter().enumerate().map(|(k, shell)| {
             let signal = format::significant(response.mean_signal(k));
-            format!("b {:.0}: {signal}", shell.b_s_per_mm2)
+            format!("{signal} at b = {:.0}", shell.b_s_per_mm2)
         });
         let values: Vec<String> = values.collect();
         lines.push(format!(
-            "{}: {place}. Mean signal (b in s/mm²) {}",
+            "{}: {place}. Mean signal {}",
             tissue.label(),
-            values.join(", ")
+            format::with_unit(&values.join(", "), "s/mm²")
         ));
     }
     let unused = fods.measured.iter().filter(|m| {
