@@ -174,7 +174,8 @@ fn act(action: PathwayNoiseAction) -> Action {
 fn figures(ui: &mut Ui, state: &State, noise: &PathwayNoise, measured: Option<&NoiseDistances>) {
     let all = noise.key.repetitions;
     const HELP: &str = "Voxels that the pathways of at least this share of the repetitions contain, and their distance from \
-                        the chosen object, rounded down";
+                        the chosen object, rounded down. Whole voxels count, so it is up to a voxel shorter than the \
+                        distance between surfaces as drawn, which Segment gives, and shorter than that of the path";
     levels(ui, &noise.levels, measured, HELP);
     let target = state.pathway_noise_target_name();
     if let Some(text) = measured.and_then(|measured| overlap(measured, "the pathway", &target)) {
@@ -227,8 +228,8 @@ fn figures(ui: &mut Ui, state: &State, noise: &PathwayNoise, measured: Option<&N
 fn distances(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let settings = &state.document.pathways;
     let noise = &settings.noise;
-    const HELP: &str = "The object whose distance from the paths is measured, nearest point to nearest point: the surface of \
-                        Segment, or a mask";
+    const HELP: &str = "The object whose distance from the paths is measured, from points of the paths to whole voxels: the \
+                        surface of Segment, or a mask";
     if let Some(distance_to) = target_row(ui, state, noise.distance_to, HELP) {
         let change: Change = Box::new(move |noise| noise.distance_to = distance_to);
         actions.push(changed(settings, change, Phase::Done));

@@ -119,8 +119,17 @@ fn measured(ui: &mut Ui, near: &Proximity, is_earlier: bool, actions: &mut Vec<A
         ),
         Distance::Away { point, .. } => (
             Some(point),
-            "From the surface to the nearest drawn line, rounded down. Click to move the crosshair to the \
-             nearest point",
+            match near.is_streamlines {
+                true => {
+                    "From the surface to the nearest drawn line, rounded down. Click to move the crosshair to the nearest \
+                     point"
+                }
+                false => {
+                    "From the surface as drawn to the outline of the pathway as drawn, at its width, rounded down. Between \
+                     whole voxels, as Noise in Pathways measures, it is up to a voxel shorter. Click to move the crosshair \
+                     to the nearest point"
+                }
+            },
         ),
         Distance::Crossing { at: point, .. } => (
             Some(point),
