@@ -136,8 +136,8 @@ impl Pieces {
                 format!("name one that ends in {}", Format::streamline_endings()),
             ));
         }
-        let wrong = |e| misnamed(path, format, e);
-        let layout = layout(path, format, reported, control).map_err(wrong)?;
+        let explained = |e| misnamed(path, format, e);
+        let layout = layout(path, format, reported, control).map_err(explained)?;
         let mut pieces = Self {
             path: path.to_owned(),
             format,
@@ -148,7 +148,7 @@ impl Pieces {
             state: state(path),
             counts: OnceLock::new(),
         };
-        pieces.empty = pieces.read_empty(control).map_err(wrong)?;
+        pieces.empty = pieces.read_empty(control).map_err(explained)?;
         if let Some(reading) = &reported.affine {
             let by = in_world(reading, pieces.empty.grid.as_deref(), control)?;
             if !affine::is_invertible(by) {
@@ -237,13 +237,13 @@ impl Pieces {
         control: &Control,
         mut take: impl FnMut(Piece) -> Result<(), E> + Send,
     ) -> Result<FibreInfo, E> {
-        let wrong = |e| misnamed(&self.path, self.format, e);
-        let mut reader = self.reader(control).map_err(wrong)?;
+        let explained = |e| misnamed(&self.path, self.format, e);
+        let mut reader = self.reader(control).map_err(explained)?;
         let mut next = || {
             control.check().map_err(Error::from)?;
             match (reader.next(control), self.affine) {
                 (Ok(Some(tractogram)), Some(by)) => Ok(Some(tractogram.moved(by))),
-                (next, _) => next.map_err(wrong),
+                (next, _) => next.map_err(explained),
             }
         };
         let (mut first, mut points) = (0, 0);
@@ -307,11 +307,11 @@ fn without_streamlines(tractogram: &Tractogram) -> Tractogram {
 
 /// Points of a piece with this many values for each point.
 fn points_at_once(values: usize) -> usize {
-    let usual = (rayon::current_num_threads() * POINTS_PER_THREAD).min(MOST_POINTS);
+    let by_threads = (rayon::current_num_threads() * POINTS_PER_THREAD).min(MOST_POINTS);
     let each = (size_of::<[f32; 3]>() + size_of::<f32>() * values) as u64;
     let fitting = memory::available_bytes().map(|free| free / (PIECES_IN_MEMORY * each));
     let fitting = fitting.and_then(|points| usize::try_from(points).ok());
-    usual.min(fitting.unwrap_or(usize::MAX)).max(1)
+    by_threads.min(fitting.unwrap_or(usize::MAX)).max(1)
 }
 
 /// Checks that there is memory for this many points.

@@ -312,14 +312,14 @@ fn reads_again() {
         let path = write(input, &tractogram, folder.path());
         let (_, rules) = rules().remove(0);
         for output in ["o.tck", "o.trx"] {
-            let results = [false, true].map(|again| {
+            let results = [false, true].map(|is_read_twice| {
                 let place = tempfile::tempdir().expect("a folder");
                 let selected = done(SelectInFile {
                     pieces: in_pieces(&path, 300),
                     rules: rules.clone(),
                     coverages: Vec::new(),
                 });
-                let kept = match again {
+                let kept = match is_read_twice {
                     true => selected.kept.without_copies(),
                     false => selected.kept,
                 };
