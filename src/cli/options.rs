@@ -560,6 +560,7 @@ impl FitOptions {
             gradients: scan.gradients.clone(),
             mask: given,
             params: arguments.params.clone(),
+            shapes: Vec::new(),
         };
         let (fitted, wall_ms) = runner.run(job)?;
         let TensorFit {
@@ -567,6 +568,7 @@ impl FitOptions {
             maps,
             mask,
             mask_report,
+            ..
         } = *fitted;
         if let Some(unit) = fit.other_unit {
             note!(
