@@ -51,6 +51,9 @@ const LINES: &[&str] = &[
     "connectome whole.trx labels.nii.gz matrix.csv --radius 4",
     "phantom --crossing --scan-only --spacing 3 --shells 1000:6 --b0 1 --out crossing",
     "score crossing/fibres.tck --truth crossing --out scores.csv",
+    "region --union mask:white.nii.gz --stats maps/fa.nii.gz --stats maps/md.nii.gz --csv values.csv --histogram bins.csv",
+    "compare white.nii.gz head/brain_mask.nii.gz maps/mask.nii.gz --operators a,a,b --staple consensus.nii.gz --csv pairs.csv",
+    "compare white.nii.gz whole.tck",
 ];
 
 pub fn arcuate(arguments: &[&str], folder: &Path) -> Output {
