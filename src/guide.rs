@@ -35,6 +35,7 @@ pages![
     "filter",
     "streamlines",
     "score",
+    "compare",
     "alignment",
     "pictures",
     "sessions",

@@ -9,6 +9,7 @@ use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::CommandLine;
 use crate::state::files::jobs::{SaveMask, SaveVolume};
+use crate::state::tensors::jobs::ComputeShapes;
 use crate::state::tensors::mask_text;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
@@ -19,9 +20,11 @@ Examples:
   arcuate fit dwi.nii.gz --out maps
   arcuate fit dwi.nii.gz --mask brain.nii.gz --method wls --maps fa,md,tensor --out maps
 
-Maps: fa, md, ad, rd (mm²/s), dec (red left-right, green front-back, blue up-down), direction (unit vector,
+Maps: fa, md, ad, rd (mm²/s), mode (-1 planar to +1 linear), cl, cp, cs (linear, planar and spherical parts by
+the largest eigenvalue: (l1 - l2)/l1, (l2 - l3)/l1, l3/l1), norm (Frobenius, mm²/s), dec (red left-right, green front-back, blue up-down), direction (unit vector,
 world axes), tensor (6 volumes xx yy zz xy xz yz, mm²/s, world axes: as MRtrix), s0, mask, repaired (voxels whose
-tensor was not positive definite and was repaired by raising its eigenvalues).";
+tensor was not positive definite and was repaired by raising its eigenvalues), mode-colour (blue planar, white
+between, orange linear, times FA).";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -50,7 +53,11 @@ enum Map {
 }
 
 /// Fails if the map does not exist.
-fn map_content(map: FitMap, fitted: &FittedScan) -> Result<Map, Failure> {
+fn map_content(
+    map: FitMap,
+    fitted: &FittedScan,
+    shapes: &[(FitMap, Volume)],
+) -> Result<Map, Failure> {
     let volume = |v: &Volume| Map::Volume(v.clone());
     Ok(match map {
         FitMap::Fa => volume(&fitted.maps.fa),
@@ -68,6 +75,11 @@ fn map_content(map: FitMap, fitted: &FittedScan) -> Result<Map, Failure> {
                 ));
             }
         },
+        FitMap::Mode | FitMap::Cl | FitMap::Cp | FitMap::Cs | FitMap::Norm | FitMap::ModeColour => {
+            let computed = shapes.iter().find(|(shape, _)| *shape == map);
+            let missing = || Failure::new("This map was not computed");
+            volume(&computed.ok_or_else(missing)?.1)
+        }
         FitMap::Mask => Map::Mask(fitted.mask.clone()),
         FitMap::Repaired => Map::Mask(fitted.fit.repaired.clone()),
     })
@@ -84,6 +96,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let files: Vec<PathBuf> = options.maps.iter().map(|m| path_of(m.key())).collect();
     runner.may_fill(&options.out, &files)?;
     let fitted = options.fit.run(runner)?;
+    let shapes = match options.maps.iter().any(|map| FitMap::SHAPES.contains(map)) {
+        true => {
+            let job = ComputeShapes {
+                key: None,
+                field: fitted.fit.field.clone(),
+                maps: options.maps.clone(),
+            };
+            runner.run(job)?.0
+        }
+        false => Vec::new(),
+    };
     let _folder = make_folder(&options.out)?;
     let mut written = Vec::new();
     for &map in &options.maps {
@@ -94,7 +117,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
         .text()
             + &options.images.argument();
-        let (saved, _) = match map_content(map, &fitted)? {
+        let (saved, _) = match map_content(map, &fitted, &shapes)? {
             Map::Volume(volume) => runner.run(SaveVolume {
                 source: None,
                 volume,

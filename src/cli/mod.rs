@@ -41,6 +41,7 @@ mod bench_tracking;
 mod bench_uncertainty;
 mod bench_volumes;
 mod commit;
+mod compare;
 mod connectome;
 mod convert;
 mod demo;
@@ -113,6 +114,7 @@ Examples:
   arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
   arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
   arcuate score tracks.tck --truth crossing
+  arcuate compare expert1.nii.gz expert2.nii.gz level_set.nii.gz --staple consensus.nii.gz
   arcuate methods tracts.arcuate       describe what was done, for a paper
   arcuate demo --out demo              show everything on the built-in head
   arcuate guide                        list the pages of the guide
@@ -209,6 +211,8 @@ pub enum Command {
     Connectome(connectome::Options),
     /// Score streamlines against bundles whose course is known
     Score(score::Options),
+    /// Compare segmentations of one structure, with their consensus, or a pathway with streamlines
+    Compare(compare::Options),
     /// Draw a view to a PNG file, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -305,6 +309,7 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Profile(_)
             | Command::Connectome(_)
             | Command::Score(_)
+            | Command::Compare(_)
             | Command::Phantom(_)
             | Command::Guide(_)
     )
@@ -342,6 +347,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Profile(options) => profile::run(&options, &mut runner),
             Command::Connectome(options) => connectome::run(&options, &mut runner),
             Command::Score(options) => score::run(&options, &mut runner),
+            Command::Compare(options) => compare::run(&options, &mut runner),
             Command::Render(options) => render::run(&options, &mut runner),
             Command::Phantom(options) => phantom::run(&options, &mut runner),
             Command::Guide(options) => guide::run(&options, &mut runner),

@@ -1,21 +1,27 @@
 //! `arcuate region`: the window's operations on regions, with masks and label maps.
 
-use super::options::{GivenParameters, ValueError, not_reversed, shape, whole};
-use super::output::shown;
+use super::inputs::{must_be_csv, scalar_image};
+use super::options::{
+    GivenParameters, ReadingOptions, ValueError, not_reversed, shape, whole, whole_from,
+};
+use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
 use super::typed::typed_command;
-use crate::data::text::{counted, file_stem};
+use crate::data::text::{count, counted, file_stem};
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::solvers::region::{Change, Combine, Fill};
 use crate::state::core::colours::CATEGORIES;
 use crate::state::files::jobs::SaveMask;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened};
+use crate::state::regions::jobs::csv::{NamedStatistics, SaveHistograms, SaveStatistics};
 use crate::state::regions::jobs::labels::{CountLabels, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MakeRegion, RegionOperation};
 use crate::state::regions::jobs::save::SaveLabels;
+use crate::state::regions::jobs::statistics::MeasureRegion;
 use crate::state::regions::recipe::ShapeSpec;
 use glam::DVec3;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,9 +33,12 @@ Examples:
   arcuate region --image dwi.nii.gz --union sphere:-24,-18,8,5 --subtract box:0,0,0,3,80,80 --out seed.nii.gz
   arcuate region --union mask:a.nii.gz --intersect mask:b.nii.gz --smooth 4 --out both.nii.gz
   arcuate region --as-labels --union mask:a.nii.gz --union mask:b.nii.gz --out labels.nii.gz
+  arcuate region --union mask:pathway.nii.gz --stats fa.nii.gz --stats md.nii.gz --csv values.csv
 
 The steps run in this order, whatever the order of the options: values of the image (or nothing), then --union, --intersect,
---subtract, --grow, --smooth. The result has the grid of the image, or otherwise that of the first mask.";
+--subtract, --grow, --smooth. The result has the grid of the image, or otherwise that of the first mask, or of the first
+image of --stats. --stats measures images within the result: a voxel of the region takes the value of the image's voxel
+that contains its centre.";
 
 #[derive(clap::Args, Debug)]
 #[command(
@@ -76,8 +85,123 @@ pub struct Options {
     #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "grow", "smooth"])]
     pub as_labels: bool,
     /// Mask or label map to write: .nii.gz, .nii, .mif or .mif.gz
-    #[arg(long, value_name = "FILE")]
-    pub out: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "stats")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub statistics: StatisticsOptions,
+}
+
+/// Statistics of images within the region.
+#[derive(clap::Args, Debug)]
+pub struct StatisticsOptions {
+    /// Measure an image within the region: mean, standard deviation, median, histogram; may be given several times
+    #[arg(long, value_name = "IMAGE", conflicts_with = "as_labels")]
+    pub stats: Vec<PathBuf>,
+    /// Write a table with one row for each image of --stats (.csv)
+    #[arg(long, value_name = "FILE", requires = "stats")]
+    pub csv: Option<PathBuf>,
+    /// Write a table of the histograms, with one row for each image and bin (.csv)
+    #[arg(long, value_name = "FILE", requires = "stats")]
+    pub histogram: Option<PathBuf>,
+    /// Number of bins of a histogram, of equal width from the smallest to the largest value
+    #[arg(long, value_name = "N", default_value = "50", allow_negative_numbers = true, value_parser = whole_from(1, 10_000u16))]
+    pub bins: u16,
+}
+
+impl StatisticsOptions {
+    fn check(&self, runner: &Runner) -> Result<(), Failure> {
+        for path in self.csv.iter().chain(&self.histogram) {
+            must_be_csv(path)?;
+            runner.may_make(path)?;
+        }
+        Ok(())
+    }
+
+    /// Measures the images within the region; writes the tables.
+    fn measure(
+        &self,
+        region: &Mask,
+        images: Vec<Volume>,
+        runner: &mut Runner,
+    ) -> Result<Arc<[NamedStatistics]>, Failure> {
+        let mut measured: Vec<NamedStatistics> = Vec::new();
+        for (volume, path) in images.into_iter().zip(&self.stats) {
+            let job = MeasureRegion {
+                region: region.clone(),
+                volume,
+                frame: 0,
+                bins: usize::from(self.bins),
+            };
+            let found = runner.run(job);
+            let about = |e: Failure| Failure::new(format!("{}: {}", e.sentence, path.display()));
+            let found = found.map_err(about)?.0;
+            let lacking = found.voxels - found.values;
+            if lacking > 0 {
+                warning!(
+                    "{} of the region's {} have no number in the image and are left out of its statistics: {}",
+                    count(lacking as u64),
+                    counted(found.voxels, "voxel"),
+                    path.display()
+                );
+            }
+            // Images of one name in several folders have rows of their own.
+            let is_named = |known: &NamedStatistics| known.0 == file_stem(path);
+            let name = match measured.iter().any(is_named) {
+                true => path.display().to_string(),
+                false => file_stem(path),
+            };
+            measured.push((name, found));
+        }
+        let images: Arc<[NamedStatistics]> = measured.into();
+        if let Some(path) = &self.csv {
+            runner.run(SaveStatistics {
+                path: path.clone(),
+                images: images.clone(),
+            })?;
+        }
+        if let Some(path) = &self.histogram {
+            runner.run(SaveHistograms {
+                path: path.clone(),
+                images: images.clone(),
+            })?;
+        }
+        Ok(images)
+    }
+}
+
+fn statistics_json(images: &[NamedStatistics], paths: &[PathBuf]) -> Value {
+    let images = images.iter().zip(paths).map(|((name, found), path)| {
+        json!({
+            "name": name, "file": path, "values": found.values, "outside": found.outside,
+            "mean": found.mean, "sd": found.sd, "median": found.median, "min": found.range.0,
+            "max": found.range.1, "histogram": found.histogram,
+        })
+    });
+    json!(images.collect::<Vec<_>>())
+}
+
+/// Diffusivities are small.
+fn digits(value: f64) -> String {
+    match value == 0.0 || value.abs() >= 0.01 {
+        true => format!("{value:.4}"),
+        false => format!("{value:.3e}"),
+    }
+}
+
+fn statistics_text(images: &[NamedStatistics]) -> String {
+    let mut text = String::new();
+    for (name, found) in images {
+        let (min, max) = found.range;
+        let values = [found.mean, found.sd, found.median, min, max].map(digits);
+        let [mean, sd, median, min, max] = values;
+        let _ = writeln!(
+            text,
+            "{}: mean {mean}, sd {sd}, median {median}, {min} to {max}, in {}",
+            one_line(name),
+            counted(found.values, "voxel")
+        );
+    }
+    text
 }
 
 pub fn range(text: &str) -> Result<(f32, f32), ValueError> {
@@ -120,10 +244,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "Found --{name}, which has no effect without --fill: add --fill, or leave it out"
         )));
     }
-    runner.may_make(&options.out)?;
-    if options.as_labels {
-        runner.may_make(&SaveLabels::table(&options.out))?;
+    if let Some(out) = &options.out {
+        runner.may_make(out)?;
+        if options.as_labels {
+            runner.may_make(&SaveLabels::table(out))?;
+        }
     }
+    options.statistics.check(runner)?;
     let volume = match &options.image {
         Some(path) => Some(open(path, options.volume, runner)?),
         None => None,
@@ -133,17 +260,23 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         Shape::Mask(mask) => Some(mask.grid.clone()),
         _ => None,
     });
+    let mut measured = Vec::new();
+    for path in &options.statistics.stats {
+        measured.push(scalar_image(path, &ReadingOptions::default(), runner)?);
+    }
     let grid = volume
         .as_ref()
         .map(|v| v.grid.clone())
         .or(of_mask)
+        .or(measured.first().map(|v| v.grid.clone()))
         .ok_or_else(|| {
             Failure::usage(
                 "There is no grid: name an --image, or add a mask with --union mask:FILE",
             )
         })?;
     if options.as_labels {
-        return save_labels(options, added, grid, runner);
+        let out = options.out.clone().unwrap_or_default();
+        return save_labels(options, &out, (added, grid), runner);
     }
     let values = volume.as_ref().map(|v| from_values(options, v, runner));
     let mut mask = match values {
@@ -177,27 +310,40 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         mask = make(RegionOperation::Change { base, grid, change }, runner)?;
     }
     if mask.count() == 0 {
-        return Err(Failure::new(format!(
-            "The region has no voxel, expected at least one; widen its limits or its shapes: {}",
-            options.out.display()
-        )));
+        let sentence =
+            "The region has no voxel, expected at least one; widen its limits or its shapes";
+        return Err(Failure::new(match &options.out {
+            Some(out) => format!("{sentence}: {}", out.display()),
+            None => sentence.to_owned(),
+        }));
     }
-    let (count, ml) = (mask.count(), mask.volume_ml());
-    let path = options.out.clone();
-    let command = typed_command();
-    runner.run(SaveMask {
-        mask,
-        path,
-        command,
-    })?;
+    let (voxels, ml) = (mask.count(), mask.volume_ml());
+    let images = options.statistics.measure(&mask, measured, runner)?;
+    if let Some(path) = &options.out {
+        runner.run(SaveMask {
+            mask,
+            path: path.clone(),
+            command: typed_command(),
+        })?;
+    }
+    let StatisticsOptions {
+        stats,
+        csv,
+        histogram,
+        ..
+    } = &options.statistics;
     let value = json!({
-        "command": "region", "voxels": count, "volume_ml": ml, "file": options.out,
+        "command": "region", "voxels": voxels, "volume_ml": ml, "file": options.out,
+        "statistics": statistics_json(&images, stats), "table": csv, "histograms": histogram,
     });
-    let text = format!(
-        "{}, {ml:.2} ml: {}",
-        counted(count, "voxel"),
-        shown(&options.out)
-    );
+    let mut text = format!("{}, {ml:.2} ml", counted(voxels, "voxel"));
+    if let Some(out) = &options.out {
+        let _ = write!(text, ": {}", shown(out));
+    }
+    let _ = write!(text, "\n{}", statistics_text(&images));
+    for path in csv.iter().chain(histogram) {
+        let _ = writeln!(text, "{}", shown(path));
+    }
     runner.report(&value, &text);
     Ok(())
 }
@@ -347,8 +493,8 @@ fn labels(
 
 fn save_labels(
     options: &Options,
-    shapes: Vec<Arc<Shape>>,
-    grid: Arc<Grid>,
+    out: &Path,
+    (shapes, grid): (Vec<Arc<Shape>>, Arc<Grid>),
     runner: &mut Runner,
 ) -> Result<(), Failure> {
     let name = |spec: &ShapeSpec| match spec {
@@ -362,15 +508,12 @@ fn save_labels(
         regions: regions.collect(),
         own: Vec::new(),
         grid,
-        path: options.out.clone(),
+        path: out.to_owned(),
         command: "arcuate region --as-labels".to_owned(),
     };
     let (saved, _) = runner.run(save)?;
-    let files = [options.out.clone(), SaveLabels::table(&options.out)];
+    let files = [out.to_owned(), SaveLabels::table(out)];
     let value = json!({"command": "region", "labels": names, "files": files});
-    runner.report(
-        &value,
-        &format!("Saved {}: {}", saved.content, shown(&options.out)),
-    );
+    runner.report(&value, &format!("Saved {}: {}", saved.content, shown(out)));
     Ok(())
 }

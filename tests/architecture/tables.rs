@@ -142,6 +142,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
 pub const SOLVERS: &[(&str, &[&str])] = &[
     ("alignment", &[]),
     ("commit", &["density"]),
+    // The voxels that a streamline passes, and the distances between borders.
+    ("compare", &["density", "level_set"]),
     ("connectivity", &["curves", "region"]),
     ("csd", &[]),
     ("curves", &[]),
@@ -363,7 +365,7 @@ pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems without a form in the window: each row is removed when the form is added. Scores have a panel
 /// (`ui/bottom_panel/scores.rs`).
-pub const WITHOUT_FORM: &[&str] = &["score"];
+pub const WITHOUT_FORM: &[&str] = &["score", "compare"];
 
 /// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, if the user meets it
 /// separately.
@@ -388,6 +390,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("peaks", None),
     ("response", None),
     ("score", Some("score")),
+    ("compare", Some("compare")),
     ("gradient_check", None),
     ("tensor_check", None),
     ("odf_check", None),

@@ -6,6 +6,7 @@ use arcuate_tests as support;
 
 mod backend;
 mod cli;
+mod compare;
 mod contract;
 mod faults;
 mod fibres;
@@ -34,6 +35,7 @@ fn main() {
         backend::tests(),
         streamlines::tests(),
         cli::tests(),
+        compare::tests(),
         contract::tests(),
         faults::tests(),
         fibres::tests(),

@@ -6,6 +6,7 @@ use arcuate_tests as support;
 
 mod alignment;
 mod commit;
+mod compare;
 mod connectivity;
 mod csd;
 mod curves;
@@ -33,6 +34,7 @@ fn main() {
     support::run([
         alignment::tests(),
         commit::tests(),
+        compare::tests(),
         connectivity::tests(),
         csd::tests(),
         curves::tests(),

@@ -4,6 +4,7 @@ mod computed;
 mod drawing;
 mod history;
 mod making;
+mod statistics;
 
 use crate::support::Random;
 use arcuate::data::{AffineSource, Grid, Mask};
@@ -17,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         drawing::tests(),
         history::tests(),
         making::tests(),
+        statistics::tests(),
     ];
     all.into_iter().flatten().collect()
 }

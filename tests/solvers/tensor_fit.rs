@@ -8,6 +8,7 @@ mod maps;
 mod reference;
 mod robust;
 mod scans;
+mod shapes;
 mod wild;
 
 use crate::support::{Random, test};
@@ -48,6 +49,7 @@ pub fn tests() -> Vec<Trial> {
         eigen::tests(),
         given::tests(),
         maps::tests(),
+        shapes::tests(),
         robust::tests(),
         scans::tests(),
         wild::tests(),

@@ -1,5 +1,6 @@
 //! The state: every edit can be undone, a drag is one step, coarse results are followed by full ones.
 
+mod agreement;
 mod backend;
 mod colours;
 mod drags;
@@ -100,6 +101,7 @@ pub fn tests() -> Vec<Trial> {
         .chain(values_in_files::tests())
         .chain(segment_live::tests())
         .chain(filter::tests());
+    let own = own.chain(agreement::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());
     let own = own.chain(steps::tests()).chain(undone::tests());
     let own = own.chain(withdrawn::tests());

@@ -90,6 +90,7 @@ impl FitOptions {
             gradients: scan.gradients.clone(),
             mask: given,
             params: arguments.params.clone(),
+            shapes: Vec::new(),
         };
         let (fitted, wall_ms) = runner.run(job)?;
         let TensorFit {
@@ -97,6 +98,7 @@ impl FitOptions {
             maps,
             mask,
             mask_report,
+            ..
         } = *fitted;
         if let Some(unit) = fit.other_unit {
             note!(

@@ -34,6 +34,7 @@
 
 pub mod alignment;
 pub mod commit;
+pub mod compare;
 pub mod connectivity;
 pub mod csd;
 pub mod curves;

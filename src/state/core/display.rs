@@ -59,7 +59,8 @@ pub fn window(volume: &Volume, frame: usize, map: Option<FitMap>) -> (f32, f32) 
     match map {
         Some(FitMap::Fa) => (0.0, volume.percentiles(frame, 0.01, 0.998).1.max(0.5)),
         Some(map) if map.is_diffusivity() => (0.0, volume.percentiles(frame, 0.01, 0.99).1),
-        Some(FitMap::Dec) => (0.0, 1.0),
+        Some(FitMap::Mode) => (-1.0, 1.0),
+        Some(FitMap::Dec | FitMap::ModeColour | FitMap::Cl | FitMap::Cp | FitMap::Cs) => (0.0, 1.0),
         _ => volume.percentiles(frame, 0.01, 0.99),
     }
 }
@@ -73,11 +74,23 @@ pub const MASK_OPACITY: f32 = 0.3;
 /// Radius of streamlines as tubes, mm.
 pub const TUBE_RADIUS_MM: f32 = 0.35;
 
-/// The default brightness of a colour image: colour by direction is dark, since FA is rarely 1.
+/// The default brightness of a colour image: colour times FA is dark, since FA is rarely 1.
 pub fn brightness(map: Option<FitMap>) -> f32 {
     match map {
-        Some(FitMap::Dec) => 1.5,
+        Some(FitMap::Dec | FitMap::ModeColour) => 1.5,
         _ => 1.0,
+    }
+}
+
+/// The default display of a map of a fit, or of another image.
+pub fn map_display(volume: &Volume, map: Option<FitMap>) -> Display {
+    Display {
+        brightness: brightness(map),
+        colour_map: match map {
+            Some(FitMap::Mode) => ColourMap::Diverging,
+            _ => ColourMap::Grey,
+        },
+        ..image_display(window(volume, 0, map))
     }
 }
 

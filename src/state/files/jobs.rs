@@ -1,5 +1,6 @@
 //! Jobs that open, write and convert files. Each written file is read back and compared.
 
+pub mod csv;
 pub mod open;
 mod orientations;
 mod paths;

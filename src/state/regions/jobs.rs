@@ -1,8 +1,11 @@
 //! Jobs of regions.
 
+pub mod compare;
+pub mod csv;
 pub mod labels;
 pub mod make;
 pub mod save;
+pub mod statistics;
 
 use crate::compute::Control;
 use crate::data::{DataId, Grid, Shape};

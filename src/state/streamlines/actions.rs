@@ -2,7 +2,9 @@
 
 use crate::state::core::phase::Phase;
 use crate::state::streamlines::StreamlineAction;
-use crate::state::streamlines::update::{edits, measure, save, select_manually, set, set_truth};
+use crate::state::streamlines::update::{
+    agreement, edits, measure, save, select_manually, set, set_truth,
+};
 use crate::state::{Effect, State};
 
 /// Applies one action.
@@ -64,5 +66,6 @@ pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect
         } => measure::change(state, index, points, phase),
         StreamlineAction::Erase(index) => measure::erase(state, index),
         StreamlineAction::EraseAll => measure::erase_all(state),
+        StreamlineAction::ComparePathway => agreement::request(state, effects),
     }
 }

@@ -1,5 +1,6 @@
 //! Jobs on the streamlines of one layer: selection, values, picking, edits, profiles, connections.
 
+pub mod agreement;
 pub mod along;
 pub mod connectome;
 pub mod csv;

@@ -3,6 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, Tractogram};
 use crate::io::Remark;
+use crate::solvers::compare::PathwayAgreement;
 use crate::solvers::connectivity::{self, Connectome};
 use crate::solvers::score::Scores;
 use crate::solvers::tractogram::ProfileParams;
@@ -120,6 +121,16 @@ pub struct ScoreKey {
     pub truth: PathBuf,
 }
 
+/// The streamlines, and the pathway that they are compared with.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgreementKey {
+    pub tractogram: DataId,
+    pub marks: Option<SameArc<bool>>,
+    /// The image of the pathway.
+    pub pathway: DataId,
+    pub epsilon: f64,
+}
+
 impl LiveKey for SelectionKey {}
 impl LiveKey for ColumnKey {}
 impl LiveKey for OrderKey {}
@@ -148,6 +159,8 @@ pub struct StreamlineRuntime {
     pub profile: Live<ProfileKey, NamedProfile>,
     pub connect: Live<ConnectKey, LabelledConnectome>,
     pub scores: Live<ScoreKey, Arc<Scores>>,
+    /// How well a pathway and streamlines agree, on request.
+    pub agreement: Option<(AgreementKey, PathwayAgreement)>,
     /// Remarks about the files of the truth, by file, that messages have shown.
     pub truth_remarks: Vec<(PathBuf, Remark)>,
 }

@@ -381,4 +381,6 @@ pub enum StreamlineAction {
     },
     Erase(usize),
     EraseAll,
+    /// Compares the selected pathway, else the live one, with the current streamlines.
+    ComparePathway,
 }

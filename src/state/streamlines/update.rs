@@ -1,5 +1,6 @@
 //! Streamlines of a layer: rules, selection, deletion, profiles and connections.
 
+pub(in crate::state) mod agreement;
 mod colours;
 mod command_line;
 pub(in crate::state) mod edits;

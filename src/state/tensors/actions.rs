@@ -43,6 +43,7 @@ pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
         }
         TensorAction::ShowResponseVoxels => tensors::fods::show_response_voxels(state),
         TensorAction::SaveFods(path) => tensors::fods::save(state, path, effects),
+        TensorAction::ShowShape(map) => tensors::shapes::show(state, map, effects),
         TensorAction::SetMask(layer) => {
             edit(state, "Fit", false, |d| d.fit_mask = layer);
             tensors::update::fit(state, effects);

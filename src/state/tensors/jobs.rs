@@ -7,14 +7,68 @@ pub mod input;
 use crate::compute::Control;
 use crate::data::{DataId, TensorField, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::{gradient_check, odf_check, tensor_check};
 use crate::state::job_end::ended;
-use crate::state::tensors::{self, axes};
+use crate::state::tensors::types::FitKey;
+use crate::state::tensors::{self, axes, shapes};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
 /// Both checks: the newest wins.
 pub const CHECK: Slot = Slot::latest_wins("check");
+
+pub const SHAPES: Slot = Slot::queue("shape maps");
+
+/// Computes maps of the shape of the tensors of a fit.
+#[derive(Clone, Debug)]
+pub struct ComputeShapes {
+    /// The fit of the tensors; `None` on the command line.
+    pub key: Option<FitKey>,
+    pub field: TensorField,
+    pub maps: Vec<FitMap>,
+}
+
+impl Job for ComputeShapes {
+    type Output = Vec<(FitMap, Volume)>;
+
+    fn slot(&self) -> Slot {
+        SHAPES
+    }
+
+    fn label(&self) -> String {
+        "Computing maps of tensors".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let backend = worker.backend();
+        let maps = tensor_fit::shape_maps(&self.field, &self.maps, &backend, control)?;
+        for (_, map) in &maps {
+            map.precompute_windows();
+        }
+        Ok(maps)
+    }
+}
+
+impl Receive<State> for ComputeShapes {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, maps, _, _| {
+            if let Some(key) = &self.key {
+                shapes::computed(state, key, &maps);
+            }
+        });
+    }
+}
 
 /// Compares the 24 permutations and flips of the axes of the tensors' gradients.
 #[derive(Clone, Debug)]

@@ -13,6 +13,9 @@ pub mod mask_text;
 pub(in crate::state) mod methods;
 pub(in crate::state) mod orders;
 pub mod recipe;
+pub(in crate::state) mod shapes;
 pub mod types;
 pub(in crate::state) mod update;
 pub(in crate::state) mod withdraw;
+
+pub use shapes::name as map_name;

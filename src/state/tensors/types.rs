@@ -5,7 +5,7 @@ pub mod fods;
 use crate::data::axis_change::AxisChange;
 use crate::data::odf_field::Tissue;
 use crate::data::{DataId, Gradients, Mask, OdfLayout, TensorLayout, Volume};
-use crate::solvers::tensor_fit::{self, Residuals};
+use crate::solvers::tensor_fit::{self, FitMap, Residuals};
 use crate::solvers::{gradient_check, odf_check, tensor_check};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey};
@@ -64,6 +64,8 @@ pub enum TensorAction {
     SetFit {
         params: tensor_fit::Params,
     },
+    /// Shows a map of the shape of the tensors, which is computed first if it has no layer.
+    ShowShape(FitMap),
     /// The mask layer of the fit; `None`: a mask computed from the scan.
     SetMask(Option<LayerId>),
     /// Uses the file next to the scan that appears to be its brain mask.

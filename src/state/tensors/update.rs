@@ -15,14 +15,14 @@ use crate::state::origin::commands::fit_mask;
 use crate::state::origin::{BrainMaskRecipe, FitMapRecipe, FitRecipe, Origin};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
 use crate::state::tensors::types::{FitKey, ResidualCache};
-use crate::state::tensors::{mask_text, withdraw};
+use crate::state::tensors::{mask_text, shapes, withdraw};
 use crate::state::{Camera, Document, Effect, State};
 use std::sync::Arc;
 
 /// The label of the layer that marks voxels whose tensor was repaired.
 const REPAIRED: &str = "Repaired tensors";
 
-/// Largest number of new layers after a fit.
+/// Largest number of new layers after a fit, without maps of the shape.
 const LAYERS: u64 = 7;
 
 /// A finished fit.
@@ -30,6 +30,7 @@ pub struct FinishedFit<'a> {
     pub key: FitKey,
     pub fit: &'a tensor_fit::Output,
     pub maps: &'a tensor_fit::Maps,
+    pub shapes: &'a [(FitMap, Volume)],
     pub mask: Mask,
     pub mask_report: Option<tensor_fit::MaskReport>,
     pub wall_ms: f64,
@@ -37,6 +38,7 @@ pub struct FinishedFit<'a> {
 
 /// Requests the fit of the current document unless it exists or is running; cancels one that is no longer needed.
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
+    let shapes = shapes::requested_anywhere(state);
     let document = &state.document;
     let fitted = document.tensors.as_ref();
     let live = &mut state.runtime.tensors.live;
@@ -47,7 +49,7 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     match live.follow(document.requested_fit().as_ref(), false, Pace::Newest) {
         Order::Nothing => {}
         Order::Cancel => effects.push(Effect::Cancel(FIT)),
-        Order::Start(..) => effects.extend(request(document).map(Effect::submit)),
+        Order::Start(..) => effects.extend(request(document, shapes).map(Effect::submit)),
     }
 }
 
@@ -64,17 +66,18 @@ pub fn stopped(state: &mut State) {
 /// Requests the tensors of the snapshot being compared, which a session does not store, if they differ from those of
 /// the document.
 pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
+    let shapes = shapes::requested_anywhere(state);
     let comparing = state.runtime.snapshots.comparing.as_ref();
     let awaiting = comparing.filter(|c| c.snapshot.document.lacks_requested_fit());
     let idle = !state.runtime.tensors.is_fitting();
     let Some(comparing) = awaiting.filter(|_| idle) else {
         return;
     };
-    effects.extend(request(&comparing.snapshot.document).map(Effect::submit));
+    effects.extend(request(&comparing.snapshot.document, shapes).map(Effect::submit));
 }
 
 /// The fit of a document's scan.
-fn request(document: &Document) -> Option<FitTensors> {
+fn request(document: &Document, shapes: Vec<FitMap>) -> Option<FitTensors> {
     let Content::Scan { dwi, gradients } = &document.scan()?.content else {
         return None;
     };
@@ -83,6 +86,7 @@ fn request(document: &Document) -> Option<FitTensors> {
         gradients: gradients.clone(),
         mask: document.chosen_mask().map(|(_, mask)| mask.clone()),
         params: document.fit.clone(),
+        shapes,
     })
 }
 
@@ -96,41 +100,21 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     let ids = state.history.documents_mut().map(|d| d.next_id()).max();
     let ids = ids.unwrap_or(0).max(state.document.next_id());
     for document in state.history.documents_mut().filter(|d| wants(d)) {
-        let awaited = document.unrestored.awaited.take();
-        let first = document.tensors.is_none() && awaited.is_none();
-        replace_maps(document, result, ids, first);
-        if let Some(saved) = awaited {
-            document.arrange_maps(&saved);
-        }
+        store(document, result, ids);
     }
     for number in 0..state.runtime.snapshots.all.len() {
         if !wants(&state.runtime.snapshots.all[number].document) {
             continue;
         }
         state.runtime.snapshots.change(number, |snapshot| {
-            let document = &mut snapshot.document;
-            let awaited = document.unrestored.awaited.take();
-            let ids = document.next_id();
-            replace_maps(
-                document,
-                result,
-                ids,
-                document.tensors.is_none() && awaited.is_none(),
-            );
-            if let Some(saved) = awaited {
-                document.arrange_maps(&saved);
-            }
+            let ids = snapshot.document.next_id();
+            store(&mut snapshot.document, result, ids);
         });
     }
     if !wants(&state.document) {
         return;
     }
-    let awaited = state.document.unrestored.awaited.take();
-    let first = state.document.tensors.is_none() && awaited.is_none();
-    replace_maps(&mut state.document, result, ids, first);
-    if let Some(saved) = awaited {
-        state.document.arrange_maps(&saved);
-    }
+    let first = store(&mut state.document, result, ids);
     if first {
         state.runtime.selected_layer = state.document.fit_layer(FitMap::Dec).map(|l| l.id);
         let (low, high) = state.document.framed();
@@ -176,9 +160,26 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
     }
 }
 
+/// Stores a result in a document, where new layers get the ids from `ids` on; returns whether there was no earlier display.
+fn store(document: &mut Document, result: &FinishedFit, ids: u64) -> bool {
+    let awaited = document.unrestored.awaited.take();
+    let first = document.tensors.is_none() && awaited.is_none();
+    let requested = shapes::requested(document, awaited.as_ref());
+    replace_maps(document, result, (ids, &requested), first);
+    if let Some(saved) = awaited {
+        document.arrange_maps(&saved);
+    }
+    first
+}
+
 /// Replaces the tensors and maps of an earlier fit, keeping their display; new layers get the ids from `ids` on.
-/// `first`: there is no earlier display.
-fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: bool) {
+/// `requested`: the maps of the shape that the document shows. `first`: there is no earlier display.
+fn replace_maps(
+    document: &mut Document,
+    result: &FinishedFit,
+    (ids, requested): (u64, &[FitMap]),
+    first: bool,
+) {
     let Some(scan) = document.scan().map(|l| l.origin) else {
         return;
     };
@@ -186,6 +187,7 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
         key,
         fit,
         maps,
+        shapes,
         mask,
         mask_report,
         wall_ms,
@@ -196,18 +198,12 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
         params: key.params.clone(),
     });
     let map = |map: FitMap| FitMapRecipe { fit: origin, map };
-    let shown_as = |name: FitMap, volume: &Volume| {
-        let map = Some(name);
-        Display {
-            brightness: display::brightness(map),
-            ..display::image_display(display::window(volume, 0, map))
-        }
-    };
+    let shown_as = |name: FitMap, volume: &Volume| display::map_display(volume, Some(name));
     let hidden = |display: Display| Display {
         visible: false,
         ..display
     };
-    document.reserve_ids(ids + LAYERS);
+    document.reserve_ids(ids + LAYERS + shapes.len() as u64);
     let mut put = LayerInserter {
         document,
         next_id: ids,
@@ -230,6 +226,9 @@ fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: 
         let content = || Content::Image(volume.clone());
         let display = || hidden(shown_as(fit_map, volume));
         put.insert(true, name, content, display, map(fit_map));
+    }
+    for (shape, volume) in shapes.iter().filter(|(shape, _)| requested.contains(shape)) {
+        put.insert_shape(*shape, volume, origin);
     }
     let repaired = fit.repaired.count();
     let content = || Content::Mask(fit.repaired.clone());

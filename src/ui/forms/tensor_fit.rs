@@ -16,7 +16,7 @@ use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, FitMap, Params};
 use crate::state::core::text::counted;
 use crate::state::origin::Origin;
-use crate::state::tensors::mask_text;
+use crate::state::tensors::{map_name, mask_text};
 use crate::state::{Action, Content, Layer, LayerAction, Look, Severity, State, TensorAction};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
@@ -294,6 +294,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         method(ui, state, actions);
     }
     fit_mask(ui, state, actions);
+    shape_maps(ui, state, actions);
     if state.awaits_fit() {
         rows::hint(ui, "Waiting for the fit");
     } else if let Some(report) = state.document.tensors.as_ref().and_then(|t| t.mask_report) {
@@ -392,6 +393,26 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         chosen
     });
     actions.extend(chosen.map(|layer| Action::Tensors(TensorAction::SetMask(layer))));
+}
+
+/// Maps of the shape of tensors: computed on request, shown if they exist.
+fn shape_maps(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    if state.document.tensors.is_none() {
+        return;
+    }
+    let help = "Mode, Westin's linearity, planarity and sphericity, and the norm of the tensors, as images";
+    let chosen = select_row(ui, "More maps", help, "Choose", |ui| {
+        let mut chosen = None;
+        for map in FitMap::SHAPES {
+            let exists = state.document.fit_layer(map).is_some();
+            let item = menu::Item::new(map_name(map)).chosen(exists);
+            if item.show(ui) {
+                chosen = Some(map);
+            }
+        }
+        chosen
+    });
+    actions.extend(chosen.map(|map| Action::Tensors(TensorAction::ShowShape(map))));
 }
 
 /// The label of the button that exports the panel's layer.

@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 const LINES: &[&str] = &[
     "phantom --scan-only --spacing 4 --shells 1000:12 --b0 2 --out head",
     "info head/dwi.nii.gz head/brain_mask.nii.gz head/fibres.tck",
-    "fit head/dwi.nii.gz --mask head/brain_mask.nii.gz --maps fa,md,ad,rd,dec,direction,tensor,s0,mask,repaired --out maps",
+    "fit head/dwi.nii.gz --mask head/brain_mask.nii.gz --maps fa,md,ad,rd,mode,cl,cp,cs,norm,dec,mode-colour,direction,tensor,s0,mask,repaired --out maps",
     "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --single-fibre-voxels 50 --response-algorithm tournier --out fod",
     "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seeds random:300 --out whole.trx",
     "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seed sphere:-24,-18,8,8 --target sphere:-30,-22,58,12 --seeds random:300 --out bundle.tck",
@@ -51,6 +51,9 @@ const LINES: &[&str] = &[
     "connectome whole.trx labels.nii.gz matrix.csv --radius 4",
     "phantom --crossing --scan-only --spacing 3 --shells 1000:6 --b0 1 --out crossing",
     "score crossing/fibres.tck --truth crossing --out scores.csv",
+    "region --union mask:white.nii.gz --stats maps/fa.nii.gz --stats maps/md.nii.gz --csv values.csv --histogram bins.csv",
+    "compare white.nii.gz head/brain_mask.nii.gz maps/mask.nii.gz --operators a,a,b --staple consensus.nii.gz --csv pairs.csv",
+    "compare white.nii.gz whole.tck",
 ];
 
 pub fn arcuate(arguments: &[&str], folder: &Path) -> Output {

@@ -18,7 +18,7 @@ const LEVEL: &str = "AVX2";
 
 const LINES: &[&str] = &[
     "phantom --scan-only --spacing 4 --shells 1000:12 --b0 2 --out head",
-    "fit head/dwi.nii.gz --mask head/brain_mask.nii.gz --maps fa,tensor,s0 --out maps",
+    "fit head/dwi.nii.gz --mask head/brain_mask.nii.gz --maps fa,tensor,s0,mode,cp,norm,mode-colour --out maps",
     "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seeds random:2000 --out whole.trx",
     "geodesic head/dwi.nii.gz --mask head/brain_mask.nii.gz --seed sphere:-24,-18,8,8 --target sphere:-30,-22,58,12 --seeds random:50 --cut all --out rays.trx",
     "segment maps/fa.nii.gz --target 0.6 --tolerance 0.2 --add sphere:-24,-18,8,8 --steps 60 --out grown",
@@ -35,6 +35,10 @@ const RESULTS: &[&str] = &[
     "head/dwi.nii.gz",
     "maps/tensor.nii.gz",
     "maps/fa.nii.gz",
+    "maps/mode.nii.gz",
+    "maps/cp.nii.gz",
+    "maps/norm.nii.gz",
+    "maps/mode-colour.nii.gz",
     "whole.trx",
     "rays.trx",
     "grown/labels.nii.gz",

@@ -7,10 +7,12 @@ use crate::support::session_window::{Window, document_text};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::{Deflection, Integrator, Seeding};
+use arcuate::solvers::tensor_fit::FitMap;
 use arcuate::state::density::{DensityAction, DensityValue};
 use arcuate::state::methods::methods;
 use arcuate::state::{
-    Action, Content, LayerAction, LayerId, Phase, SessionAction, SnapshotAction, TrackAction,
+    Action, Content, LayerAction, LayerId, Phase, SessionAction, SnapshotAction, TensorAction,
+    TrackAction,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -20,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::bootstraps and maps are restored", come_back),
         test("sessions::bootstraps are recomputed", recomputed),
         test("sessions::a map is restored with its streamlines", together),
+        test("sessions::maps of the shape are restored", shapes),
         test(
             "sessions::maps that depend on each other are missing",
             of_each_other,
@@ -64,6 +67,46 @@ fn map(
 fn map_of(window: &Window, map: LayerId) -> LayerId {
     let map_recipe = window.state.document.density_map(map);
     map_recipe.expect("a density map").input.layer
+}
+
+/// Maps of the shape come back with the fit of their session, with name and display.
+fn shapes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    for map in [FitMap::Cs, FitMap::ModeColour] {
+        window.act(Action::Tensors(TensorAction::ShowShape(map)));
+        assert!(
+            window.state.document.fit_layer(map).is_some(),
+            "{}",
+            window.messages()
+        );
+    }
+    let renamed = window
+        .state
+        .document
+        .fit_layer(FitMap::Cs)
+        .expect("a map")
+        .id;
+    window.act(Action::Layer(LayerAction::Rename {
+        layer: renamed,
+        name: "Round".to_owned(),
+    }));
+    let path = folder.path().join("shapes.arcuate");
+    window.save(&path);
+    let reopened = Window::opened(&path);
+    assert_eq!(reopened.messages(), "");
+    let (before, after) = (&window.state, &reopened.state);
+    assert_eq!(
+        difference(&document_text(before), &document_text(after)),
+        None
+    );
+    assert_eq!(before.document.layers.len(), after.document.layers.len());
+    for map in [FitMap::Cs, FitMap::ModeColour] {
+        let [a, b] = [before, after].map(|state| state.document.fit_layer(map).expect("a map"));
+        assert_eq!((a.id, &a.name, &a.display), (b.id, &b.name, &b.display));
+        let [a, b] = [a, b].map(|layer| layer.content.volume().expect("an image"));
+        assert_eq!(a.values, b.values, "{}", map.key());
+    }
 }
 
 fn come_back() {

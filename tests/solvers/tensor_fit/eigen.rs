@@ -4,7 +4,7 @@ use super::components;
 use crate::support::{Random, test};
 use arcuate::compute::Lanes;
 use arcuate::compute::simd::{Kernel, base, dispatch};
-use arcuate::solvers::tensor_fit::eigen::{eigen_symmetric, principal};
+use arcuate::solvers::tensor_fit::eigen::{eigen_symmetric, eigenvalues, principal};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
             eigen_gives_the_matrix_back,
         ),
         test("tensor_fit::principal_lanes_match", principal_lanes_match),
+        test("tensor_fit::eigenvalue_lanes_match", eigenvalue_lanes_match),
     ]
 }
 
@@ -83,16 +84,48 @@ impl Kernel for Principal {
     }
 }
 
+struct Eigenvalues([Lanes<8>; 6]);
+
+impl Kernel for Eigenvalues {
+    type Output = [Lanes<8>; 3];
+    fn run<const FMA: bool>(self) -> Self::Output {
+        eigenvalues::<8, FMA>(self.0)
+    }
+}
+
+fn lanes(eight: &[DMat3]) -> [Lanes<8>; 6] {
+    let mut d = [Lanes::ZERO; 6];
+    for (lane, matrix) in eight.iter().enumerate() {
+        for (lanes, value) in d.iter_mut().zip(components(matrix)) {
+            lanes.0[lane] = value as f32;
+        }
+    }
+    d
+}
+
+fn eigenvalue_lanes_match() {
+    let mut random = Random::fresh("eigenvalues");
+    for eight in matrices(&mut random).chunks(8) {
+        let d = lanes(eight);
+        for values in [dispatch(Eigenvalues(d)), base(Eigenvalues(d))] {
+            for (lane, matrix) in eight.iter().enumerate() {
+                let exact = eigen_symmetric(components(matrix)).0;
+                let found = values.map(|value| f64::from(value.0[lane]));
+                assert!(found[0] >= found[1] && found[1] >= found[2], "{found:?}");
+                for (found, exact) in found.iter().zip(exact) {
+                    // Single precision relative to the largest entry, which is at most 3.
+                    assert!((found - exact).abs() < 3e-6, "{found} for {exact}");
+                }
+            }
+        }
+    }
+}
+
 fn principal_lanes_match() {
     let mut random = Random::fresh("principal");
     let matrices = matrices(&mut random);
     for eight in matrices.chunks(8) {
-        let mut d = [Lanes::ZERO; 6];
-        for (lane, matrix) in eight.iter().enumerate() {
-            for (lanes, value) in d.iter_mut().zip(components(matrix)) {
-                lanes.0[lane] = value as f32;
-            }
-        }
+        let d = lanes(eight);
         for (values, vectors) in [dispatch(Principal(d)), base(Principal(d))] {
             for (lane, matrix) in eight.iter().enumerate() {
                 let exact = eigen_symmetric(components(matrix)).0[0];

@@ -8,6 +8,7 @@ use arcuate::solvers::tensor_fit::{self, FitMap};
 use arcuate::state::command_line::{CommandLine, NoCommand};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use arcuate::state::sessions::unsaved::UnsavedPart;
+use arcuate::state::tensors::jobs::ComputeShapes;
 use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::{
     Action, FilesAction, LayerAction, LayerId, RegionAction, Severity, State, TensorAction,
@@ -23,6 +24,8 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::fits::repaired_voxels_are_no_mask", repaired),
         test("update::fits::renamed_maps_are_replaced", renamed),
+        test("update::fits::maps_of_the_shape_follow_the_fit", shapes),
+        test("update::fits::a_map_waits_for_the_fit", map_without_fit),
         test("update::fits::a_mask_is_chosen", chosen),
         test(
             "update::fits::a_mask_in_another_place_is_reported",
@@ -121,6 +124,74 @@ fn renamed() {
     assert!(document.layer_named("MD").is_none());
     assert_eq!(layer(&window.state, "Mean"), md);
     assert_ne!(origin(&window), before, "a map of the new fit");
+}
+
+/// A map of the shape is computed when it is requested, once, and again with each fit whose document shows it.
+fn shapes() {
+    let mut window = Window::fitted();
+    let count = window.state.document.layers.len();
+    let show = |map| Action::Tensors(TensorAction::ShowShape(map));
+    assert!(window.state.document.fit_layer(FitMap::Mode).is_none());
+    window.act(show(FitMap::Mode));
+    assert_eq!(window.state.document.layers.len(), count + 1);
+    let map = window
+        .state
+        .document
+        .fit_layer(FitMap::Mode)
+        .expect("the map");
+    let id = map.id;
+    assert_eq!((&*map.name, map.display.window), ("Mode", (-1.0, 1.0)));
+    assert!(map.display.visible);
+    assert_eq!(window.state.runtime.selected_layer, Some(id));
+    let command = window.state.document.command_line(map).text();
+    assert!(command.contains("--maps mode"), "{command}");
+    let values = |window: &Window| {
+        let layer = window.state.document.layer(id).expect("the map");
+        layer.content.volume().expect("an image").values.clone()
+    };
+    let before = values(&window);
+    assert!(before.iter().any(|v| *v != 0.0) && before.iter().all(|v| v.abs() <= 1.0));
+    // A second request shows it and computes nothing.
+    window.act(show(FitMap::Mode));
+    assert_eq!(window.jobs_of::<ComputeShapes>().count(), 1);
+    // A new fit replaces it.
+    window.ordinary();
+    let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
+    assert_eq!(fit.shapes, [FitMap::Mode]);
+    assert_eq!(window.state.document.layers.len(), count + 1);
+    assert_ne!(values(&window), before, "a map of the new fit");
+    window.act(Action::Undo);
+    assert_eq!(values(&window), before, "the map of the earlier fit");
+    window.act(Action::Undo);
+    // The display before the second request.
+    window.act(Action::Undo);
+    assert!(window.state.document.layer(id).is_none());
+    // The norm has the unit of diffusivities.
+    window.act(show(FitMap::Norm));
+    let norm = window
+        .state
+        .document
+        .fit_layer(FitMap::Norm)
+        .expect("a map");
+    assert_eq!((norm.unit, norm.unit_scale), ("×10⁻³ mm²/s", 1e3));
+}
+
+fn map_without_fit() {
+    let mut window = Window::new();
+    window.act(Action::Tensors(TensorAction::ShowShape(FitMap::Cl)));
+    assert_eq!(window.jobs_of::<ComputeShapes>().count(), 0);
+    let messages = &window.state.runtime.notices.messages;
+    assert!(format!("{messages:?}").contains("once the tensors are fitted"));
+    // A map that arrives after other tensors were requested belongs to none.
+    let mut window = Window::fitted();
+    let count = window.state.document.layers.len();
+    window.holding = true;
+    window.act(Action::Tensors(TensorAction::ShowShape(FitMap::Cl)));
+    window.ordinary();
+    window.holding = false;
+    window.deliver(|_| {});
+    assert!(window.state.document.fit_layer(FitMap::Cl).is_none());
+    assert_eq!(window.state.document.layers.len(), count);
 }
 
 fn chosen() {

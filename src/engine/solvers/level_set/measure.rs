@@ -167,8 +167,7 @@ pub struct Agreement {
     pub hausdorff95_mm: f64,
 }
 
-/// Border voxels are inside and have a face neighbour outside, or lie at the grid's edge. Needs the backend's threads
-/// installed.
+/// Agreement of a mask with a reference; distances are those of [`Border`]. Needs the backend's threads installed.
 pub fn agreement(mask: &Mask, reference: &Mask) -> Result<Agreement, InputError> {
     let mask = mask.on_whole_grid();
     let reference = reference.on_whole_grid().in_the_order_of(&mask.grid);
@@ -182,30 +181,72 @@ pub fn agreement(mask: &Mask, reference: &Mask) -> Result<Agreement, InputError>
         counts[usize::from(*f != 0)][usize::from(*r != 0)] += 1;
     }
     let [[neither, missed], [extra, both]] = counts.map(|c| c.map(|n| n as f64));
-    let borders = [&mask, &reference].map(border);
-    let trees = borders.clone().map(Nearest::new);
-    let away = |from: &Vec<Vec3>, to: &Nearest| {
-        let mut all: Vec<f32> = from.par_iter().map(|p| to.distance(*p)).collect();
-        all.sort_by(f32::total_cmp);
-        all
-    };
-    let ways = [away(&borders[0], &trees[1]), away(&borders[1], &trees[0])];
-    let percentile = |all: &Vec<f32>| {
-        let at = (0.95 * all.len() as f64).ceil() as usize;
-        all.get(at.saturating_sub(1))
-            .copied()
-            .map_or(f64::INFINITY, f64::from)
-    };
-    let sum: f64 = ways.iter().flatten().map(|d| f64::from(*d)).sum();
-    let points = ways.iter().map(Vec::len).sum::<usize>();
+    let [own, other] = [&mask, &reference].map(Border::new);
+    let distances = own.distances(&other);
     Ok(Agreement {
         dice: 2.0 * both / (2.0 * both + extra + missed),
         sensitivity: both / (both + missed),
         specificity: neither / (neither + extra).max(1.0),
         correct: (both + neither) / mask.inside.len() as f64,
-        mean_mm: sum / points.max(1) as f64,
-        hausdorff95_mm: ways.iter().map(percentile).fold(0.0, f64::max),
+        mean_mm: distances.mean_mm,
+        hausdorff95_mm: distances.percentile95_mm,
     })
+}
+
+/// Distances between the borders of two masks, over both directions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BorderDistances {
+    /// Mean distance of the border voxels of either from the other border.
+    pub mean_mm: f64,
+    /// The larger of the two directed 95th percentiles.
+    pub percentile95_mm: f64,
+    /// The largest distance (Hausdorff).
+    pub max_mm: f64,
+}
+
+/// The border voxels of a mask, prepared for distances. Border voxels are inside and have a face neighbour outside, or
+/// lie at the grid's edge.
+#[derive(Clone, Debug)]
+pub struct Border {
+    points: Vec<Vec3>,
+    tree: Nearest,
+}
+
+impl Border {
+    /// The border of a mask, by the centres of its voxels.
+    pub fn new(mask: &Mask) -> Self {
+        let points = border(mask);
+        Self {
+            tree: Nearest::new(points.clone()),
+            points,
+        }
+    }
+
+    /// Distances between two borders; infinite if only one is empty. Needs the backend's threads installed.
+    pub fn distances(&self, other: &Self) -> BorderDistances {
+        let away = |from: &Self, to: &Self| {
+            let points = from.points.par_iter();
+            let mut all: Vec<f32> = points.map(|p| to.tree.distance(*p)).collect();
+            all.sort_by(f32::total_cmp);
+            all
+        };
+        let ways = [away(self, other), away(other, self)];
+        let at = |all: &Vec<f32>, place: usize| {
+            let value = all.get(place.saturating_sub(1)).copied();
+            value.map_or(f64::INFINITY, f64::from)
+        };
+        let percentile = |all: &Vec<f32>| at(all, (0.95 * all.len() as f64).ceil() as usize);
+        let sum: f64 = ways.iter().flatten().map(|d| f64::from(*d)).sum();
+        let points = ways.iter().map(Vec::len).sum::<usize>();
+        BorderDistances {
+            mean_mm: sum / points.max(1) as f64,
+            percentile95_mm: ways.iter().map(percentile).fold(0.0, f64::max),
+            max_mm: ways
+                .iter()
+                .map(|all| at(all, all.len()))
+                .fold(0.0, f64::max),
+        }
+    }
 }
 
 /// World points of a mask's border voxels.

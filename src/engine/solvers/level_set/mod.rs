@@ -94,7 +94,7 @@ pub use bricks::{BrickCounts, Field};
 pub use error::InputError;
 pub use evolution::{Evolution, Size};
 pub use leak_detector::{Cause, Joined, Leak, LeakDetector, SphereEdit};
-pub use measure::{Agreement, Measures, agreement, measures, measures_of};
+pub use measure::{Agreement, Border, BorderDistances, Measures, agreement, measures, measures_of};
 pub use nearest::Nearest;
 pub use parameters::{LayerSpeed, Layout, Mode, Params};
 pub use probe::{Probe, RangeDoubt};

@@ -3,6 +3,7 @@
 use super::values::MAX_NUMBERS;
 use crate::data::Sentence;
 use crate::data::labels::LARGEST_WHOLE;
+use crate::data::text::counted;
 use crate::solvers::Error;
 use std::fmt;
 
@@ -19,6 +20,10 @@ pub enum InputError {
     TooManyNumbers,
     /// A label that single precision may have rounded.
     LargeLabel(f32),
+    /// Statistics of a colour image were requested.
+    ColourImage,
+    /// An image without a finite value in a region of this many voxels.
+    NoValues(usize),
 }
 
 impl fmt::Display for InputError {
@@ -42,6 +47,15 @@ impl fmt::Display for InputError {
                 "The image has a label near {:.0}, expected labels up to {LARGEST_WHOLE}; number its structures \
                  from 1",
                 f64::from(*value)
+            ),
+            Self::ColourImage => f.write_str(
+                "Found a colour image, expected one number per voxel; name another image",
+            ),
+            Self::NoValues(voxels) => write!(
+                f,
+                "The image has no number in the region's {}, expected some; check that both belong to the same head \
+                 and space",
+                counted(*voxels, "voxel")
             ),
         }
     }

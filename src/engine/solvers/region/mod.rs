@@ -48,11 +48,13 @@ mod error;
 mod fill;
 mod parameters;
 mod smooth;
+mod statistics;
 mod values;
 
 pub use distance::distances_around;
 pub use fill::{FilledMask, fill};
 pub use parameters::{Change, DEFAULT_MAX_ML, DEFAULT_TOLERANCE, Fill};
+pub use statistics::{ValueStatistics, statistics};
 pub use values::{LabelCount, Numbers, label, numbers, threshold};
 
 use super::Error;

@@ -62,6 +62,32 @@ pub fn eigen_symmetric(d: [f64; 6]) -> ([f64; 3], [DVec3; 3]) {
 /// single precision. Entries of order one are best: entries below 1e-15 of that count as 0.
 #[inline(always)]
 pub fn principal<const N: usize, const FMA: bool>(d: [Lanes<N>; 6]) -> (Lanes<N>, [Lanes<N>; 3]) {
+    let (diagonal, v) = diagonalised::<N, FMA>(d);
+    let mut largest = diagonal[0];
+    let mut vector = v[0];
+    for column in 1..3 {
+        let larger = diagonal[column].zip(largest, |a, b| f32::from(u8::from(a > b)));
+        largest = larger.select(diagonal[column], largest);
+        for axis in 0..3 {
+            vector[axis] = larger.select(v[column][axis], vector[axis]);
+        }
+    }
+    (largest, vector)
+}
+
+/// Eigenvalues, largest first, of the matrix xx xy xz yy yz zz in every lane, as accurate as those of [`principal`].
+#[inline(always)]
+pub fn eigenvalues<const N: usize, const FMA: bool>(d: [Lanes<N>; 6]) -> [Lanes<N>; 3] {
+    let ([a, b, c], _) = diagonalised::<N, FMA>(d);
+    let (low, high) = (a.min(b), a.max(b));
+    [high.max(c), low.max(high.min(c)), low.min(c)]
+}
+
+/// Eigenvalues in any order, and their unit eigenvectors.
+#[inline(always)]
+fn diagonalised<const N: usize, const FMA: bool>(
+    d: [Lanes<N>; 6],
+) -> ([Lanes<N>; 3], [[Lanes<N>; 3]; 3]) {
     // Four sweeps leave less than the last place of single precision.
     const SWEEPS: usize = 4;
     let one = Lanes::splat(1.0);
@@ -97,14 +123,5 @@ pub fn principal<const N: usize, const FMA: bool>(d: [Lanes<N>; 6]) -> (Lanes<N>
             }
         }
     }
-    let mut largest = diagonal[0];
-    let mut vector = v[0];
-    for column in 1..3 {
-        let larger = diagonal[column].zip(largest, |a, b| f32::from(u8::from(a > b)));
-        largest = larger.select(diagonal[column], largest);
-        for axis in 0..3 {
-            vector[axis] = larger.select(v[column][axis], vector[axis]);
-        }
-    }
-    (largest, vector)
+    (diagonal, v)
 }

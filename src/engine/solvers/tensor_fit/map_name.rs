@@ -13,8 +13,20 @@ pub enum FitMap {
     Ad,
     /// Radial diffusivity, mm²/s.
     Rd,
+    /// Mode of the deviator, −1 (planar) to +1 (linear).
+    Mode,
+    /// Linear anisotropy (λ₁ − λ₂) / λ₁, 0..=1.
+    Cl,
+    /// Planar anisotropy (λ₂ − λ₃) / λ₁, 0..=1.
+    Cp,
+    /// Sphericity λ₃ / λ₁, 0..=1.
+    Cs,
+    /// Frobenius norm of the tensor, mm²/s.
+    Norm,
     /// Direction encoded colour.
     Dec,
+    /// Colour of the mode times FA.
+    ModeColour,
     /// Principal eigenvector, three volumes.
     Direction,
     /// Tensor components, six volumes.
@@ -32,7 +44,13 @@ keyed!(FitMap, serde {
     Md = "md",
     Ad = "ad",
     Rd = "rd",
+    Mode = "mode",
+    Cl = "cl",
+    Cp = "cp",
+    Cs = "cs",
+    Norm = "norm",
     Dec = "dec",
+    ModeColour = "mode-colour",
     Direction = "direction",
     Tensor = "tensor",
     S0 = "s0",
@@ -41,8 +59,18 @@ keyed!(FitMap, serde {
 });
 
 impl FitMap {
+    /// The maps of the shape of tensors, which [`shape_maps`](super::shape_maps) computes on request.
+    pub const SHAPES: [Self; 6] = [
+        Self::Mode,
+        Self::Cl,
+        Self::Cp,
+        Self::Cs,
+        Self::Norm,
+        Self::ModeColour,
+    ];
+
     /// Whether its values are diffusivities, mm²/s.
     pub fn is_diffusivity(self) -> bool {
-        matches!(self, Self::Md | Self::Ad | Self::Rd)
+        matches!(self, Self::Md | Self::Ad | Self::Rd | Self::Norm)
     }
 }

@@ -6,9 +6,9 @@ use crate::compute::{Cancelled, Control, Lanes, simd, zeroed};
 use crate::data::{Tensor, TensorField, Volume, VolumeKind};
 use rayon::prelude::*;
 
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 /// Voxels per task: about 0.2 ms.
-const PIECE: usize = 4096;
+pub(super) const PIECE: usize = 4096;
 /// Values per voxel: FA, MD, AD, RD, red, green, blue, direction x, y, z.
 pub(super) const PLANES: usize = 10;
 
@@ -66,13 +66,7 @@ impl simd::Kernel for MapPiece<'_> {
             if tensors.iter().all(|t| t.inside == 0.0) {
                 continue;
             }
-            let mut d = [Lanes::<LANES>::ZERO; 6];
-            for (lane, tensor) in tensors.iter().enumerate() {
-                for (component, value) in d.iter_mut().zip(tensor.d) {
-                    component.0[lane] = value;
-                }
-            }
-            let values = measures::<FMA>(d);
+            let values = measures::<FMA>(components(tensors));
             let at = group * LANES;
             for (plane, values) in self.planes.iter_mut().zip(values) {
                 plane[at..at + tensors.len()].copy_from_slice(&values.0[..tensors.len()]);
@@ -81,29 +75,69 @@ impl simd::Kernel for MapPiece<'_> {
     }
 }
 
+/// The components of at most [`LANES`] tensors, one tensor per lane.
+#[inline(always)]
+pub(super) fn components(tensors: &[Tensor]) -> [Lanes<LANES>; 6] {
+    let mut d = [Lanes::<LANES>::ZERO; 6];
+    for (lane, tensor) in tensors.iter().enumerate() {
+        for (component, value) in d.iter_mut().zip(tensor.d) {
+            component.0[lane] = value;
+        }
+    }
+    d
+}
+
+/// Tensors in units of their trace, which keeps squares away from underflow; 0 where the trace is not above 0.
+pub(super) struct Normalised {
+    pub trace: Lanes<LANES>,
+    /// xx xy xz yy yz zz.
+    pub d: [Lanes<LANES>; 6],
+    /// A third of the trace in this unit.
+    pub third: Lanes<LANES>,
+    /// Sum of the squares of all nine components of the deviator D − ⅓ tr(D) I.
+    pub anisotropic: Lanes<LANES>,
+    /// Sum of the squares of all nine components.
+    pub whole: Lanes<LANES>,
+    /// Fractional anisotropy.
+    pub fa: Lanes<LANES>,
+}
+
+impl Normalised {
+    #[inline(always)]
+    pub fn new<const FMA: bool>(d: [Lanes<LANES>; 6]) -> Self {
+        let [xx, xy, xz, yy, yz, zz] = d;
+        let trace = xx + yy + zz;
+        let unit = trace.map(|t| if t > 0.0 { 1.0 / t } else { 0.0 });
+        let [xx, xy, xz, yy, yz, zz] = [xx, xy, xz, yy, yz, zz].map(|v| v * unit);
+        let two = Lanes::splat(2.0);
+        let off = xy.mul_add::<FMA>(xy, xz.mul_add::<FMA>(xz, yz * yz)) * two;
+        let sum_of_squares = |a: Lanes<LANES>, b: Lanes<LANES>, c: Lanes<LANES>| {
+            a.mul_add::<FMA>(a, b.mul_add::<FMA>(b, c.mul_add::<FMA>(c, off)))
+        };
+        let third = (xx + yy + zz) * Lanes::splat(1.0 / 3.0);
+        let anisotropic = sum_of_squares(xx - third, yy - third, zz - third);
+        let whole = sum_of_squares(xx, yy, zz);
+        let fa = anisotropic.zip(whole, |a, w| {
+            let ratio = if w > 0.0 { 1.5 * a / w } else { 0.0 };
+            ratio.sqrt()
+        });
+        Self {
+            trace,
+            d: [xx, xy, xz, yy, yz, zz],
+            third,
+            anisotropic,
+            whole,
+            fa: fa.map(|f| if f < 1.0 { f } else { 1.0 }),
+        }
+    }
+}
+
 /// The values of the [`PLANES`]; 0 where the tensor is 0.
 #[inline(always)]
 fn measures<const FMA: bool>(d: [Lanes<LANES>; 6]) -> [Lanes<LANES>; PLANES] {
-    let [xx, xy, xz, yy, yz, zz] = d;
-    let trace = xx + yy + zz;
+    let Normalised { trace, d, fa, .. } = Normalised::new::<FMA>(d);
     let mean = trace * Lanes::splat(1.0 / 3.0);
-    // In units of the trace, to keep squares away from underflow.
-    let unit = trace.map(|t| if t > 0.0 { 1.0 / t } else { 0.0 });
-    let [xx, xy, xz, yy, yz, zz] = [xx, xy, xz, yy, yz, zz].map(|v| v * unit);
-    let two = Lanes::splat(2.0);
-    let off = xy.mul_add::<FMA>(xy, xz.mul_add::<FMA>(xz, yz * yz)) * two;
-    let sum_of_squares = |a: Lanes<LANES>, b: Lanes<LANES>, c: Lanes<LANES>| {
-        a.mul_add::<FMA>(a, b.mul_add::<FMA>(b, c.mul_add::<FMA>(c, off)))
-    };
-    let third = (xx + yy + zz) * Lanes::splat(1.0 / 3.0);
-    let anisotropic = sum_of_squares(xx - third, yy - third, zz - third);
-    let whole = sum_of_squares(xx, yy, zz);
-    let fa = anisotropic.zip(whole, |a, w| {
-        let ratio = if w > 0.0 { 1.5 * a / w } else { 0.0 };
-        ratio.sqrt()
-    });
-    let fa = fa.map(|f| if f < 1.0 { f } else { 1.0 });
-    let (largest, v) = principal::<LANES, FMA>([xx, xy, xz, yy, yz, zz]);
+    let (largest, v) = principal::<LANES, FMA>(d);
     let present = trace.map(|t| if t > 0.0 { 1.0 } else { 0.0 });
     let v = v.map(|axis| axis * present);
     let axial = largest * trace;

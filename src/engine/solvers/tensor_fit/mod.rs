@@ -64,6 +64,7 @@ mod imported;
 mod map_name;
 mod maps;
 mod parameters;
+mod shape_maps;
 mod wild_bootstrap;
 
 pub use brain_mask::{BrainMask, MaskReport};
@@ -190,6 +191,20 @@ pub fn residuals(
 pub fn maps(field: &TensorField, backend: &Backend, control: &Control) -> Result<Maps, Error> {
     memory::claim_for::<f32>("The computation of maps", field.tensors.len(), maps::PLANES)?;
     Ok(backend.install(|| maps::maps(field, control))?)
+}
+
+/// Those of `maps` that describe the shape of tensors ([`FitMap::SHAPES`]), in this order; 0 outside the field: mode
+/// (Ennis and Kindlmann 2006), Westin's cl, cp and cs (normalised by λ₁), the norm in mm²/s, and the colour of the mode
+/// times FA.
+pub fn shape_maps(
+    field: &TensorField,
+    maps: &[FitMap],
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<(FitMap, Volume)>, Error> {
+    let each = shape_maps::plane_count(maps);
+    memory::claim_for::<f32>("The computation of maps", field.tensors.len(), each)?;
+    Ok(backend.install(|| shape_maps::shape_maps(field, maps, control))?)
 }
 
 /// Brain mask of a scan, from the mean b = 0 and the mean diffusion-weighted image: one component without holes, and

@@ -2,15 +2,16 @@
 
 use crate::compute::Control;
 use crate::data::Sentence;
-use crate::io::atomic::{WriteStop, write_rows};
-use crate::io::text::{counted, in_line};
+use crate::io::atomic::WriteStop;
+use crate::io::text::counted;
 use crate::jobs::{JobError, Saved, Worker};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::curves::StopReason;
 use crate::solvers::score::Scores;
 use crate::solvers::tractogram::profile::Profile;
 use crate::solvers::tractogram::selection::NAMED_STOPS;
-use crate::state::files::jobs::{WriteFile, saved};
+use crate::state::files::jobs::WriteFile;
+use crate::state::files::jobs::csv::{field, save};
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,26 +56,6 @@ pub enum ConnectomeTable {
     Pairs,
 }
 
-/// A name that spreadsheets read correctly. One that looks like a formula is preceded by an apostrophe, which marks
-/// text; control characters are removed.
-fn field(text: &str) -> String {
-    let text = in_line(text, ' ');
-    let is_formula = match text.trim_start().chars().next() {
-        Some('=' | '@') => true,
-        Some('+' | '-') => text.trim().parse::<f64>().is_err(),
-        _ => false,
-    };
-    let text = match is_formula {
-        true => format!("'{text}"),
-        false => text,
-    };
-    if text.contains([',', '"', ';']) {
-        format!(r#""{}""#, text.replace('"', r#""""#))
-    } else {
-        text
-    }
-}
-
 /// Empty for a value that is not finite.
 fn number(value: f32) -> String {
     if value.is_finite() {
@@ -93,16 +74,6 @@ fn stop(value: f32) -> String {
 
 /// Number of rows between two checks for cancellation.
 const ROWS: usize = 1 << 12;
-
-fn save(
-    path: PathBuf,
-    what: String,
-    control: &Control,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), WriteStop>,
-) -> Result<Saved, JobError> {
-    write_rows(&path, control, write)?;
-    Ok(saved(path, what, None))
-}
 
 impl WriteFile for SaveTable {
     fn path(&self) -> &Path {

@@ -4,7 +4,7 @@ use crate::compute::{Backend, Control};
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Sentence, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
+use crate::solvers::tensor_fit::{self, FitMap, Maps, MaskReport, Output, Params};
 use crate::state::job_end::ended;
 use crate::state::tensors::types::FitKey;
 use crate::state::tensors::{update, withdraw};
@@ -22,6 +22,8 @@ pub struct FitTensors {
     pub gradients: Option<Arc<Gradients>>,
     pub mask: Option<Mask>,
     pub params: Params,
+    /// The maps of the shape of tensors that documents show.
+    pub shapes: Vec<FitMap>,
 }
 
 /// Tensors, their maps, and their mask.
@@ -29,6 +31,7 @@ pub struct FitTensors {
 pub struct TensorFit {
     pub fit: Output,
     pub maps: Maps,
+    pub shapes: Vec<(FitMap, Volume)>,
     pub mask: Mask,
     /// Reliability of the mask, if it was computed from the scan.
     pub mask_report: Option<MaskReport>,
@@ -66,10 +69,15 @@ impl Job for FitTensors {
     ) -> Result<Box<TensorFit>, JobError> {
         let (gradients, params) = (self.gradients.as_deref(), &self.params);
         let backend = worker.backend();
-        let fitted = fitted(&self.dwi, gradients, self.mask, params, &backend, control)?;
+        let mut fitted = fitted(&self.dwi, gradients, self.mask, params, &backend, control)?;
+        fitted.shapes = tensor_fit::shape_maps(&fitted.fit.field, &self.shapes, &backend, control)?;
         // Computed here to keep it off the window's thread.
-        let maps = &fitted.maps;
-        for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
+        let (maps, shapes) = (&fitted.maps, &fitted.shapes);
+        let scalars = shapes.iter().map(|(_, map)| map);
+        for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd]
+            .into_iter()
+            .chain(scalars)
+        {
             map.precompute_windows();
         }
         fitted.mask.bounds_inside();
@@ -99,6 +107,7 @@ impl Receive<State> for FitTensors {
                     key: self.key(),
                     fit: &fitted.fit,
                     maps: &fitted.maps,
+                    shapes: &fitted.shapes,
                     mask: fitted.mask,
                     mask_report: fitted.mask_report,
                     wall_ms,
@@ -224,6 +233,7 @@ pub fn fitted(
     Ok(TensorFit {
         fit,
         maps,
+        shapes: Vec::new(),
         mask,
         mask_report,
     })

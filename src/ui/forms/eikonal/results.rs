@@ -1,6 +1,6 @@
 //! Results of Pathways: a table of pathways, and the cost along one path.
 
-use super::{compared, noise, profile, row_menu, sensitivity};
+use super::{agreement, compared, noise, profile, row_menu, sensitivity};
 use crate::state::core::display::STALE_OPACITY;
 use crate::state::files::jobs::LOAD;
 use crate::state::pathways::jobs::PATHWAY;
@@ -89,6 +89,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         compared::meaning(ui, state, actions);
         lifted::preview(ui, live);
         sensitivity::button(ui, state, actions);
+    }
+    if runtime.live.value().is_some() || runtime.selected.is_some() {
+        agreement::show(ui, state, actions);
     }
     if runtime.live.value().is_some() || state.document.pathways.noise.repeats {
         noise::show(ui, state, memory, actions);
