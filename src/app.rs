@@ -3,6 +3,7 @@
 mod action_log;
 pub mod autosave;
 pub mod events;
+pub mod offscreen;
 mod parts;
 mod pictures;
 mod record;
