@@ -36,48 +36,60 @@ pub enum Input {
 /// Durations of one frame, seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct FrameTimes {
-    /// Of the interface thread without drawing: events, state, layout and tessellation.
+    /// The interface thread's share without drawing: events, state, layout and tessellation.
     pub interface_s: f64,
-    /// Until the device has finished the picture.
+    /// From the start until the device has finished the picture.
     pub whole_s: f64,
 }
 
-/// The time at which the next frame is due, as requested by the program.
+/// A frame that the program requests.
+#[derive(Clone, Copy)]
+struct RequestedFrame {
+    due: Instant,
+    /// Number of layouts that were complete when it was requested.
+    layouts: u64,
+}
+
+/// The requested frames.
 #[derive(Default)]
 struct Alarm {
-    due: Mutex<Option<Instant>>,
+    requests: Mutex<Vec<RequestedFrame>>,
     changed: Condvar,
 }
 
 impl Alarm {
-    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.due.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<RequestedFrame>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, delay: Duration) {
-        let Some(at) = Instant::now().checked_add(delay) else {
-            return;
-        };
-        let mut due = self.lock();
-        *due = Some(due.map_or(at, |earlier| earlier.min(at)));
-        self.changed.notify_all();
+    fn add(&self, delay: Duration, layouts: u64) {
+        if let Some(due) = Instant::now().checked_add(delay) {
+            self.lock().push(RequestedFrame { due, layouts });
+            self.changed.notify_all();
+        }
+    }
+
+    /// Forgets requests that are out of date after so many layouts, by the rule of eframe.
+    fn expire(&self, layouts: u64) {
+        self.lock().retain(|request| request.layouts + 1 >= layouts);
     }
 
     /// Waits until a frame is due, at most until `until`; returns whether one is.
     fn wait(&self, until: Instant) -> bool {
-        let mut due = self.lock();
+        let mut requests = self.lock();
         loop {
             let now = Instant::now();
-            if due.is_some_and(|due| due <= now) {
+            let first = requests.iter().map(|request| request.due).min();
+            if first.is_some_and(|due| due <= now) {
                 return true;
             }
-            let next = due.map_or(until, |due| due.min(until));
+            let next = first.map_or(until, |due| due.min(until));
             let left = next.saturating_duration_since(now);
             if left.is_zero() {
                 return false;
             }
-            let waited = self.changed.wait_timeout(due, left);
-            due = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.changed.wait_timeout(requests, left);
+            requests = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
@@ -125,8 +137,10 @@ impl OffscreenWindow {
         let ctx = Context::default();
         ctx.set_embed_viewports(false);
         let alarm = Arc::new(Alarm::default());
-        let set = alarm.clone();
-        ctx.set_request_repaint_callback(move |request| set.set(request.delay));
+        let requests = alarm.clone();
+        ctx.set_request_repaint_callback(move |request| {
+            requests.add(request.delay, request.current_cumulative_pass_nr);
+        });
         let mut creation = CreationContext::_new_kittest(ctx.clone());
         creation.wgpu_render_state = Some(gpu.clone());
         let opened = Some((BackendKind::Auto, backend));
@@ -209,7 +223,7 @@ impl OffscreenWindow {
         shown: &mut dyn FnMut(&State),
     ) -> (Option<accesskit::TreeUpdate>, FrameTimes) {
         // Earlier requests are met by this frame.
-        *self.alarm.lock() = None;
+        self.alarm.lock().clear();
         let [width, height] = self.screen.size_in_pixels;
         let size = vec2(width as f32, height as f32);
         let mut input = RawInput {
@@ -232,6 +246,7 @@ impl OffscreenWindow {
             shown(&app.state);
             app.ui(ui, frame);
         });
+        self.alarm.expire(self.ctx.cumulative_pass_nr());
         let egui::FullOutput {
             platform_output,
             textures_delta,

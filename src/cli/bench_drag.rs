@@ -18,35 +18,38 @@ use crate::app::offscreen::FrameTimes;
 use crate::app::offscreen::stroke::StrokeTimes;
 use crate::compute::Backend;
 use crate::data::statistics::quantile;
-use cases::{CASES, Case, Session};
+use cases::{CASES, Session};
 use serde_json::{Value, json};
 
 /// One JSON object per case.
 pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
-    let chosen = CASES.iter().filter(|case| choice.takes(case.name));
-    chosen.map(|case| line(case, choice, backend)).collect()
-}
-
-fn line(case: &Case, choice: Choice, backend: &Backend) -> Value {
-    let measured = Session::open(choice, backend).and_then(|mut session| {
-        let strokes = (case.measure)(&mut session)?;
-        Ok((session, strokes))
-    });
-    let (session, strokes) = match measured {
-        Ok(measured) => measured,
-        Err(error) => {
-            return json!({"workload": "drag", "case": case.name, "error": error});
-        }
-    };
-    let mut line = row(&strokes[1..]);
-    line["workload"] = json!("drag");
-    line["case"] = json!(case.name);
-    line["size"] = json!(session.size_px);
-    line["backend"] = json!(backend.name());
-    line["detail"] = json!(backend.detail());
-    line["drawn_by"] = json!(session.window.device_name());
-    line["threads"] = json!(backend.threads());
-    line
+    // Making and fitting the head takes longer than most cases, so they share a window.
+    let mut on_head = None;
+    let mut lines = Vec::new();
+    for case in CASES.iter().filter(|case| choice.takes(case.name)) {
+        let shared = on_head.take().filter(|_| case.on_head);
+        let session = shared.map_or_else(|| Session::open(choice, backend), Ok);
+        let measured = session.and_then(|mut session| {
+            let strokes = (case.measure)(&mut session)?;
+            Ok((session, strokes))
+        });
+        lines.push(match measured {
+            Ok((session, strokes)) => {
+                let mut line = row(&strokes[1..]);
+                line["workload"] = json!("drag");
+                line["case"] = json!(case.name);
+                line["size"] = json!(session.size_px);
+                line["backend"] = json!(backend.name());
+                line["detail"] = json!(backend.detail());
+                line["drawn_by"] = json!(session.window.device_name());
+                line["threads"] = json!(backend.threads());
+                on_head = Some(session);
+                line
+            }
+            Err(error) => json!({"workload": "drag", "case": case.name, "error": error}),
+        });
+    }
+    lines
 }
 
 /// The figures of strokes.

@@ -81,6 +81,16 @@ pub fn follow<K: PartialEq>(
     let began = Instant::now();
     let mut received = began;
     let mut played = 0;
+    // Adds a request that differs from the last one.
+    let note = |state: &State, at, last: &mut Option<K>, waiting: &mut Vec<(K, Instant)>| {
+        let requested = (subject.requested)(state);
+        let is_new = requested != *last;
+        if is_new {
+            waiting.extend((subject.requested)(state).map(|key| (key, at)));
+            *last = requested;
+        }
+        is_new
+    };
     let arrival = |index: usize| began + INTERVAL * index as u32;
     loop {
         let now = Instant::now();
@@ -114,6 +124,7 @@ pub fn follow<K: PartialEq>(
         played = arrived;
         let (mut newest, mut is_full) = (None, false);
         times.frames.push(window.frame(&mut |state| {
+            note(state, received, &mut last, &mut waiting);
             let shown = |key: &K| (subject.shown)(state, key);
             newest = waiting.iter().rposition(|(key, _)| shown(key).is_some());
             is_full = last.as_ref().and_then(shown) == Some(Detail::Full);
@@ -124,11 +135,8 @@ pub fn follow<K: PartialEq>(
             let durations = pictured.map(|(_, at)| ended.duration_since(at).as_secs_f64());
             times.first_s.extend(durations);
         }
-        let requested = (subject.requested)(window.state());
-        if requested != last {
-            waiting.extend((subject.requested)(window.state()).map(|key| (key, received)));
-            last = requested;
-        } else if is_full && played == script.len() && waiting.is_empty() {
+        let is_same = !note(window.state(), received, &mut last, &mut waiting);
+        if is_same && is_full && played == script.len() && waiting.is_empty() {
             times.final_s = ended.duration_since(received).as_secs_f64();
             times.frames.extend(rest(window));
             return Some(times);

@@ -1,4 +1,4 @@
-//! What is dragged.
+//! Regions, sliders and the crosshair that are dragged, and streamlines that are deleted.
 
 use crate::app::offscreen::stroke::{StrokeTimes, Subject, follow, rest, wait_for};
 use crate::app::offscreen::{Input, OffscreenWindow};
@@ -15,8 +15,8 @@ use crate::state::pathways::PathwayKey;
 use crate::state::segment::SegmentAction;
 use crate::state::streamlines::SelectionMode;
 use crate::state::{
-    Action, FilesAction, FilterAction, Method, Pane, Phase, RegionAction, State, StreamlineAction,
-    SurfaceUpdate, Task, TrackAction, ViewAction, WholeBrain,
+    Action, FilesAction, FilterAction, Method, Pane, Phase, RegionAction, RegionsChange, State,
+    StreamlineAction, SurfaceUpdate, Task, TrackAction, ViewAction, WholeBrain,
 };
 use glam::{DVec2, DVec3, dvec3};
 use std::f64::consts::{FRAC_PI_4, PI};
@@ -33,6 +33,8 @@ const START: (DVec3, f64) = (dvec3(-7.5, 8.0, 16.0), 3.0);
 
 pub struct Case {
     pub name: &'static str,
+    /// Concerns the built-in head.
+    pub on_head: bool,
     /// Prepares and plays the strokes; the first one is a rehearsal.
     pub measure: fn(&mut Session) -> Result<Vec<StrokeTimes>, String>,
 }
@@ -40,30 +42,37 @@ pub struct Case {
 pub const CASES: [Case; 7] = [
     Case {
         name: "seed of 2000 streamlines",
+        on_head: true,
         measure: streamlines,
     },
     Case {
         name: "seed of 8192 rays",
+        on_head: true,
         measure: rays,
     },
     Case {
         name: "end of a pathway",
+        on_head: true,
         measure: pathway,
     },
     Case {
         name: "sharpening of a pathway",
+        on_head: true,
         measure: sharpening,
     },
     Case {
         name: "smoothness of a surface",
+        on_head: true,
         measure: surface,
     },
     Case {
         name: "deletion before weights",
+        on_head: true,
         measure: weights,
     },
     Case {
         name: "crosshair in 256³ voxels",
+        on_head: false,
         measure: crosshair,
     },
 ];
@@ -89,7 +98,7 @@ impl Session {
             window = open(size_px)?;
         }
         let (strokes, moves) = match (choice.quick, window.is_software()) {
-            (true, _) => (1, 6),
+            (true, _) => (1, 4),
             (false, true) => (6, 30),
             (false, false) => (20, 60),
         };
@@ -117,10 +126,16 @@ impl Session {
         Err(format!("No {what} within {s} s. {}", messages.join(". ")))
     }
 
-    /// Opens the built-in head at a task.
+    /// Shows the built-in head at a task, without regions.
     fn open_head(&mut self, task: Task) -> Result<(), String> {
-        self.act(Action::OpenDemo { tour: false });
+        if self.window.state().document.is_empty() {
+            self.act(Action::OpenDemo { tour: false });
+        }
         self.wait("tensors", |state| state.document.tensors.is_some())?;
+        let regions = self.window.state().document.regions.iter();
+        let regions = regions.map(|region| region.id).collect();
+        let change = RegionsChange::Delete;
+        self.act(RegionAction::ChangeSeveral { regions, change });
         self.act(ViewAction::SelectTask(task));
         Ok(())
     }
@@ -208,6 +223,7 @@ fn streamlines(session: &mut Session) -> Result<Vec<StrokeTimes>, String> {
     params.seeding = Seeding::Random { count: 2000 };
     let phase = Phase::Done;
     session.act(TrackAction::SetStreamlines { params, phase });
+    session.act(TrackAction::SetMethod(Method::Streamlines));
     curves(session)
 }
 
@@ -298,7 +314,10 @@ fn surface(session: &mut Session) -> Result<Vec<StrokeTimes>, String> {
         shown: &|state, key| {
             let surface = state.runtime.segment.live.as_ref()?;
             let (step, params) = last_change(surface);
-            (params == key && surface.step > step).then_some(Detail::Full)
+            // A surface that no longer moves rests by the present parameters.
+            let rests =
+                || !state.runtime.segment.running && state.document.segment.settings.params == *key;
+            (params == key && surface.step > step || rests()).then_some(Detail::Full)
         },
     };
     session.play(&subject, |session, number| {
@@ -313,7 +332,7 @@ fn counted_lines(state: &State) -> (usize, usize) {
 }
 
 fn weights(session: &mut Session) -> Result<Vec<StrokeTimes>, String> {
-    let count = if session.quick { 1000 } else { 10_000 };
+    let count = if session.quick { 500 } else { 10_000 };
     session.open_head(Task::Track)?;
     let whole_brain = WholeBrain {
         seeds: 3 * count,
