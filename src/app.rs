@@ -3,6 +3,7 @@
 mod action_log;
 pub mod autosave;
 pub mod events;
+pub mod offscreen;
 mod parts;
 mod pictures;
 mod record;
@@ -111,6 +112,12 @@ impl eframe::App for App {
             views.show(ui, state, actions);
         });
         let ctx = ui.ctx().clone();
+        // The picture of this frame already shows the effect of its events. egui covers development builds with a
+        // warning while windows are laid out twice in a row.
+        let follows = !actions.is_empty() && ctx.input(|i| !i.events.is_empty());
+        if follows && !cfg!(debug_assertions) {
+            ctx.request_discard("the actions of this frame");
+        }
         self.act(actions, &ctx);
         if let Some(record) = &mut self.record {
             record.watch(&ctx, &self.state, &self.interface.views);

@@ -79,7 +79,7 @@ pub fn run(
     eframe::run_native("Arcuate", options(), Box::new(create)).map_err(StartError::Window)
 }
 
-fn options() -> NativeOptions {
+pub(super) fn options() -> NativeOptions {
     let mut options = NativeOptions {
         viewport: window_size::requested(egui::ViewportBuilder::default())
             .with_title("Arcuate")
@@ -119,7 +119,7 @@ fn backend_of_setting(state: &mut State, threads: Option<usize>) -> Result<Backe
     open(BackendKind::Auto, threads)
 }
 
-fn create(
+pub(super) fn create(
     cc: &CreationContext,
     opened: Option<(BackendKind, Backend)>,
     threads: Option<usize>,

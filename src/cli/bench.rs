@@ -3,9 +3,9 @@
 use super::output;
 use super::runner::{Failure, Runner};
 use super::{
-    bench_commit, bench_eikonal, bench_fit, bench_fod, bench_geodesic, bench_io, bench_levelset,
-    bench_lifted, bench_live, bench_odf_tracking, bench_render, bench_select, bench_tracking,
-    bench_uncertainty,
+    bench_commit, bench_drag, bench_eikonal, bench_fit, bench_fod, bench_geodesic, bench_io,
+    bench_levelset, bench_lifted, bench_live, bench_odf_tracking, bench_render, bench_select,
+    bench_tracking, bench_uncertainty,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -17,6 +17,7 @@ Examples:
   arcuate bench tracking --quick --threads 1
   arcuate bench geodesic --case wavy   the cases with this word in their name
   arcuate bench levelset --case drawn  frames a second of a surface that moves
+  arcuate bench drag --case pathway    from a moved pointer to the pictures that follow it
 
 Each line holds workload, size, rate and its unit, time, backend and threads. Compare two programs only in the same run
 on the same machine.";
@@ -46,7 +47,7 @@ impl Choice<'_> {
 /// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 14] = [
+const WORKLOADS: [(&str, Workload); 15] = [
     ("fit", bench_fit::run),
     ("fod", bench_fod::run),
     ("tracking", bench_tracking::run),
@@ -55,6 +56,7 @@ const WORKLOADS: [(&str, Workload); 14] = [
     ("eikonal", bench_eikonal::run),
     ("lifted", bench_lifted::run),
     ("live", bench_live::run),
+    ("drag", bench_drag::run),
     ("uncertainty", bench_uncertainty::run),
     ("levelset", bench_levelset::run),
     ("commit", bench_commit::run),

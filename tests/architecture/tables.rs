@@ -116,6 +116,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             // Pictures of the window.
             ("ui", Only(&["Memory", "show", "snapshot"])),
             ("guide", All),
+            // The window without a screen, whose frames are measured.
+            ("app", Only(&["offscreen"])),
         ],
     ),
     (

@@ -5,10 +5,16 @@
 use arcuate_tests as support;
 
 mod app;
+mod offscreen;
 mod shapes;
 mod ui;
 mod views;
 
 fn main() {
-    support::run([app::tests(), ui::tests(), views::tests()])
+    support::run([
+        app::tests(),
+        offscreen::tests(),
+        ui::tests(),
+        views::tests(),
+    ])
 }

@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::pictures without any driver", without_drivers),
         test("cli::a_benchmark_of_the_deconvolution", benchmark),
         test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
+        test("cli::a_pointer_is_followed_by_pictures", dragged),
     ]
 }
 
@@ -154,6 +155,45 @@ fn benchmark() {
         "{line}"
     );
     assert!(line["kernel_s"].is_null(), "{line}");
+}
+
+/// Every case of `bench drag` is measured, and its quantiles do not decrease.
+fn dragged() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+        .args(["bench", "drag", "--quick", "--backend", "cpu"])
+        .env("XDG_STATE_HOME", folder.path())
+        .output()
+        .expect("the binary starts");
+    let lines = String::from_utf8(output.stdout).expect("JSON is UTF-8");
+    assert_eq!(output.status.code(), Some(0), "{lines}");
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect();
+    assert_eq!(lines.len(), 7);
+    for line in lines {
+        let ms = |part: &str| {
+            let at = |name: &str| line[part][name].as_f64().expect("a duration");
+            let all = ["p50", "p95", "p99", "longest"].map(at);
+            assert!(all[0] > 0.0 && all.is_sorted(), "{part}: {line}");
+            all
+        };
+        let (first, last) = (ms("first_ms"), ms("final_ms"));
+        let (frame, interface) = (ms("frame_ms"), ms("interface_ms"));
+        assert!(frame[3] > interface[3], "drawing takes time: {line}");
+        // A picture takes at least the shorter part of a frame.
+        assert!(first[0] > interface[0] && last[0] > interface[0], "{line}");
+        assert!(line["pictures"].as_u64() >= Some(1), "{line}");
+        assert!(
+            line["frames"].as_u64() >= line["pictures"].as_u64(),
+            "{line}"
+        );
+    }
+    // The copy for recovery is removed with the window.
+    let left = folder.path().join("arcuate/recovery");
+    let left = std::fs::read_dir(left).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "recovery copies");
 }
 
 /// Without any graphics driver drawing cannot be measured.
