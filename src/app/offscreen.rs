@@ -311,18 +311,37 @@ impl OffscreenWindow {
         Some([rect.min, rect.max].map(|p| DVec2::new(f64::from(p.x), f64::from(p.y))))
     }
 
-    /// Both ends of the track of the slider with this name, as a screen reader finds it; `None` if there is none.
+    /// Both ends of the track of the slider with this name, scrolled into view; `None` if there is none. It is found as
+    /// a screen reader finds it.
     pub fn slider(&mut self, name: &str) -> Option<[DVec2; 2]> {
         self.ctx.enable_accesskit();
-        let (tree, _) = self.run(Instant::now(), &mut |_| {});
+        let found = self.find_slider(name).and_then(|(target_node, _)| {
+            self.events
+                .push(Event::AccessKitActionRequest(accesskit::ActionRequest {
+                    action: accesskit::Action::ScrollIntoView,
+                    target_tree: accesskit::TreeId::ROOT,
+                    target_node,
+                    data: None,
+                }));
+            // The frame after the request shows the new position.
+            self.frame(&mut |_| {});
+            self.find_slider(name)
+        });
         self.ctx.disable_accesskit();
+        found.map(|(_, track)| track)
+    }
+
+    fn find_slider(&mut self, name: &str) -> Option<(NodeId, [DVec2; 2])> {
+        let (tree, _) = self.run(Instant::now(), &mut |_| {});
         let nodes: Vec<(NodeId, accesskit::Node)> = tree?.nodes;
-        let mut nodes = nodes.iter().map(|(_, node)| node);
-        let node = nodes.find(|node| node.role() == Role::Slider && node.label() == Some(name))?;
+        let (id, node) = nodes
+            .iter()
+            .find(|(_, node)| node.role() == Role::Slider && node.label() == Some(name))?;
         let bounds = node.bounds()?;
         let middle = 0.5 * (bounds.y0 + bounds.y1);
         let inset = f64::from(HANDLE);
-        Some([bounds.x0 + inset, bounds.x1 - inset].map(|x| DVec2::new(x, middle)))
+        let ends = [bounds.x0 + inset, bounds.x1 - inset];
+        Some((*id, ends.map(|x| DVec2::new(x, middle))))
     }
 }
 

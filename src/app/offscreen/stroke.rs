@@ -97,14 +97,8 @@ pub fn follow<K: PartialEq>(
         if now.saturating_duration_since(arrival(script.len())) > patience {
             return None;
         }
-        let arrived = script.len().min(
-            script[played..]
-                .iter()
-                .enumerate()
-                .take_while(|(i, _)| arrival(played + i) <= now)
-                .count()
-                + played,
-        );
+        let waits = |index: &usize| arrival(*index) > now;
+        let arrived = (played..script.len()).find(waits).unwrap_or(script.len());
         if arrived == played {
             let next = match played < script.len() {
                 true => arrival(played),

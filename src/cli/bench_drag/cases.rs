@@ -157,7 +157,11 @@ impl Session {
             rest(&mut self.window);
             let shown = (subject.requested)(self.window.state());
             let times = follow(&mut self.window, &script, subject, shown, PATIENCE);
-            strokes.push(times.ok_or("There was no full result after a stroke")?);
+            let times = times.ok_or("There was no full result after a stroke")?;
+            if times.first_s.is_empty() {
+                return Err("The stroke changed nothing".to_owned());
+            }
+            strokes.push(times);
         }
         Ok(strokes)
     }

@@ -84,6 +84,10 @@ pub struct CommitFit {
     pub all_streamlines: Tractogram,
     /// One for each remaining streamline.
     pub weights: Arc<[f32]>,
+    /// Those above 0, ascending.
+    pub sorted: Arc<[f32]>,
+    /// Sum of weight times length for streamlines in no group, mm.
+    pub rest_mm: f64,
     /// Number of remaining streamlines that were to stay at 0.
     pub excluded: usize,
     /// Their voxels, if the unexplained signal before is known.
@@ -97,6 +101,16 @@ pub struct CommitFit {
     pub fit_ms: f64,
     /// Reliability of the mask of the tensors' fit, if it was found.
     pub mask_report: Option<MaskReport>,
+}
+
+/// Sum of weight times length of the streamlines that are in no group, mm; it passes over all segments.
+fn rest_mm(tractogram: &Tractogram, dictionary: &Dictionary, weights: &[f32]) -> f64 {
+    let mut rest = dictionary.lengths_mm();
+    for members in tractogram.groups.values() {
+        members.iter().for_each(|m| rest[*m as usize] = 0.0);
+    }
+    let each = weights.iter().zip(&rest);
+    each.map(|(weight, mm)| f64::from(*weight) * mm).sum()
 }
 
 /// The voxels that the excluded streamlines pass, the only ones where their signal is missing (the evidence for a
@@ -310,10 +324,14 @@ impl FitWeights {
             map.precompute_windows();
         }
         rmse_increase.iter().for_each(Volume::precompute_windows);
+        let sorted = filter::sorted(&weights);
+        let rest_mm = rest_mm(&self.tractogram, &prepared.dictionary, &fit.weights);
         Ok(CommitFit {
             tractogram: self.remaining.as_ref().unwrap_or(&self.tractogram).id(),
             all_streamlines: self.tractogram,
             weights,
+            sorted,
+            rest_mm,
             excluded: out.iter().filter(|m| **m).count(),
             lesion_evidence,
             rmse_increase,

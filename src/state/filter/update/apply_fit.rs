@@ -11,7 +11,7 @@ use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
     FitPurpose, FitStatistics, FittedWeights, PreviousFit, Running, ShownStreamlines,
-    VirtualLesion, WEIGHT, WeightMap, WeightMapRecipe, sorted,
+    VirtualLesion, WEIGHT, WeightMap, WeightMapRecipe,
 };
 use crate::state::origin::commands::weight_fit;
 use crate::state::streamlines::streamlines_of;
@@ -30,12 +30,6 @@ fn figures(
     let (fit, prepared) = (&output.fit, &output.prepared);
     let dictionary = &prepared.dictionary;
     let counts = dictionary.counts;
-    let lengths = dictionary.lengths_mm();
-    let mut rest: Vec<f64> = lengths;
-    for members in output.all_streamlines.groups.values() {
-        members.iter().for_each(|m| rest[*m as usize] = 0.0);
-    }
-    let each = fit.weights.iter().zip(&rest);
     FitStatistics {
         streamlines: streamlines as u64,
         outside: counts.outside,
@@ -52,7 +46,7 @@ fn figures(
         prepare_ms: output.prepare_ms + earlier.map_or(0.0, |f| f.prepare_ms),
         fit_ms: output.fit_ms + earlier.map_or(0.0, |f| f.fit_ms),
         bundles: fit.bundles.clone(),
-        rest: each.map(|(w, mm)| f64::from(*w) * mm).sum(),
+        rest: output.rest_mm,
     }
 }
 
@@ -102,7 +96,7 @@ pub(in crate::state) fn weights(
         }
         return None;
     };
-    let sorted = sorted(&output.weights);
+    let sorted = output.sorted.clone();
     let kept = sorted.len();
     let all = lines.len();
     let known = state.document.weights.get(&id);
