@@ -1,6 +1,6 @@
 //! `arcuate compare`: compares segmentations of one structure, or a pathway with streamlines.
 
-use super::inputs::{check_overlap, must_be_csv, streamlines};
+use super::inputs::{check_overlap, grid_coverage, must_be_csv, streamlines};
 use super::options::{ReadingOptions, noted};
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -299,12 +299,8 @@ fn compare_streamlines(
     }
     let pathway = noted(io::mask_on_own_grid(mask), mask)?;
     let tractogram = streamlines(tracks, &options.reading, runner)?;
-    check_overlap(
-        &tractogram,
-        &pathway.grid,
-        (mask, "are not compared"),
-        runner,
-    )?;
+    let coverage = grid_coverage(&tractogram, &pathway.grid, runner);
+    check_overlap(&coverage, (mask, "are not compared"))?;
     let ml = pathway.volume_ml();
     let job = CompareStreamlines {
         pathway: ComparedMask::Mask(pathway),

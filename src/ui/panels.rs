@@ -53,8 +53,6 @@ pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 /// Returns the height of the whole content.
 fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f32 {
-    // Rows that are partly scrolled out do not lie over the next part of the panel.
-    ui.visuals_mut().clip_rect_margin = 0.0;
     let shown = ScrollArea::vertical()
         .id_salt(name)
         .auto_shrink(false)
