@@ -271,9 +271,13 @@ fn masked() {
     // The ball's surface is 8 mm from the axis, where the bundle is; its voxels reach up to 1 mm further.
     assert!((2.0..14.0).contains(&range.median), "{range:?}");
     // The margin on slices, and the shortest line from the middle line.
-    let margin = scene::noise::margin(&window.state).expect("a margin");
+    let contours = scene::noise::object_contours(&window.state);
+    let [outline, margin] = &contours[..] else {
+        panic!("{contours:?}");
+    };
+    assert!(!outline.dashed && outline.level == 0.0);
     let slice = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
-    assert!(margin.dashed && slice.contours.contains(&margin));
+    assert!(margin.dashed && slice.contours.contains(margin));
     let (shortest, mm) = scene::noise::shortest(&window.state).expect("a line");
     assert!(mm == along.shown && shortest.points.len() == 2);
     let line = track_noise_command(&window.state)
