@@ -23,6 +23,7 @@ macro_rules! warning {
 mod align;
 mod bench;
 mod bench_commit;
+mod bench_compare;
 mod bench_drag;
 mod bench_drawn;
 mod bench_eikonal;

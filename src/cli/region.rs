@@ -180,9 +180,9 @@ fn statistics_json(images: &[NamedStatistics], paths: &[PathBuf]) -> Value {
     json!(images.collect::<Vec<_>>())
 }
 
-/// Diffusivities are small.
+/// Diffusivities are small, and some images large.
 fn digits(value: f64) -> String {
-    match value == 0.0 || value.abs() >= 0.01 {
+    match value == 0.0 || (0.01..1e6).contains(&value.abs()) {
         true => format!("{value:.4}"),
         false => format!("{value:.3e}"),
     }

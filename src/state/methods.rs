@@ -8,7 +8,7 @@ use crate::state::core::text::{count, file_name};
 use crate::state::origin::FitRecipe;
 use crate::state::origin::commands::live_curve_recipe;
 use crate::state::streamlines::methods::edits;
-use crate::state::tensors::methods::{distributions, fit, scans};
+use crate::state::tensors::methods::{distributions, fit, scans, shape_maps};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::methods::curves;
 use crate::state::{Document, State, density, filter, pathways, segment, track_noise};
@@ -53,6 +53,7 @@ pub fn methods(state: &State) -> String {
             " {} {verb}, {raised}.",
             counted(tensors.fitted, "voxel")
         );
+        text += &shape_maps(document, &mut citations);
     }
     text += &distributions(document, &mut citations);
     text += &moves(document, &mut citations);

@@ -4,6 +4,7 @@ use crate::data::HeadKind;
 use crate::data::odf_field::Tissue;
 use crate::data::text::{counted, enumerated, file_name};
 use crate::parameters::differing;
+use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::{csd, peaks, response, tensor_fit};
 use crate::state::Document;
 use crate::state::core::citations::Citations;
@@ -19,6 +20,10 @@ const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion ten
 const LEAST_SQUARES: &str = "Veraart J, Sijbers J, Sunaert S, Leemans A, Jeurissen B (2013). Weighted linear \
     least squares estimation of diffusion MRI parameters: strengths, limitations, and pitfalls. \
     NeuroImage 81:335–346.";
+const MODE: &str = "Ennis DB, Kindlmann G (2006). Orthogonal tensor invariants and the analysis of diffusion tensor \
+    magnetic resonance images. Magnetic Resonance in Medicine 55:136–146.";
+const WESTIN: &str = "Westin CF, Maier SE, Mamata H, Nabavi A, Jolesz FA, Kikinis R (2002). Processing and visualization \
+    for diffusion tensor MRI. Medical Image Analysis 6:93–108.";
 const BRAIN_MASK: &str = "Otsu N (1979). A threshold selection method from gray-level histograms. IEEE \
     Transactions on Systems, Man, and Cybernetics 9:62–66.";
 
@@ -290,4 +295,26 @@ pub(in crate::state) fn fit(
         &tensor_fit::Params::defaults(),
         &["method", "iterations", "b-range", "min-eigenvalue"],
     )
+}
+
+/// The maps of the shape of tensors among the layers.
+pub(in crate::state) fn shape_maps(document: &Document, citations: &mut Citations) -> String {
+    let mut maps: Vec<String> = Vec::new();
+    for map in FitMap::SHAPES {
+        if document.fit_layer(map).is_none() {
+            continue;
+        }
+        maps.push(match map {
+            FitMap::Mode => format!("mode {}", citations.cite(MODE)),
+            FitMap::ModeColour => format!("mode {} in colour, times FA", citations.cite(MODE)),
+            FitMap::Cl => format!("linear anisotropy (λ₁ − λ₂)/λ₁ {}", citations.cite(WESTIN)),
+            FitMap::Cp => format!("planar anisotropy (λ₂ − λ₃)/λ₁ {}", citations.cite(WESTIN)),
+            FitMap::Cs => format!("sphericity λ₃/λ₁ {}", citations.cite(WESTIN)),
+            _ => "Frobenius norm".to_owned(),
+        });
+    }
+    match maps.is_empty() {
+        true => String::new(),
+        false => format!(" Further maps of the tensors show: {}.", enumerated(&maps)),
+    }
 }

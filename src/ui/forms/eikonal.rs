@@ -1,6 +1,6 @@
 //! The task Pathways: the cost of every path between two regions, and the cheapest of them.
 
-mod agreement;
+pub mod agreement;
 mod compared;
 pub mod look;
 pub mod noise;

@@ -5,9 +5,11 @@ use crate::data::Role;
 use crate::data::text::within_sentence;
 use crate::guide::PAGES;
 use crate::guide::synonyms::Subject;
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
+use crate::state::tensors::map_name;
 use crate::state::tensors::types::fods::{FodSettings, FodSource};
 use crate::state::track::types::odf::Model;
 use crate::state::update::panel_command;
@@ -325,12 +327,23 @@ fn results(state: &State, list: &mut Entries) {
         list.add(&name, "", act(TensorAction::UseDistributions(source)))
             .about(Subject::FibreOrientations);
     }
+    shape_maps(state, list);
     list.add(
         "Compare the axes of the gradients",
         "",
         act(TensorAction::CheckGradients),
     )
     .about(Subject::GradientAxes);
+}
+
+/// Maps of the shape of tensors.
+fn shape_maps(state: &State, list: &mut Entries) {
+    let fitted = state.document.tensors.is_some();
+    for map in FitMap::SHAPES.into_iter().filter(|_| fitted) {
+        let name = format!("Map of tensors: {}", map_name(map));
+        list.add(&name, "", act(TensorAction::ShowShape(map)))
+            .about(Subject::TensorFit);
+    }
 }
 
 /// Entries for the views.

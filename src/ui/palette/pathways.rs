@@ -8,11 +8,13 @@ use crate::state::pathways::{
     SURFACE_USE, ShownCost, SurfaceUse, percent_joined,
 };
 use crate::state::track::types::odf::Model;
-use crate::state::{Action, KeptPathway, LayerId, Phase, State, Task, ViewAction};
+use crate::state::{
+    Action, KeptPathway, LayerId, Phase, State, StreamlineAction, Task, ViewAction,
+};
 use crate::ui::format;
 use crate::ui::forms::can_have_tensors;
 use crate::ui::forms::eikonal::look::SHAPES;
-use crate::ui::forms::eikonal::{noise, sensitivity, surface};
+use crate::ui::forms::eikonal::{agreement, noise, sensitivity, surface};
 use crate::ui::forms::glyphs;
 use std::sync::Arc;
 
@@ -30,6 +32,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
         all.extend(looks(state));
         all.extend(state.document.kept_pathways.iter().flat_map(of_kept));
         all.extend(maps(state));
+        all.extend(comparison(state));
         all.extend(commands(state));
         all.extend(repetitions(state));
     }
@@ -37,6 +40,14 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
         all.extend(surface_uses(state));
     }
     all
+}
+
+/// The comparison of the selected pathway, else the live one, with streamlines.
+fn comparison(state: &State) -> Option<Entry> {
+    let is_possible = state.runtime.pathways.selected.is_some() || state.final_pathway().is_some();
+    let compare = Action::Streamline(StreamlineAction::ComparePathway);
+    (is_possible && state.current_streamlines().is_some())
+        .then(|| entry(agreement::NAME.to_owned(), "overlap, dice", compare))
 }
 
 /// Maps of the sensitivity of kept pathways that are solved.

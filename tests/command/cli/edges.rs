@@ -48,6 +48,7 @@ const STREAMLINES: &[&str] = &[
     "connectome {} labels.nii O.csv",
     "render {} t1.nii --out O.png",
     "score {} --truth .",
+    "compare mask.nii {}",
 ];
 
 /// `{}` is replaced by an image.
@@ -80,6 +81,9 @@ const IMAGES: &[&str] = &[
     "connectome one.tck {} O.csv",
     "density one.tck --template {} --out O.nii.gz",
     "select one.tck O.trx --include mask:{}",
+    "compare mask.nii {} --staple O.nii.gz --csv O.csv",
+    "compare {} one.tck",
+    "region --union mask:mask.nii --stats {} --csv O.csv --histogram O2.csv",
     "render {} --out O.png",
     "replay {}",
     "methods {}",
@@ -561,16 +565,9 @@ fn sentences() {
         refuses(&line.split(' ').collect::<Vec<_>>(), &phrases, here);
     }
     save(here, "empty.nii", 1, vec![0.0; n]);
-    let line = [
-        "region",
-        "--image",
-        "empty.nii",
-        "--label",
-        "1",
-        "--out",
-        "O.nii.gz",
-    ];
-    refuses(&line, &["no label but 0", "; choose"], here);
+    let line = "region --image empty.nii --label 1 --out O.nii.gz";
+    let phrases = ["no label but 0", "; choose"];
+    refuses(&line.split(' ').collect::<Vec<_>>(), &phrases, here);
 }
 
 /// Data that would be lost stop a strict conversion; files next to the output are named.

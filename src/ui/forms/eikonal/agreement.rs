@@ -8,8 +8,8 @@ use crate::ui::widgets::button::Button;
 use crate::ui::widgets::{paint, rows};
 use egui::{Sense, Ui, vec2};
 
-/// Name of the command.
-const NAME: &str = "Compare with streamlines";
+/// Name of the command, in all places.
+pub const NAME: &str = "Compare with streamlines";
 const HEIGHT: f32 = 32.0;
 const HINT: &str = "Compares the selected pathway, or the live one, with the current streamlines and their filter: \
                     the share of them within it, and of it near them";
