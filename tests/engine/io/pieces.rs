@@ -325,7 +325,7 @@ fn spooled() {
         let path = folder.path().join(name);
         let mut contents = Contents {
             outline: &Outline::whole(&tractogram),
-            pass: &mut |take| parts.iter().try_for_each(|part| take(part)),
+            pass: &mut |take| parts.iter().try_for_each(take),
         };
         streamlines::save_pieces(&path, &mut contents, "x", &Control::new()).unwrap();
         let (found, _) = whole(&path, &Reading::default()).unwrap();
