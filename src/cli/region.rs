@@ -135,11 +135,11 @@ impl StatisticsOptions {
             let found = runner.run(job);
             let about = |e: Failure| Failure::new(format!("{}: {}", e.sentence, path.display()));
             let found = found.map_err(about)?.0;
-            let lacking = found.voxels - found.values;
-            if lacking > 0 {
+            let missing = found.voxels - found.values;
+            if missing > 0 {
                 warning!(
                     "{} of the region's {} have no number in the image and are left out of its statistics: {}",
-                    count(lacking as u64),
+                    count(missing as u64),
                     counted(found.voxels, "voxel"),
                     path.display()
                 );

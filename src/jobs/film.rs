@@ -48,7 +48,7 @@ enum Stopped {
 
 /// Messages of ffmpeg if it cannot start all its threads, or if they take too much memory.
 const LACKS: [&str; 2] = ["Resource temporarily unavailable", "Cannot allocate memory"];
-/// The encoder gives no reason; with these pictures and filters it opens unless threads or memory are lacking.
+/// The encoder gives no reason; with these pictures and filters it opens unless threads or memory are missing.
 const NOT_OPENED: &str = "Error while opening encoder";
 /// Other reasons of the system. ffmpeg may print more lines after them, which are not the reason.
 const REASONS: [&str; 7] = [

@@ -14,7 +14,9 @@ use crate::state::core::chain::chain;
 use crate::state::core::pane::Pane;
 use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
-use crate::state::regions::recipe::{MaskWithoutFile, RegionSpec, region_arguments};
+use crate::state::regions::recipe::{
+    MaskWithoutFile, RegionSpec, SURFACE_REGION, region_arguments,
+};
 use crate::state::streamlines::recipe::{StreamlineInput, tables::TableCommand};
 use crate::state::tensors::recipe::FitArguments;
 use crate::state::tensors::recipe::ScanSource;
@@ -53,7 +55,7 @@ impl From<NoCommand> for CommandLine {
 impl fmt::Display for NoCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MaskWithoutFile(region) if region == segment::for_pathways::NAME => f.write_str(
+            Self::MaskWithoutFile(region) if region == SURFACE_REGION => f.write_str(
                 "There is no command for this result, since the surface of Segment is in no file: keep it as a mask, export \
                  that mask and use it as a region instead, or save the session, whose command recomputes all of it",
             ),

@@ -52,6 +52,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod tensors;
+
 use super::gradient_check::{self, CLEAR, MIN_STARTED, field_quality};
 use super::tensor_check::{Slice, slice};
 use super::{Error, tensor_fit};
@@ -63,14 +65,12 @@ use crate::data::odf_turn::half_sphere;
 use crate::data::spherical_harmonics::{Basis, count, evaluate};
 use crate::data::statistics::quantile;
 use crate::data::text::counted;
-use crate::data::{
-    OdfLayout, Sentence, Tensor, TensorField, TensorFrame, TensorLayout, TensorOrder, Tractogram,
-    Volume,
-};
+use crate::data::{OdfLayout, Sentence, Tensor, TensorField, TensorFrame, Tractogram, Volume};
 use rayon::prelude::*;
 use std::f64::consts::PI;
 use std::fmt;
 use std::sync::Arc;
+use tensors::holds_tensors;
 
 /// Degrees whose symmetry is measured: higher ones are narrower than the distance of the axes tried.
 const SYMMETRY_ORDER: usize = 4;
@@ -89,10 +89,6 @@ const LITTLE_NEGATIVE: f64 = 0.05;
 /// The symmetry from which any image holds distributions: that of random numbers is 0.6 to 0.7, of real distributions
 /// with crossings 0.64 to 0.8, of single bundles 1.
 const SINGLE_BUNDLES: f64 = 0.9;
-/// Number of voxels that are tested for tensors, and the share from which the image holds them: a fit without a mask
-/// leaves noise around the head.
-const TESTED_VOXELS: usize = 20_000;
-const TENSORS: f64 = 0.9;
 /// Number of directions at which distributions are tested for negative values.
 const TESTED_DIRECTIONS: usize = 150;
 /// A second-order tensor contains degrees 0 and 2.
@@ -276,35 +272,6 @@ pub fn verdict(
         (None, Some(first)) if best != layout.basis => Verdict::Other(first.layout),
         _ => Verdict::AxesUndecided,
     })
-}
-
-/// Whether six volumes are the components of tensors: in one of their orders, nearly all voxels have a positive diagonal
-/// whose products exceed the squares of the other components. The second-degree coefficients of distributions, in whose
-/// places two of the diagonals are, have both signs. Large images are sampled.
-fn holds_tensors(volume: &Volume) -> bool {
-    if volume.frames != TensorLayout::VOLUMES {
-        return false;
-    }
-    let n = volume.grid.voxel_count();
-    let voxels = (0..n).step_by((n / TESTED_VOXELS).max(1));
-    let voxel = |at: usize| [0, 1, 2, 3, 4, 5].map(|frame: usize| volume.values[frame * n + at]);
-    let used: Vec<[f32; 6]> = voxels
-        .map(voxel)
-        .filter(|v| v.iter().all(|c| c.is_finite()) && v.iter().any(|c| *c != 0.0))
-        .collect();
-    let is_tensor = |order: &TensorOrder, v: &[f32; 6]| {
-        let [xx, xy, xz, yy, yz, zz] = order.volumes().map(|frame| v[frame]);
-        let is_positive = xx > 0.0 && yy > 0.0 && zz > 0.0;
-        is_positive && xy * xy < xx * yy && xz * xz < xx * zz && yz * yz < yy * zz
-    };
-    let share = |order: TensorOrder| {
-        let tensors = used.iter().filter(|v| is_tensor(&order, v)).count();
-        tensors as f64 / used.len().max(1) as f64
-    };
-    TensorOrder::ALL
-        .map(share)
-        .into_iter()
-        .any(|share| share > TENSORS)
 }
 
 /// All readings of an image, if every one has directions.

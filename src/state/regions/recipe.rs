@@ -189,6 +189,9 @@ pub fn region_arguments(regions: &[RegionSpec]) -> String {
     part.map(option).collect()
 }
 
+/// Name of the live surface of Segment among the regions of a pathway.
+pub const SURFACE_REGION: &str = "Surface";
+
 /// The name of a region whose mask has no file, so that no command can name it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MaskWithoutFile(pub String);

@@ -3,13 +3,11 @@
 use crate::data::region::RegionId;
 use crate::data::{Region, Role};
 use crate::state::pathways::{DistanceTarget, SurfaceInput};
+use crate::state::regions::recipe::SURFACE_REGION;
 use crate::state::segment::jobs::SurfaceUpdate;
 use crate::state::segment::{RunStart, SurfaceStanding};
 use crate::state::{State, Task};
 use std::sync::Arc;
-
-/// Name of the live surface among the regions of a pathway.
-pub const NAME: &str = "Surface";
 
 /// Gives pathways the surface that they take into account, and the one whose distance from their repetitions, or from those
 /// of streamlines, is measured; returns whether one of them differs from the one before.
@@ -50,7 +48,7 @@ fn offered(state: &State, role: Option<Role>) -> SurfaceInput {
     SurfaceInput::Present {
         region: Region {
             id: RegionId(0),
-            name: NAME.to_owned(),
+            name: SURFACE_REGION.to_owned(),
             role,
             shape,
             colour: None,

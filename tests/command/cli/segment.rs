@@ -187,8 +187,8 @@ pub fn segments() {
     );
     run["run"] = serde_json::to_value(&done).unwrap();
     run["later"] = serde_json::json!([stored]);
-    std::fs::write(here.join("lacking.json"), run.to_string()).unwrap();
-    let missing_content = ["segment", "--script", "lacking.json", "--out", "e"];
+    std::fs::write(here.join("missing.json"), run.to_string()).unwrap();
+    let missing_content = ["segment", "--script", "missing.json", "--out", "e"];
     refuses(
         &missing_content,
         &["speed inputs with number 2, expected a number below 2"],

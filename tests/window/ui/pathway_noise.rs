@@ -229,7 +229,9 @@ fn shortest() {
         panic!("a mask")
     };
     let mut inside = vec![0; mask.grid.voxel_count()];
-    inside[0] = 1;
+    // Near the path, so that the middle of the line is in sight.
+    let [x, y, z] = mask.grid.shape;
+    inside[mask.grid.index([x / 2, y / 2, z - 1])] = 1;
     corner.content = Content::Mask(Mask::new(mask.grid.clone(), inside));
     corner.id = LayerId(document.next_id());
     let id = corner.id;

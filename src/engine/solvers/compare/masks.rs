@@ -119,7 +119,7 @@ pub(super) fn claim(masks: &[Mask]) -> Result<(), Error> {
 
 /// Number of voxels with each combination of decisions: bit j of a pattern is set within mask j.
 pub(super) struct Patterns {
-    /// Those that occur, ascending, with the number of their voxels.
+    /// The patterns that occur, ascending, with the number of their voxels.
     pub counts: Vec<(u32, u64)>,
 }
 

@@ -193,7 +193,7 @@ pub fn maps(field: &TensorField, backend: &Backend, control: &Control) -> Result
     Ok(backend.install(|| maps::maps(field, control))?)
 }
 
-/// Those of `maps` that describe the shape of tensors ([`FitMap::SHAPES`]), in this order; 0 outside the field: mode
+/// The maps among `maps` that describe the shape of tensors ([`FitMap::SHAPES`]), in this order; 0 outside the field: mode
 /// (Ennis and Kindlmann 2006), Westin's cl, cp and cs (normalised by λ₁), the norm in mm²/s, and the colour of the mode
 /// times FA.
 pub fn shape_maps(

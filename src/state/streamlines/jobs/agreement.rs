@@ -18,7 +18,7 @@ pub const AGREEMENT: Slot = Slot::latest_wins("agreement");
 pub struct CompareStreamlines {
     pub pathway: ComparedMask,
     pub among: CountedStreamlines,
-    /// What the result belongs to; `None` on the command line.
+    /// The pathway and the streamlines of the result; `None` on the command line.
     pub key: Option<AgreementKey>,
 }
 
