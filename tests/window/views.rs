@@ -17,7 +17,7 @@ mod sample;
 mod sampling;
 mod scene;
 mod scene_brush;
-mod surface;
+pub mod surface;
 
 use libtest_mimic::Trial;
 

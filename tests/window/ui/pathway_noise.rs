@@ -2,6 +2,7 @@
 
 use super::{Window, click, sample, submitted, window};
 use crate::support::{self, test};
+use crate::views::surface::painted;
 use arcuate::data::statistics::wilson_interval;
 use arcuate::data::{Mask, Shape};
 use arcuate::parameters::Parameters as _;
@@ -241,10 +242,10 @@ fn shortest() {
     });
     let distances = window.state.pathway_noise_distances().expect("distances");
     let mm = distances.along.as_ref().expect("a plot").shown;
-    let window = self::window(window.state.clone(), SIZE);
     let expected = format::distance_text(mm);
-    let shown = window.output().shapes.iter().any(|clipped| {
-        let egui::Shape::Text(text) = &clipped.shape else {
+    let shapes = painted(&window.state, None);
+    let shown = shapes.iter().any(|shape| {
+        let egui::Shape::Text(text) = shape else {
             return false;
         };
         text.galley.text() == expected

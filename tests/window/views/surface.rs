@@ -206,7 +206,7 @@ fn bars() {
     }
 }
 
-fn painted(state: &State, pointer: Option<Pos2>) -> Vec<Shape> {
+pub fn painted(state: &State, pointer: Option<Pos2>) -> Vec<Shape> {
     painted_in(SIZE, state, pointer)
 }
 
