@@ -13,7 +13,10 @@ use crate::render::cleared_target;
 use crate::state::{Action, Pane, State};
 use eframe::{App as _, CreationContext};
 use egui::accesskit::{self, NodeId};
-use egui::{Context, Event, Modifiers, PointerButton, RawInput, Rect, Role, pos2, vec2};
+use egui::{
+    Context, Event, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, RawInput, Rect,
+    Role, TouchPhase, pos2, vec2,
+};
 use egui_wgpu::{RenderState, RendererOptions, ScreenDescriptor};
 use glam::{DVec2, DVec3};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,6 +24,11 @@ use std::time::{Duration, Instant};
 
 /// Inset of a slider's track from the place where it can be dragged: the radius of its handle, points.
 const HANDLE: f32 = 6.0;
+/// Distance of one turn of the wheel, points, and the largest number of turns to a slider.
+const SCROLL: f32 = 80.0;
+const SCROLLS: usize = 30;
+/// Share of the window's height at which the wheel turns: where panels have their controls, above the results.
+const ABOVE: f64 = 0.3;
 
 /// User input, in points from the window's top left corner.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,14 +60,14 @@ struct RequestedFrame {
 
 /// The requested frames.
 #[derive(Default)]
-struct Alarm {
-    requests: Mutex<Vec<RequestedFrame>>,
+struct FrameRequests {
+    pending: Mutex<Vec<RequestedFrame>>,
     changed: Condvar,
 }
 
-impl Alarm {
+impl FrameRequests {
     fn lock(&self) -> MutexGuard<'_, Vec<RequestedFrame>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(&self, delay: Duration, layouts: u64) {
@@ -102,7 +110,7 @@ pub struct OffscreenWindow {
     gpu: RenderState,
     target: wgpu::TextureView,
     screen: ScreenDescriptor,
-    alarm: Arc<Alarm>,
+    requests: Arc<FrameRequests>,
     began: Instant,
     events: Vec<Event>,
 }
@@ -136,10 +144,10 @@ impl OffscreenWindow {
         });
         let ctx = Context::default();
         ctx.set_embed_viewports(false);
-        let alarm = Arc::new(Alarm::default());
-        let requests = alarm.clone();
+        let requests = Arc::new(FrameRequests::default());
+        let added = requests.clone();
         ctx.set_request_repaint_callback(move |request| {
-            requests.add(request.delay, request.current_cumulative_pass_nr);
+            added.add(request.delay, request.current_cumulative_pass_nr);
         });
         let mut creation = CreationContext::_new_kittest(ctx.clone());
         creation.wgpu_render_state = Some(gpu.clone());
@@ -157,7 +165,7 @@ impl OffscreenWindow {
                 pixels_per_point: 1.0,
             },
             gpu,
-            alarm,
+            requests,
             began: Instant::now(),
             events: Vec::new(),
         })
@@ -208,7 +216,7 @@ impl OffscreenWindow {
 
     /// Waits until the program requests a frame, at most until `until`; returns whether it does.
     pub fn wait(&self, until: Instant) -> bool {
-        self.alarm.wait(until)
+        self.requests.wait(until)
     }
 
     /// Runs a frame and waits for its picture; `shown` gets the state that it shows.
@@ -223,7 +231,7 @@ impl OffscreenWindow {
         shown: &mut dyn FnMut(&State),
     ) -> (Option<accesskit::TreeUpdate>, FrameTimes) {
         // Earlier requests are met by this frame.
-        self.alarm.lock().clear();
+        self.requests.lock().clear();
         let [width, height] = self.screen.size_in_pixels;
         let size = vec2(width as f32, height as f32);
         let mut input = RawInput {
@@ -246,7 +254,7 @@ impl OffscreenWindow {
             shown(&app.state);
             app.ui(ui, frame);
         });
-        self.alarm.expire(self.ctx.cumulative_pass_nr());
+        self.requests.expire(self.ctx.cumulative_pass_nr());
         let egui::FullOutput {
             platform_output,
             textures_delta,
@@ -311,37 +319,48 @@ impl OffscreenWindow {
         Some([rect.min, rect.max].map(|p| DVec2::new(f64::from(p.x), f64::from(p.y))))
     }
 
-    /// Both ends of the track of the slider with this name, scrolled into view; `None` if there is none. It is found as
-    /// a screen reader finds it.
+    /// Both ends of the track of the slider with this name, scrolled into view by the wheel; `None` if there is none.
+    /// It is found as a screen reader finds it.
     pub fn slider(&mut self, name: &str) -> Option<[DVec2; 2]> {
-        self.ctx.enable_accesskit();
-        let found = self.find_slider(name).and_then(|(target_node, _)| {
-            self.events
-                .push(Event::AccessKitActionRequest(accesskit::ActionRequest {
-                    action: accesskit::Action::ScrollIntoView,
-                    target_tree: accesskit::TreeId::ROOT,
-                    target_node,
-                    data: None,
-                }));
-            // The frame after the request shows the new position.
-            self.frame(&mut |_| {});
-            self.find_slider(name)
-        });
-        self.ctx.disable_accesskit();
-        found.map(|(_, track)| track)
+        for _ in 0..SCROLLS {
+            let (track, is_visible) = self.find_slider(name)?;
+            if is_visible {
+                return Some(track);
+            }
+            let height = f64::from(self.screen.size_in_pixels[1]);
+            let middle = 0.5 * (track[0].x + track[1].x);
+            self.input(Input::Move(DVec2::new(middle, ABOVE * height)));
+            let down = track[0].y > ABOVE * height;
+            self.events.push(Event::MouseWheel {
+                unit: MouseWheelUnit::Point,
+                delta: vec2(0.0, if down { -SCROLL } else { SCROLL }),
+                phase: TouchPhase::Move,
+                modifiers: Modifiers::NONE,
+                source: MouseWheelSource::Unknown,
+            });
+            stroke::rest(self);
+        }
+        None
     }
 
-    fn find_slider(&mut self, name: &str) -> Option<(NodeId, [DVec2; 2])> {
+    /// The track of a slider, and whether its whole height is in sight.
+    fn find_slider(&mut self, name: &str) -> Option<([DVec2; 2], bool)> {
+        self.ctx.enable_accesskit();
         let (tree, _) = self.run(Instant::now(), &mut |_| {});
+        self.ctx.disable_accesskit();
         let nodes: Vec<(NodeId, accesskit::Node)> = tree?.nodes;
-        let (id, node) = nodes
+        let is_named = |node: &accesskit::Node| node.label() == Some(name);
+        let (id, _) = nodes
             .iter()
-            .find(|(_, node)| node.role() == Role::Slider && node.label() == Some(name))?;
-        let bounds = node.bounds()?;
-        let middle = 0.5 * (bounds.y0 + bounds.y1);
-        let inset = f64::from(HANDLE);
-        let ends = [bounds.x0 + inset, bounds.x1 - inset];
-        Some((*id, ends.map(|x| DVec2::new(x, middle))))
+            .find(|(_, node)| node.role() == Role::Slider && is_named(node))?;
+        let shown = self.ctx.viewport(|viewport| {
+            let mut widgets = viewport.prev_pass.widgets.layers().flat_map(|(_, w)| w);
+            widgets.find(|w| w.id.accesskit_id() == *id).copied()
+        })?;
+        let middle = f64::from(shown.rect.center().y);
+        let ends = [shown.rect.left() + HANDLE, shown.rect.right() - HANDLE];
+        let track = ends.map(|x| DVec2::new(f64::from(x), middle));
+        Some((track, shown.interact_rect.contains_rect(shown.rect)))
     }
 }
 
