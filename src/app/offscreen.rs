@@ -319,8 +319,8 @@ impl OffscreenWindow {
         Some([rect.min, rect.max].map(|p| DVec2::new(f64::from(p.x), f64::from(p.y))))
     }
 
-    /// Both ends of the track of the slider with this name, scrolled into view by the wheel; `None` if there is none. It
-    /// is found as a screen reader finds it.
+    /// Both ends of the track of the slider with this name, scrolled into view by the wheel; `None` if there is none.
+    /// It is found as a screen reader finds it.
     pub fn slider(&mut self, name: &str) -> Option<[DVec2; 2]> {
         for _ in 0..SCROLLS {
             let (track, is_visible) = self.find_slider(name)?;

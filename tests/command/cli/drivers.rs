@@ -26,7 +26,11 @@ pub fn tests() -> Vec<Trial> {
         test("cli::pictures without any driver", without_drivers),
         test("cli::a_benchmark_of_the_deconvolution", benchmark),
         test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
-        test("cli::a_pointer_is_followed_by_pictures", dragged),
+        test("cli::a_pointer_is_followed_by_pictures", dragged_some),
+        test("cli::all_drags_are_followed_by_pictures", || {
+            dragged(&[], 7)
+        })
+        .with_ignored_flag(true),
     ]
 }
 
@@ -157,11 +161,19 @@ fn benchmark() {
     assert!(line["kernel_s"].is_null(), "{line}");
 }
 
-/// Every case of `bench drag` is measured, and its quantiles do not decrease.
-fn dragged() {
+/// A drag of a slider and one over a view; the other cases take a minute, and run apart.
+fn dragged_some() {
+    for case in ["sharpening", "crosshair"] {
+        dragged(&["--case", case], 1);
+    }
+}
+
+/// Cases of `bench drag` are measured, and their quantiles do not decrease.
+fn dragged(choice: &[&str], count: usize) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
         .args(["bench", "drag", "--quick", "--backend", "cpu"])
+        .args(choice)
         .env("XDG_STATE_HOME", folder.path())
         .output()
         .expect("the binary starts");
@@ -171,7 +183,7 @@ fn dragged() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("a line of JSON"))
         .collect();
-    assert_eq!(lines.len(), 7);
+    assert_eq!(lines.len(), count);
     for line in lines {
         let ms = |part: &str| {
             let at = |name: &str| line[part][name].as_f64().expect("a duration");

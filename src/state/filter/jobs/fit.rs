@@ -84,7 +84,7 @@ pub struct CommitFit {
     pub all_streamlines: Tractogram,
     /// One for each remaining streamline.
     pub weights: Arc<[f32]>,
-    /// Weights above 0, ascending.
+    /// The weights above 0, ascending.
     pub sorted: Arc<[f32]>,
     /// Sum of weight times length for streamlines in no group, mm.
     pub rest_mm: f64,
