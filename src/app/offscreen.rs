@@ -77,7 +77,7 @@ impl FrameRequests {
         }
     }
 
-    /// Forgets requests that are out of date after so many layouts, by the rule of eframe.
+    /// Drops the requests that eframe would ignore: those made more than one layout ago.
     fn expire(&self, layouts: u64) {
         self.lock().retain(|request| request.layouts + 1 >= layouts);
     }

@@ -286,7 +286,7 @@ fn limits() {
     assert_eq!(found.sensitivity, [1.0, 1.0]);
     assert!(found.specificity.iter().all(|q| (0.0..=1.0).contains(q)));
     assert!(found.probability.values.iter().all(|w| *w == 1.0));
-    // As many masks as are permitted.
+    // The largest permitted number of masks.
     let mut random = Random::fresh("many masks");
     let masks: Vec<Mask> = (0..MAX_MASKS)
         .map(|_| {

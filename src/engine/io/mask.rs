@@ -50,7 +50,9 @@ pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<Remark>), Error> {
     let mut remarks = info.remarks();
     let neither = volume.values.iter().filter(|v| **v != 0.0 && **v != 1.0);
     let neither = neither.count();
-    if neither == volume.values.len() {
+    // Probabilities, as of a consensus, may have no such value.
+    let is_probability = volume.values.iter().all(|v| (0.0..=1.0).contains(v));
+    if neither == volume.values.len() && !is_probability {
         return Err(Error::malformed(
             path,
             "an image without the values 0 and 1",

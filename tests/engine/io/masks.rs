@@ -158,6 +158,16 @@ fn refused() {
     assert!(matches!(error(), Error::MaskEmpty { .. }));
     sentence(&error());
 
+    // A picture has other values than a mask. Probabilities are a mask, also where none is 0 or 1.
+    let picture = (0..120).map(|i| 2.0 + i as f32).collect();
+    save(&case, case.grid.clone(), 1, picture);
+    let text = sentence(&error());
+    assert!(text.contains("without the values 0 and 1"), "{text}");
+    let probabilities = (0..120).map(|i| (i as f32 + 0.5) / 120.0).collect();
+    save(&case, case.grid.clone(), 1, probabilities);
+    let (mask, remarks) = io::mask(&case.path, &case.grid).expect("a mask");
+    assert_eq!((mask.count(), remarks.len()), (60, 1));
+
     let colours = Volume::new(case.grid.clone(), 3, VolumeKind::Rgb, vec![1.0; 360]);
     nifti::save_volume(&case.path, &colours, "", &Control::new()).expect("saved");
     assert!(sentence(&error()).contains("colour"));

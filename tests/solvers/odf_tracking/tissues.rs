@@ -101,6 +101,15 @@ fn labels() {
     assert_eq!(numbering_text(&volume(5, vec![0.5; 5])), None);
     let alone = TissueMap::from_labels(&volume(1, vec![2.0, 0.0])).unwrap_err();
     assert_eq!(alone, TissueMapError::Missing("grey matter"));
+    // A picture has hundreds of numbers; a few strange ones do not make one.
+    for (count, is_picture) in [(100, false), (101, true)] {
+        let strange = (0..count).map(|i| 20_000.0 + i as f32);
+        let read =
+            TissueMap::from_labels(&volume(1, [2.0, 3.0].into_iter().chain(strange).collect()));
+        let error = read.err();
+        let expected = is_picture.then_some(TissueMapError::NoLabels { numbers: count });
+        assert_eq!(error, expected, "{count}");
+    }
 }
 
 /// Names decide before numbers do.

@@ -42,7 +42,7 @@ pub fn shells() {
         }
     });
     state.view.task = Task::View;
-    // As narrow as at 1280 × 800, and high enough for the inputs.
+    // The panel is as narrow as in a window of 1280 × 800, and high enough to show the inputs.
     let window = window(state, [1280.0, 1700.0]);
     let row = window.get_by_label_contains("Gradients, ").rect();
     let texts = window.output().shapes.iter().filter_map(|clipped| {
