@@ -48,6 +48,16 @@ until_true() {
 now() { tail -n 1 "$record" | grep -qE -- "$1"; }          # in the state as it is
 ever() { grep -qE -- "$1" "$record"; }                     # in any line so far
 lines() { wc -l <"$record"; }
+# press KEY PATTERN WHAT: presses the key, and again if the record does not show the pattern within 5 s.
+press() { until_true 30 "$3" press_once "$1" "$2"; }
+press_once() {
+    local limit=$((SECONDS + 5 * ${PATIENCE:-1}))
+    xdotool key "$1"
+    until now "$2"; do
+        ((SECONDS < limit)) || return 1
+        sleep 0.1
+    done
+}
 # Fails unless the condition (an awk expression) holds.
 holds() { awk "BEGIN { exit !($2) }" || { echo "smoke: $1: not ($2)"; return 1; }; }
 
@@ -163,14 +173,22 @@ until_true 10 "a target" now '"role":"Target"'
 until_true 20 "streamlines that reach it" now '"live":\{[^}]*"coarse":false[^}]*--target[^}]*"kept":[1-9]'
 kept=$(tail -n 1 "$record" | sed -n 's/.*"live":{[^}]*"kept":\([0-9]*\).*/\1/p')
 
+# runs COMMAND: chooses it in the palette.
+runs() {
+    press ctrl+k '"typing":true' "the palette"
+    sleep 0.5
+    xdotool type --delay 20 "$1"
+    xdotool key Return
+}
+
 # Saved through the path field.
 types() {
-    until_true 15 "a path field" now '"typing":true'
+    until_true 20 "a path field" now '"typing":true'
     xdotool key ctrl+a
     xdotool type --delay 1 "$1"
     xdotool key Return
 }
-xdotool key ctrl+e
+press ctrl+e '"typing":true' "a field for the path"
 types "$folder/tracks.tck"
 until_true 20 "a streamline file" test -s "$folder/tracks.tck"
 head -c 13 "$folder/tracks.tck" | grep -q '^mrtrix tracks'
@@ -232,7 +250,7 @@ quiet() { local before; before=$(lines); sleep 0.7; [[ $(lines) == "$before" ]];
 until_true 10 "the hand's last move" quiet
 holds "the cut keeps some of them" "$(kept) > 0 && $(kept) < $all && $(passed) == $all"
 count=$(kept)
-xdotool key ctrl+e
+press ctrl+e '"typing":true' "a field for the path"
 types "$folder/rays.tck"
 until_true 20 "a ray file" test -s "$folder/rays.tck"
 until_true 20 "its measures" test -s "$folder/rays.tsf"
@@ -253,8 +271,7 @@ now '"errors":\[\]'
 
 # A surface, steered: sampled with P held in the left ventricle of the T1, begun with a sphere, three sliders that
 # are dragged, a sphere added and one cut away on the way. Rows lie where the panel puts them.
-xdotool key ctrl+4
-until_true 20 "the task Segment" now '"task":"segment"'
+press ctrl+4 '"task":"segment"' "the task Segment"
 looks "$(coronal_x -8)" "$(coronal_y 16)" >/dev/null
 xdotool keydown p
 goes "$(axial_x -6)" "$(axial_y 4)"
@@ -270,7 +287,7 @@ xdotool key a
 goes "$(axial_x -8)" "$(axial_y 8)"
 xdotool click 1
 until_true 30 "a sphere" now '"spheres":1,.*"step":0'
-xdotool key space
+press space '"running":true|"step":[1-9]' "a surface that starts"
 until_true 30 "a surface that moves" now '"surface":\{[^}]*"step":[1-9]'
 slides() { # Y FROM TO
     # A picture of the surface takes a while without a graphics card.
@@ -331,13 +348,10 @@ stops() {
     return 1
 }
 until_true 60 "a surface at rest" stops
-xdotool key ctrl+e
+press ctrl+e '"typing":true' "a field for the path"
 types "$folder/labels.nii.gz"
 until_true 20 "a label map" test -s "$folder/labels.nii.gz"
-xdotool key ctrl+k
-sleep 0.5
-xdotool type --delay 20 'export script of this run'
-xdotool key Return
+runs 'export script of this run'
 types "$folder/run.json"
 until_true 20 "a run script" test -s "$folder/run.json"
 "$binary" segment --script "$folder/run.json" --out "$folder/again" --quiet >"$folder/segment.txt"
@@ -345,31 +359,24 @@ voxels() { gzip -dc "$1" | tail -c $((176 * 220 * 176)) | sha256sum; }
 [[ $(voxels "$folder/labels.nii.gz") == "$(voxels "$folder/again/labels.nii.gz")" ]] || {
     echo "smoke: the script gives other voxels"; cat "$folder/segment.txt"; exit 1; }
 now '"errors":\[\]'
-xdotool key ctrl+2
-until_true 20 "the task Track" now '"task":"track"'
+press ctrl+2 '"task":"track"' "the task Track"
 
 # Weights of these streamlines by the scan's signal, as a file in their order.
-xdotool key ctrl+k
-sleep 0.5
-xdotool type --delay 20 'keep the live result'
-xdotool key Return
+runs 'keep the live result'
 until_true 20 "a layer of them" now '"status":"Kept '
-# The palette may be there for a frame more.
-filters() { xdotool key ctrl+5; sleep 0.5; now '"task":"filter"'; }
-until_true 20 "the task Filter" filters
+press ctrl+5 '"task":"filter"' "the task Filter"
 until_true 30 "counted segments" now '"counted":[1-9]'
-xdotool key space
+press space '"weighing":true|"with_weight":[1-9]' "a fit of weights"
 until_true 90 "weights" now '"with_weight":[1-9]'
-xdotool key ctrl+e
+press ctrl+e '"typing":true' "a field for the path"
 types "$folder/weights.txt"
 until_true 20 "a file of weights" test -s "$folder/weights.txt"
 holds "a weight for each streamline" "$(grep -vc '^#' "$folder/weights.txt") == $kept"
 now '"errors":\[\]'
-xdotool key ctrl+2
-until_true 20 "the task Track" now '"task":"track"'
+press ctrl+2 '"task":"track"' "the task Track"
 
 # The session, and all of it again without a window.
-xdotool key ctrl+s
+press ctrl+s '"typing":true' "a field for the path"
 types "$folder/tracts.arcuate"
 until_true 20 "a session file" test -s "$folder/tracts.arcuate"
 until_true 10 "nothing unsaved" now '"dirty":false'

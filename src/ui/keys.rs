@@ -101,6 +101,19 @@ pub fn handle(
     }
 }
 
+/// Whether a text field is on screen, or about to open, that takes what is typed.
+fn field_open(ui: &Ui, memory: &Memory) -> bool {
+    let drawn = ui.memory(|m| m.focused());
+    let drawn = drawn.is_some_and(|id| is_drawn(ui, id));
+    drawn && ui.ctx().text_edit_focused() || memory.takes_typing()
+}
+
+/// egui forgets the focus of a control that has gone only after the next frame.
+fn is_drawn(ui: &Ui, id: egui::Id) -> bool {
+    ui.ctx()
+        .viewport(|v| v.this_pass.used_ids.contains_key(&id))
+}
+
 /// Whether a held key repeats its command: those that move or resize by steps, undo and redo.
 fn repeats(key: Key, modifiers: Modifiers) -> bool {
     match key {
@@ -114,12 +127,7 @@ fn repeats(key: Key, modifiers: Modifiers) -> bool {
 /// Whether a control on screen has the keyboard; a view is none.
 fn control_focused(ui: &Ui) -> bool {
     let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
-    // egui forgets the focus of a control that has gone only after the next frame.
-    let is_drawn = |id| {
-        ui.ctx()
-            .viewport(|v| v.this_pass.used_ids.contains_key(&id))
-    };
-    focus::keyboard(ui).is_some_and(|id| !is_view(id) && is_drawn(id))
+    focus::keyboard(ui).is_some_and(|id| !is_view(id) && is_drawn(ui, id))
 }
 
 /// A button with the focus has no use for letters.
@@ -204,8 +212,9 @@ fn command(
             UnsavedAction::New,
         ))),
         // A task chosen while the first file is being read opens with it.
+        // A field has no use for these keys, so they work from the frame in which it has gone.
         Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5
-            if !typing && (open || loading(state)) =>
+            if !field_open(ui, memory) && (open || loading(state)) =>
         {
             let at = TASK_KEYS.iter().position(|(k, _)| *k == key);
             let task = at.and_then(|at| Task::ALL.get(at).copied());
