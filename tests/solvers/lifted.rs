@@ -1,5 +1,6 @@
 //! Pathways in positions and directions: closed forms where the cost is constant, invariants, and a crossing.
 
+mod coverage;
 mod crossing;
 mod parity;
 mod radiation;
@@ -43,6 +44,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     let [crossing, parity] = [crossing::tests(), parity::tests()];
     let others = [
+        coverage::tests(),
         crossing,
         parity,
         radiation::tests(),

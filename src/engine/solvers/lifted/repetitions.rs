@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// former were not estimated from this scan. Precisions and devices differ by 0.001.
 const MAX_DIFFERENCE: f64 = 0.05;
 
+/// Half the width of the 90 % band of ln E* over the root mean square of the repetitions ([`Repeat::band_factor`]).
+const BAND_FACTOR: f64 = 2.2;
+
 /// The scan from which the distributions of a pathway were estimated.
 #[derive(Clone, Copy, Debug)]
 pub struct Scan<'a> {
@@ -150,7 +153,7 @@ impl Repeat for Distributions {
 
     /// No scan without noise was compared through distributions.
     fn band_factor(&self) -> Option<f64> {
-        None
+        Some(BAND_FACTOR)
     }
 
     fn at_once(&self, backend: &Backend) -> usize {
