@@ -13,7 +13,8 @@ struct Volume {
     texel_x: vec4<f32>,
     texel_y: vec4<f32>,
     texel_z: vec4<f32>,
-    // Rows of the matrix from world to texels of the mask that limits the cut face.
+    // Rows of the matrix from world to texels of the mask that limits the cut face, or of the image that colours the
+    // surface.
     cut_x: vec4<f32>,
     cut_y: vec4<f32>,
     cut_z: vec4<f32>,
@@ -36,7 +37,8 @@ struct Volume {
     march: vec4<f32>,
     // Lower end of the window and 1 / its width; level and opacity of the surface.
     window: vec4<f32>,
-    // Lower end of the cut face's window and 1 / its width; opacity of the cut face.
+    // Lower end of the cut face's window and 1 / its width; opacity of the cut face; row of the colour map of the
+    // image that colours the surface.
     face: vec4<f32>,
     // sRGB of the surface; for bricks, a lower bound on the distance from φ = 1 to φ = 0, mm.
     surface: vec4<f32>,
@@ -58,10 +60,15 @@ const SKIPS: u32 = 64u;
 const HAS_LINES: u32 = 128u;
 const HAS_PHI: u32 = 256u;
 const HAS_FADE: u32 = 512u;
+const COLOURED: u32 = 1024u;
 
 @group(0) @binding(0) var<uniform> volume: Volume;
 // Binding 1 is the scene's depth.
-// Bindings 2 to 7 belong to the image: see volume_image.wgsl.
+// Bindings 2, 4 and 5 belong to the image: see volume_image.wgsl.
+@group(0) @binding(3) var smooth_sampler: sampler;
+@group(0) @binding(6) var maps: texture_2d<f32>;
+// The mask that limits the cut face, or the shares of the colour map of the image that colours the surface.
+@group(0) @binding(7) var cut: texture_3d<f32>;
 // Volumes drawn before: colour times alpha, and alpha; distance of their nearest opaque surface, mm.
 @group(0) @binding(8) var before: texture_2d<f32>;
 @group(0) @binding(9) var before_distance: texture_2d<f32>;
@@ -217,8 +224,22 @@ fn faded(ray: Ray, at_mm: f32) -> f32 {
     return clamp(1.0 - away * volume.march.w, 0.0, 1.0);
 }
 
+// The value at a distance along the ray of the image that limits the cut face or colours the surface; in y whether
+// the point lies within it.
+fn cut_at(ray: Ray, at_mm: f32) -> vec2<f32> {
+    let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
+    let size = vec3<f32>(textureDimensions(cut));
+    let texel = vec3<f32>(dot(volume.cut_x, world), dot(volume.cut_y, world), dot(volume.cut_z, world));
+    let outside = any(texel < vec3<f32>(-0.5)) || any(texel > size - 0.5);
+    let value = textureSampleLevel(cut, smooth_sampler, (texel + 0.5) / size, 0.0).r;
+    return vec2<f32>(value, select(1.0, 0.0, outside));
+}
+
 fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Light>) {
     var colour = volume.surface.rgb;
+    if has(COLOURED) {
+        colour = map_colour(maps, u32(volume.face.w), cut_at(ray, at_mm).x);
+    }
     if has(LIT) && dot(normal, normal) > 0.0 {
         colour = lit(colour, normal, ray.direction);
     }

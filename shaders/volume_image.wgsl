@@ -6,13 +6,10 @@
 // neither a steep transfer function nor the step size causes artefacts.
 
 // Binding 2 is the image.
-@group(0) @binding(3) var smooth_sampler: sampler;
 // Smallest and largest value of each brick.
 @group(0) @binding(4) var bricks: texture_3d<f32>;
 // Rows: extinction × colour, and extinction; the integrals of both over the position in the window.
 @group(0) @binding(5) var transfer: texture_2d<f32>;
-@group(0) @binding(6) var maps: texture_2d<f32>;
-@group(0) @binding(7) var cut: texture_3d<f32>;
 
 const TABLE: i32 = 1024;
 const BRICK: f32 = 8.0;
@@ -200,12 +197,9 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
 
 // Draws the cut face: the image itself.
 fn show_face(ray: Ray, at_mm: f32, light: ptr<function, Light>) {
-    let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
     if has(HAS_CUT) {
-        let size = vec3<f32>(textureDimensions(cut));
-        let texel = vec3<f32>(dot(volume.cut_x, world), dot(volume.cut_y, world), dot(volume.cut_z, world));
-        if any(texel < vec3<f32>(-0.5)) || any(texel > size - 0.5)
-            || textureSampleLevel(cut, smooth_sampler, (texel + 0.5) / size, 0.0).r < 0.5 {
+        let mask = cut_at(ray, at_mm);
+        if mask.y == 0.0 || mask.x < 0.5 {
             return;
         }
     }

@@ -65,6 +65,7 @@ pub fn measure(
                 opacity: 1.0,
                 lit: true,
                 fade: None,
+                coloured_by: None,
             }],
             ..bare(&camera, size_px)
         };

@@ -56,6 +56,7 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
                     cut: None,
                     inside: None,
                     fade: None,
+                    coloured_by: None,
                 }],
                 ..bare(&camera, size_px)
             }

@@ -6,7 +6,7 @@ use super::pages::Pools;
 use super::shared::SharedTexture;
 use super::smooth::Smooth;
 use crate::data::appearance::ColourMap;
-use crate::data::{DataId, Mask, Volume, VolumeKind};
+use crate::data::{DataId, Grid, Mask, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -22,6 +22,8 @@ pub(super) enum Key {
     Frame(DataId, usize),
     /// The range of its values in every brick.
     Bricks(DataId, usize),
+    /// The first frame as shares of a window, whose ends are given by their bits.
+    Shares(DataId, [u32; 2]),
     /// A mask, lightly smoothed: surfaces and cut-outs.
     Surface(DataId),
     /// A mask, strongly smoothed, as gradient and value: the head's outline.
@@ -148,6 +150,19 @@ impl Textures {
         })
     }
 
+    /// The first frame of an image as shares of a window.
+    pub fn shares(
+        &mut self,
+        gpu: &Gpu,
+        volume: &Volume,
+        window: (f32, f32),
+    ) -> (Key, Arc<Texture>) {
+        let bits = [window.0, window.1].map(f32::to_bits);
+        self.get(Key::Shares(volume.id(), bits), || {
+            upload_shares(gpu, volume, window)
+        })
+    }
+
     /// The field of an outline: gradient (1/mm, world) and value, and separately the distance (mm) within which the
     /// boundary cannot be.
     pub fn rim(&mut self, gpu: &Gpu, mask: &Mask) -> [(Key, Arc<Texture>); 2] {
@@ -231,6 +246,68 @@ fn written(gpu: &Gpu, volume: &Volume) -> Option<Texture> {
     })
 }
 
+/// The voxels of a grid that become texels: all, or every second, or third … if the device's limits require it.
+struct Sampled<'a> {
+    grid: &'a Grid,
+    stride: [usize; 3],
+    shape: [usize; 3],
+}
+
+impl<'a> Sampled<'a> {
+    fn new(gpu: &Gpu, grid: &'a Grid) -> Self {
+        let stride = grid.shape.map(|n| n.div_ceil(side(gpu)));
+        Self {
+            grid,
+            stride,
+            shape: std::array::from_fn(|a| grid.shape[a].div_ceil(stride[a])),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn size(&self) -> [u32; 3] {
+        self.shape.map(|n| n as u32)
+    }
+
+    /// Their indices, in the order of texels.
+    fn voxels(&self) -> impl Iterator<Item = usize> {
+        let (grid, [x, y, z], stride) = (self.grid, self.shape, self.stride);
+        (0..z).flat_map(move |k| {
+            (0..y).flat_map(move |j| {
+                let row = grid.index([0, j * stride[1], k * stride[2]]);
+                (0..x).map(move |i| row + i * stride[0])
+            })
+        })
+    }
+
+    fn texel_from_world(&self) -> DAffine3 {
+        let shrink = DVec3::from_array(self.stride.map(|s| 1.0 / s as f64));
+        DAffine3::from_mat3(DMat3::from_diagonal(shrink)) * self.grid.voxel_from_world
+    }
+}
+
+/// The first frame as shares of a window, 0 to 1, as r8unorm; 1 where a value is missing.
+fn upload_shares(gpu: &Gpu, volume: &Volume, (low, high): (f32, f32)) -> Texture {
+    let sampled = Sampled::new(gpu, &volume.grid);
+    let values = volume.frame(0);
+    let share = |value: f32| match value.is_finite() {
+        true => ((value - low) / (high - low)).clamp(0.0, 1.0),
+        false => 1.0,
+    };
+    let texels = sampled.voxels();
+    let texels: Vec<u8> = texels
+        .map(|i| (share(values[i]) * 255.0).round() as u8)
+        .collect();
+    Texture {
+        view: gpu.texture_3d(sampled.size(), wgpu::TextureFormat::R8Unorm, &texels),
+        size: sampled.size(),
+        texel_from_world: sampled.texel_from_world(),
+        bytes: texels.len() as u64,
+    }
+}
+
 /// A frame as r32float, the three frames of a colour image as rgba16float with alpha 0 where a value is missing, or the
 /// colours of a label map as rgba8unorm. A grid beyond the device's limits is subsampled to every second voxel, or
 /// third …
@@ -238,19 +315,10 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
     if let Some(texture) = written(gpu, volume).filter(|_| frame == 0) {
         return texture;
     }
-    let grid = &volume.grid;
-    let stride = grid.shape.map(|n| n.div_ceil(side(gpu)));
-    let shape: [usize; 3] = std::array::from_fn(|a| grid.shape[a].div_ceil(stride[a]));
-    let texels = || {
-        (0..shape[2]).flat_map(move |z| {
-            (0..shape[1]).flat_map(move |y| {
-                let row = grid.index([0, y * stride[1], z * stride[2]]);
-                (0..shape[0]).map(move |x| row + x * stride[0])
-            })
-        })
-    };
-    let size = shape.map(|n| n as u32);
-    let whole = stride == [1; 3];
+    let sampled = Sampled::new(gpu, &volume.grid);
+    let texels = || sampled.voxels();
+    let size = sampled.size();
+    let whole = sampled.stride == [1; 3];
     let upload = |format, bytes: &[u8]| (gpu.texture_3d(size, format, bytes), bytes.len());
     let (view, bytes) = match (volume.kind, volume.texels()) {
         (_, Some(colours)) if whole => {
@@ -275,7 +343,7 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
         }
         (VolumeKind::Rgb, None) => {
             let frames = [0, 1, 2].map(|f| volume.frame(f.min(volume.frames - 1)));
-            let mut halves: Vec<u16> = Vec::with_capacity(shape.iter().product::<usize>() * 4);
+            let mut halves: Vec<u16> = Vec::with_capacity(sampled.count() * 4);
             for i in texels() {
                 let colour = frames.map(|f| f[i]);
                 let is_finite = colour.iter().all(|c| c.is_finite());
@@ -293,11 +361,10 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
             )
         }
     };
-    let shrink = DVec3::from_array(stride.map(|s| 1.0 / s as f64));
     Texture {
         view,
         size,
-        texel_from_world: DAffine3::from_mat3(DMat3::from_diagonal(shrink)) * grid.voxel_from_world,
+        texel_from_world: sampled.texel_from_world(),
         bytes: bytes as u64,
     }
 }

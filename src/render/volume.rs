@@ -7,12 +7,12 @@
 use super::empty_bricks::EmptyBricks;
 use super::gpu::{Gpu, Slot};
 use super::scene::FogQuality;
-use super::textures::{Key, Textures};
+use super::textures::{Key, Textures, colour_map_row};
 use super::view::SceneView;
 use super::{volume_bricks, volume_image};
 use crate::data::BrickImage;
 use crate::scene::draw_list::{
-    BrickSurface, CutAway, CutPlane, Fade, ScenePane, VolumeDraw, VolumeStyle,
+    BrickSurface, CutAway, CutPlane, Fade, ScenePane, SurfaceColours, VolumeDraw, VolumeStyle,
 };
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat4};
@@ -59,6 +59,7 @@ pub(super) const SKIPS: u32 = 64;
 const HAS_LINES: u32 = 128;
 const HAS_PHI: u32 = 256;
 const HAS_FADE: u32 = 512;
+const COLOURED: u32 = 1024;
 /// Must match FAR in shaders/volume.wgsl.
 const FAR: f32 = 1e9;
 
@@ -201,7 +202,10 @@ impl Volumes {
             if i > 0 {
                 uniform.kind[0] |= HAS_BEFORE;
             }
-            let within = uniform.cut_within(gpu, textures, &drawn, used);
+            let within = uniform
+                .cut_within(gpu, textures, &drawn, used)
+                .or_else(|| uniform.coloured_by(gpu, textures, &drawn, used))
+                .unwrap_or_else(|| textures.no_mask.clone());
             let mut extent = None;
             let phi = drawn.phi().map(|phi| (phi, textures.pools.pool(gpu, phi)));
             let pool = match phi {
@@ -303,6 +307,13 @@ impl<'a> Drawn<'a> {
         }
     }
 
+    fn coloured_by(&self) -> Option<&'a SurfaceColours> {
+        match self {
+            Self::Image(volume) => volume.coloured_by.as_ref(),
+            Self::Bricks(surface) => surface.coloured_by.as_ref(),
+        }
+    }
+
     fn is_opaque(&self) -> bool {
         let (opacity, fade) = match self {
             Self::Image(volume) => match volume.style {
@@ -352,24 +363,39 @@ impl VolumeUniform {
         }
     }
 
-    /// Limits the face of a cut to a mask, if it has one; returns the mask's texture.
+    /// Limits the face of a cut to a mask, if there is one; returns the mask's texture.
     fn cut_within(
         &mut self,
         gpu: &Gpu,
         textures: &mut Textures,
         drawn: &Drawn,
         used: &mut Vec<Key>,
-    ) -> wgpu::TextureView {
+    ) -> Option<wgpu::TextureView> {
         let cut = drawn.image().and_then(|volume| volume.cut.as_ref());
         let face = cut.and_then(|c| c.face.as_ref());
-        let Some(mask) = face.and_then(|f| f.mask.as_ref()) else {
-            return textures.no_mask.clone();
-        };
+        let mask = face.and_then(|f| f.mask.as_ref())?;
         let (key, texture) = textures.surface(gpu, &mask.0);
         used.push(key);
         self.kind[0] |= HAS_CUT;
         self.cut_rows = affine_rows(&texture.texel_from_world);
-        texture.view.clone()
+        Some(texture.view.clone())
+    }
+
+    /// Colours the surface by an image, if it has one; returns the texture of its shares of the window.
+    fn coloured_by(
+        &mut self,
+        gpu: &Gpu,
+        textures: &mut Textures,
+        drawn: &Drawn,
+        used: &mut Vec<Key>,
+    ) -> Option<wgpu::TextureView> {
+        let colours = drawn.coloured_by()?;
+        let (key, texture) = textures.shares(gpu, &colours.image.0, colours.window);
+        used.push(key);
+        self.kind[0] |= COLOURED;
+        self.cut_rows = affine_rows(&texture.texel_from_world);
+        self.face[3] = colour_map_row(colours.colour_map) as f32;
+        Some(texture.view.clone())
     }
 
     /// Distinguishes the inside of φ in an image, if φ is known.

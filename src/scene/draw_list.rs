@@ -166,6 +166,18 @@ pub struct VolumeDraw {
     pub cut: Option<CutAway>,
     pub inside: Option<Inside>,
     pub fade: Option<Fade>,
+    /// Colours of a surface by another image, instead of one colour.
+    pub coloured_by: Option<SurfaceColours>,
+}
+
+/// Colours of a surface by the values of another image at its points. A cut face that a mask limits excludes them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SurfaceColours {
+    /// Beyond its grid, the values at its edge continue.
+    pub image: ById<Volume>,
+    /// Values of the first and the last colour; missing values have the last one.
+    pub window: (f32, f32),
+    pub colour_map: ColourMap,
 }
 
 /// The surface φ = 0 of a level set, ray-cast through the bricks that hold it.
@@ -178,6 +190,8 @@ pub struct BrickSurface {
     pub opacity: f32,
     pub lit: bool,
     pub fade: Option<Fade>,
+    /// Colours by an image, instead of one colour.
+    pub coloured_by: Option<SurfaceColours>,
 }
 
 /// Opacity by the distance from planes: full at the planes, and zero beyond a distance on either side.

@@ -189,7 +189,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
                 .chain(kept)
                 .collect()
         },
-        surfaces: segment::surfaces(state, camera),
+        surfaces: segment::surfaces(state, camera, noise::segmented_surface_colours(state)),
         glyphs: glyphs::glyphs(
             state,
             GlyphView {

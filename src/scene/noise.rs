@@ -2,8 +2,8 @@
 //! cloud, and the paths or centre lines of the repetitions.
 
 use super::draw_list::{
-    ById, Contour, ContourSource, Image, Interpolation, LineColour, LineStyle, Lines, Transfer,
-    VolumeDraw, VolumeStyle,
+    ById, Contour, ContourSource, Image, Interpolation, LineColour, LineStyle, Lines,
+    SurfaceColours, Transfer, VolumeDraw, VolumeStyle,
 };
 use super::segment;
 use crate::data::appearance::ColourMap;
@@ -159,12 +159,31 @@ pub fn object_contours(state: &State) -> Vec<Contour> {
 /// The surface of the object whose distance is measured.
 pub fn object_surface(state: &State) -> Option<VolumeDraw> {
     let (distances, _) = object(state).filter(|_| !is_shown(state))?;
-    Some(segment::surface(
-        distances,
-        (0.0, true),
-        MEASURED_RGB,
-        OBJECT_OPACITY,
-    ))
+    let colours = surface_colours(state);
+    let opacity = match colours {
+        Some(_) => segment::COLOURED_OPACITY,
+        None => OBJECT_OPACITY,
+    };
+    let surface = segment::surface(distances, (0.0, true), MEASURED_RGB, opacity);
+    Some(VolumeDraw {
+        coloured_by: colours,
+        ..surface
+    })
+}
+
+/// The colours of the object by its distance from the shown path or centre line.
+pub fn surface_colours(state: &State) -> Option<SurfaceColours> {
+    let (distances, _) = measured(state)?;
+    Some(SurfaceColours {
+        image: ById(distances.on_surface.clone()?),
+        window: NoiseDistances::ON_SURFACE_MM,
+        colour_map: ColourMap::RedGrey,
+    })
+}
+
+/// The same, if the object is the surface of Segment.
+pub fn segmented_surface_colours(state: &State) -> Option<SurfaceColours> {
+    surface_colours(state).filter(|_| is_shown(state))
 }
 
 /// The shortest line from the shown path or centre line to the object, and its length, mm.
@@ -204,6 +223,7 @@ pub fn cloud(state: &State) -> Option<VolumeDraw> {
         cut: None,
         inside: None,
         fade: None,
+        coloured_by: None,
     })
 }
 

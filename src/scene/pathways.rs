@@ -293,6 +293,7 @@ fn surface(
         cut: None,
         inside: None,
         fade: None,
+        coloured_by: None,
     }
 }
 

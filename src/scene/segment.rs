@@ -2,7 +2,7 @@
 
 use super::draw_list::{
     BrickSurface, ById, Contour, ContourSource, Fade, Image, Inside, Interpolation, SlicePane,
-    Transfer, VolumeDraw, VolumeStyle,
+    SurfaceColours, Transfer, VolumeDraw, VolumeStyle,
 };
 use super::{Size, volumes};
 use crate::data::Volume;
@@ -16,6 +16,8 @@ use crate::state::{Camera, Pane, State, SurfaceUpdate, Task};
 const CONTOUR_PX: f32 = 2.0;
 const KEPT_PX: f32 = 1.6;
 const AMONG_PATHS_OPACITY: f32 = 0.4;
+/// Opacity of surfaces whose colours are values: what lies behind hardly changes them.
+pub const COLOURED_OPACITY: f32 = 0.9;
 /// Remaining fraction of a cloud's density outside the surface.
 const OUTSIDE: f32 = 0.04;
 /// Speeds of ±1 are the ends of the colour scale.
@@ -96,14 +98,23 @@ pub fn volumes(state: &State) -> Vec<VolumeDraw> {
     kept.collect()
 }
 
-/// The live surface, directly from the solver's bricks.
-pub fn surfaces(state: &State, camera: &Camera) -> Vec<BrickSurface> {
+/// The live surface, directly from the solver's bricks; `coloured_by` are its colours, if they are not its own.
+pub fn surfaces(
+    state: &State,
+    camera: &Camera,
+    coloured_by: Option<SurfaceColours>,
+) -> Vec<BrickSurface> {
+    let opacity = match coloured_by {
+        Some(_) => COLOURED_OPACITY,
+        None => opacity_in_scene(state),
+    };
     let live = live(state).map(|live| BrickSurface {
         phi: ById(live.bricks.clone()),
         colour: LIVE_RGB,
-        opacity: strength(state) * opacity_in_scene(state),
+        opacity: strength(state) * opacity,
         lit: true,
         fade: fade(state, camera),
+        coloured_by,
     });
     live.into_iter().collect()
 }
@@ -155,6 +166,7 @@ pub fn surface(
         cut: None,
         inside: None,
         fade: None,
+        coloured_by: None,
     }
 }
 

@@ -72,6 +72,7 @@ fn draw(
         }),
         inside: super::segment::inside(state),
         fade,
+        coloured_by: None,
     })
 }
 

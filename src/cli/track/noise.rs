@@ -120,7 +120,7 @@ impl RequestedNoise<'_> {
                         .run(MeasureTrackNoise {
                             noise,
                             mask,
-                            around: None,
+                            images: None,
                         })?
                         .0,
                 )

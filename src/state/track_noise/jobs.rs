@@ -156,8 +156,9 @@ impl Receive<State> for CompareRepetitions {
 pub struct MeasureTrackNoise {
     pub noise: Arc<TrackNoise>,
     pub mask: Mask,
-    /// Distances of the last measurement, if there was one.
-    pub around: Option<DistancesAround>,
+    /// Images for the views, and the distances around the mask of the last measurement, if there was one; `None` at the
+    /// command line, which draws nothing.
+    pub images: Option<Option<DistancesAround>>,
 }
 
 impl MeasureTrackNoise {
@@ -184,16 +185,18 @@ impl Job for MeasureTrackNoise {
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
         let (backend, noise) = (worker.backend(), &*self.noise);
+        let shown = noise.middle_line();
         let centre_lines = RepeatedCurves {
             repetitions: noise.key.repetitions,
             voxels: |share| noise.repeated.mask(share),
             curves: noise.paths.iter().collect(),
-            shown: noise.middle_line(),
+            shown,
         };
-        let mask = Some(&self.mask);
-        let mut distances = NoiseDistances::measure(centre_lines, mask, &backend, control)?;
-        let known = self.around.clone();
-        distances.around = DistancesAround::known_or_new(known, &self.mask, &backend, control)?;
+        let mask = &self.mask;
+        let mut distances = NoiseDistances::measure(centre_lines, Some(mask), &backend, control)?;
+        if let Some(known) = self.images.clone() {
+            distances.add_images(known, mask, shown, &backend, control)?;
+        }
         Ok(Box::new(distances))
     }
 }

@@ -93,7 +93,7 @@ fn measure(state: &mut State, effects: &mut Vec<Effect>) {
             effects.push(Effect::submit(MeasureTrackNoise {
                 noise,
                 mask,
-                around,
+                images: Some(around),
             }));
         }
         (Order::Cancel, _) => effects.push(Effect::Cancel(TRACK_NOISE_DISTANCES)),

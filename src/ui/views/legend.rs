@@ -3,7 +3,7 @@
 use crate::data::appearance::ColourMap;
 use crate::data::odf_field::Tissue;
 use crate::data::{Tractogram, VolumeKind};
-use crate::scene::draw_list::{Colours, LineColour, MarkShape, VolumeStyle};
+use crate::scene::draw_list::{Colours, LineColour, MarkShape, SurfaceColours, VolumeStyle};
 use crate::scene::{self, noise, pathways};
 use crate::solvers::curves::StopReason;
 use crate::state::core::colours::tissue_rgb;
@@ -152,6 +152,24 @@ fn excess((low, high): (f32, f32), colour_map: ColourMap, is_stale: bool) -> Leg
 /// Legends of the 3-D view: the cloud of cost and the cost on its slices; else one per kind of colouring of its
 /// streamlines; else those of its slices.
 pub fn of_scene(state: &State) -> Vec<Legend> {
+    let mut all = of_lines_and_costs(state);
+    all.extend(noise::surface_colours(state).map(|colours| of_distances(&colours)));
+    all
+}
+
+/// The distances by which a surface is coloured.
+fn of_distances(colours: &SurfaceColours) -> Legend {
+    let [low, high] = [colours.window.0, colours.window.1].map(|mm| fixed(f64::from(mm), 0));
+    Legend::Bar {
+        name: "Distance from the path".to_owned(),
+        low,
+        high: with_unit(&high, "mm"),
+        colour_map: colours.colour_map,
+        is_stale: false,
+    }
+}
+
+fn of_lines_and_costs(state: &State) -> Vec<Legend> {
     let on_slices = || Some(state).filter(|s| s.view.slices_in_scene());
     let mut costs: Vec<Legend> = of_cloud(state).into_iter().collect();
     let cost = on_slices().and_then(of_cost);

@@ -2,6 +2,7 @@
 //! hide which, and what is cut away.
 
 mod bricks;
+mod coloured;
 mod hiding;
 
 use super::{colour_difference, offscreen};
@@ -34,6 +35,7 @@ pub fn tests() -> Vec<Trial> {
         test("render::how a volume is shown is kept in sessions", kept),
     ];
     let rest = hiding::tests().into_iter().chain(bricks::tests());
+    let rest = rest.chain(coloured::tests());
     own.into_iter().chain(rest).collect()
 }
 
@@ -89,6 +91,7 @@ fn cloud(volume: &Volume, transfer: Transfer) -> VolumeDraw {
         cut: None,
         inside: None,
         fade: None,
+        coloured_by: None,
     }
 }
 

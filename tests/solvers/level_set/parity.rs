@@ -51,6 +51,7 @@ fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
             opacity: 1.0,
             lit: true,
             fade: None,
+            coloured_by: None,
         }],
         ..scene(160, DVec3::new(60.0, -90.0, 50.0))
     };

@@ -62,6 +62,7 @@ fn drawn(excess: &Volume) -> (ScenePane, Image) {
         cut: None,
         inside: None,
         fade: None,
+        coloured_by: None,
     };
     let image = Image {
         volume: ById(excess.clone()),

@@ -2,6 +2,7 @@
 //! tracking; distances from a mask, on any grid.
 
 mod any_grid;
+mod on_surface;
 
 use crate::support::fields::{backend, prolate, sphere};
 use crate::support::{Random, cuda_test, test};
@@ -36,6 +37,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "pathway::distances from a mask on any grid",
             any_grid::distances,
+        ),
+        test(
+            "pathway::distances of a path at the surface of a mask",
+            on_surface::distances,
         ),
         cuda_test("parity::repetitions of a pathway", card),
     ]

@@ -28,6 +28,8 @@ pub enum ColourMap {
     Speed,
     /// Dark blue to yellow with rising lightness: shares of repetitions.
     Share,
+    /// Red low, grey high: distances, of which the small ones matter.
+    RedGrey,
 }
 
 keyed!(ColourMap, serde {
@@ -42,11 +44,12 @@ keyed!(ColourMap, serde {
     Stops = "stops",
     Speed = "speed",
     Share = "share",
+    RedGrey = "red_grey",
 });
 
 impl ColourMap {
     /// All maps in the order of their declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Grey,
         Self::Viridis,
         Self::Magma,
@@ -58,6 +61,7 @@ impl ColourMap {
         Self::Stops,
         Self::Speed,
         Self::Share,
+        Self::RedGrey,
     ];
 
     /// The maps suitable for images.
@@ -110,6 +114,7 @@ impl ColourMap {
             Self::Stops => "Stop reasons",
             Self::Speed => "Speed",
             Self::Share => "Blue to yellow",
+            Self::RedGrey => "Red to grey",
         }
     }
 
@@ -170,6 +175,13 @@ impl ColourMap {
                 [0x6F, 0xCB, 0x7B],
                 [0xBF, 0xDD, 0x3B],
                 [0xFD, 0xE7, 0x25],
+            ],
+            Self::RedGrey => &[
+                [0xE0, 0x1F, 0x2D],
+                [0xE8, 0x5A, 0x3C],
+                [0xE0, 0x9A, 0x76],
+                [0xC4, 0xB4, 0xA8],
+                [0xA9, 0xAE, 0xB6],
             ],
         }
     }

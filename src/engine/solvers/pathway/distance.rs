@@ -3,7 +3,7 @@
 use super::repetitions::Range90;
 use super::trace::Path;
 use crate::compute::{Backend, Control};
-use crate::data::{Grid, Mask};
+use crate::data::{Grid, Mask, Volume};
 use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -245,6 +245,61 @@ fn rest_of_sum(point: DVec3, edges: &[DVec3]) -> DVec3 {
         }
     }
     rest
+}
+
+/// Distances of a path from the voxel centres around the surface of a mask, mm, on the grid of `around`
+/// ([`distances_around`]); NaN elsewhere. Any point within half a voxel of the surface is interpolated between numbers.
+/// Needs the backend's threads installed.
+///
+/// [`distances_around`]: crate::solvers::region::distances_around
+pub fn path_distances_on_surface(
+    around: &Volume,
+    path: &Path,
+    control: &Control,
+) -> Result<Volume, Error> {
+    let grid = &around.grid;
+    let from_mask = around.frame(0);
+    // Longer than the diagonal of a voxel.
+    let reach_mm = 1.5
+        * edges(grid)
+            .map(|edge| edge.length_squared())
+            .iter()
+            .sum::<f64>()
+            .sqrt();
+    let is_outside: Vec<bool> = from_mask.iter().map(|mm| *mm > 0.0).collect();
+    let near_outside = near_any(is_outside, grid.shape);
+    let row = grid.shape[0].max(1);
+    let mut values = vec![f32::NAN; grid.voxel_count()];
+    let rows = values.par_chunks_mut(row).enumerate();
+    rows.try_for_each(|(y, values)| {
+        control.check()?;
+        for (x, value) in values.iter_mut().enumerate() {
+            let voxel = y * row + x;
+            if near_outside[voxel] && f64::from(from_mask[voxel]) <= reach_mm {
+                let at = grid.world(DVec3::from_array(grid.voxel(voxel).map(|c| c as f64)));
+                let nearest = path.nearest_point(at);
+                *value = nearest.map_or(f32::NAN, |nearest| nearest.distance(at) as f32);
+            }
+        }
+        Ok::<(), Error>(())
+    })?;
+    Ok(Volume::scalar(grid.clone(), values))
+}
+
+/// Whether any voxel within two voxels along each axis has a flag.
+fn near_any(mut flags: Vec<bool>, shape: [usize; 3]) -> Vec<bool> {
+    const REACH: usize = 2;
+    for axis in 0..3 {
+        let stride: usize = shape[..axis].iter().product();
+        let near = |i: usize| {
+            let at = i / stride % shape[axis];
+            let low = i - at.min(REACH) * stride;
+            let high = i + (shape[axis] - 1 - at).min(REACH) * stride;
+            (low..=high).step_by(stride).any(|i| flags[i])
+        };
+        flags = (0..flags.len()).into_par_iter().map(near).collect();
+    }
+    flags
 }
 
 /// Distances of the curves of some repetitions from a mask: minimal paths, or centre lines of streamlines.

@@ -61,7 +61,7 @@ mod sensitivity;
 mod trace;
 
 pub use cuda::excess as excess_on_card;
-pub use distance::{Distances, MaskDistance, Separation};
+pub use distance::{Distances, MaskDistance, Separation, path_distances_on_surface};
 pub use domain::{Domain, Measure, region_names};
 pub use joint::{CostEnd, JointCosts};
 pub use parameters::{

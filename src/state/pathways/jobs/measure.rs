@@ -2,7 +2,7 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::{Mask, Tractogram};
-use crate::solvers::pathway::{Distances, MaskDistance, Path};
+use crate::solvers::pathway::{Distances, MaskDistance, Path, path_distances_on_surface};
 use crate::solvers::{Error, region};
 use crate::state::pathways::{DistancesAround, Level, NoiseDistances, NoiseMargin};
 use glam::DVec3;
@@ -66,13 +66,33 @@ impl NoiseDistances {
             shortest: shortest.map(|ends| Tractogram::of_curves([line(ends)])),
             along: along.map(Arc::new),
             around: None,
+            on_surface: None,
         })
+    }
+
+    /// Adds the images with which views draw the distances from a mask; `known` are the distances around the mask of an
+    /// earlier measurement.
+    pub(in crate::state) fn add_images(
+        &mut self,
+        known: Option<DistancesAround>,
+        mask: &Mask,
+        shown: Option<&Path>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), Error> {
+        self.around = DistancesAround::known_or_new(known, mask, backend, control)?;
+        let drawn = self.around.as_ref().zip(shown);
+        let on_surface = drawn.map(|(around, shown)| {
+            backend.install(|| path_distances_on_surface(&around.volume, shown, control))
+        });
+        self.on_surface = on_surface.transpose()?;
+        Ok(())
     }
 }
 
 impl DistancesAround {
     /// The known distances, if they are those of this mask; otherwise they are computed.
-    pub(in crate::state) fn known_or_new(
+    fn known_or_new(
         known: Option<Self>,
         mask: &Mask,
         backend: &Backend,

@@ -194,9 +194,9 @@ impl Job for MeasurePathwayNoise {
             ..
         } = &*self.noise;
         let paths = repeated_paths(repetitions, pathway);
-        let mut distances = NoiseDistances::measure(paths, Some(&self.mask), &backend, control)?;
-        let known = self.around.clone();
-        distances.around = DistancesAround::known_or_new(known, &self.mask, &backend, control)?;
+        let (mask, shown) = (&self.mask, paths.shown);
+        let mut distances = NoiseDistances::measure(paths, Some(mask), &backend, control)?;
+        distances.add_images(self.around.clone(), mask, shown, &backend, control)?;
         Ok(Box::new(distances))
     }
 }

@@ -190,8 +190,16 @@ pub struct NoiseDistances {
     pub along: Option<Arc<Distances>>,
     /// The shortest line from the shown curve to the mask; `None` if the curve enters it.
     pub shortest: Option<Tractogram>,
-    /// `None` for an empty mask and for one on a sheared grid.
+    /// `None` for an empty mask and for one on a sheared grid, and at the command line.
     pub around: Option<DistancesAround>,
+    /// Distances of the shown curve from the voxels around the surface of the mask, mm; `None` as above, and without a
+    /// curve.
+    pub on_surface: Option<Volume>,
+}
+
+impl NoiseDistances {
+    /// The distances with the first and the last colour of the surface, mm.
+    pub const ON_SURFACE_MM: (f32, f32) = (0.0, 20.0);
 }
 
 /// Distances from a mask in the voxels around it, in which a line at any margin lies.

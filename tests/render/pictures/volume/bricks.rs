@@ -43,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
 const COLOUR: [u8; 3] = [255, 200, 40];
 
 /// φ in units of the shortest edge, |φ| up to three of the longest, in bricks with this many voxels per side.
-fn solved(grid: &Grid, brick: usize, phi_mm: impl Fn(DVec3) -> f64 + Sync) -> Field {
+pub fn solved(grid: &Grid, brick: usize, phi_mm: impl Fn(DVec3) -> f64 + Sync) -> Field {
     let h_mm = grid.spacing().min_element();
     let most = (3.0 * grid.spacing().max_element() / h_mm) as f32;
     let at = |voxel: [usize; 3]| grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
@@ -61,17 +61,18 @@ fn bricks(field: &Field) -> BrickImage {
     BrickImage::new(field.grid.clone(), field.clamp, shift, pages)
 }
 
-fn surface(field: &Field) -> BrickSurface {
+pub fn surface(field: &Field) -> BrickSurface {
     BrickSurface {
         phi: ById(bricks(field)),
         colour: COLOUR,
         opacity: 1.0,
         lit: true,
         fade: None,
+        coloured_by: None,
     }
 }
 
-fn with(surfaces: Vec<BrickSurface>, eye: DVec3) -> ScenePane {
+pub fn with(surfaces: Vec<BrickSurface>, eye: DVec3) -> ScenePane {
     ScenePane {
         surfaces,
         ..scene(SIZE, eye)
