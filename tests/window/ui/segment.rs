@@ -458,7 +458,7 @@ fn eye() {
     let mut window = window(driven.state.clone(), [1920.0, 1080.0]);
     let drawn = |window: &Window| {
         let state = &window.state().state;
-        let surfaces = scene::segment::surfaces(state, &state.view.camera).len();
+        let surfaces = scene::segment::surfaces(state, &state.view.camera, None).len();
         assert_eq!(scene::segment::contours(state).len(), surfaces);
         surfaces
     };
@@ -493,7 +493,7 @@ fn hints() {
 }
 
 fn drawn_opacity(state: &arcuate::state::State) -> f32 {
-    let surface = scene::segment::surfaces(state, &state.view.camera);
+    let surface = scene::segment::surfaces(state, &state.view.camera, None);
     let contour = scene::segment::contours(state);
     let opacity = surface.last().expect("drawn").opacity;
     assert_eq!(contour.last().expect("drawn").opacity, opacity);
