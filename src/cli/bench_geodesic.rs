@@ -11,7 +11,7 @@ use super::bench_tracking::{field, prolate, seed};
 use super::runner::Failure;
 use crate::compute::{Backend, Control};
 use crate::data::statistics::quantile;
-use crate::data::{BuiltInHead, Region, Role, Shape, TensorField};
+use crate::data::{BuiltInPhantom, Region, Role, Shape, TensorField};
 use crate::parameters::Parameters as _;
 use crate::phantom;
 use crate::solvers::Error;
@@ -230,7 +230,7 @@ fn base() -> Params {
 /// of the corpus callosum.
 fn head(backend: &Backend) -> Result<Case, Failure> {
     let control = Control::new();
-    let demo = backend.install(|| phantom::Demo::new(BuiltInHead::plain(1), &control))?;
+    let demo = backend.install(|| phantom::Demo::new(BuiltInPhantom::plain(1), &control))?;
     let fit = tensor_fit::fit(
         &demo.dwi,
         &demo.gradients,

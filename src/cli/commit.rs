@@ -146,7 +146,7 @@ impl Options {
     fn open(&self, runner: &mut Runner) -> Result<OpenedInputs, Failure> {
         let scan = &self.scan;
         let plain = scan.gradients.is_none() && scan.bval.is_none() && scan.bvec.is_none();
-        let phantom = self.scan.built_in_head()?.is_some();
+        let phantom = self.scan.built_in_phantom()?.is_some();
         let density = self.params(1)?.model.intra == Intra::Density;
         if density && plain && !phantom {
             let (scan, gradients) = noted_volume(&PathBuf::from(&self.scan.scan), runner)?;

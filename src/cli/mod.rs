@@ -123,7 +123,9 @@ Examples:
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
 y to the front, z up), or mask:file.nii.gz. Wherever a command takes a scan, phantom:SEED is the
-built-in head made from that seed, and phantom:crossing:SEED one whose bundles cross in equal shares.
+built-in head made from that seed, phantom:crossing:SEED one whose bundles cross in equal shares, and
+phantom:helix, phantom:diagonal, phantom:u-fibre and phantom:planar are blocks with bundles of simple
+courses (see arcuate phantom --help).
 
 Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage · 3 a segmentation leaked ·
 129, 130, 143 ended by SIGHUP, SIGINT (Ctrl+C), SIGTERM.

@@ -28,7 +28,9 @@ use super::runner::{Failure, Runner};
 use crate::data::axis_change::AxisChange;
 use crate::data::odf_field::order_of_distributions;
 use crate::data::text::counted;
-use crate::data::{BuiltInHead, Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
+use crate::data::{
+    BuiltInPhantom, Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume,
+};
 use crate::io::{self, AffineReading, Reading, Remark, Space};
 use crate::solvers::tensor_fit::MaskReport;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
@@ -339,15 +341,16 @@ impl ScanOptions {
         }
     }
 
-    /// The head of `phantom:SEED` or `phantom:crossing:SEED`.
-    pub fn built_in_head(&self) -> Result<Option<BuiltInHead>, Failure> {
+    /// The phantom that a name such as `phantom:1` or `phantom:helix` stands for.
+    pub fn built_in_phantom(&self) -> Result<Option<BuiltInPhantom>, Failure> {
         match PhantomName::read(&self.scan) {
             None => Ok(None),
             // The scan is the head's only one.
             Some(Ok(name)) if !name.is_scan => Ok(Some(name.head)),
             Some(_) => Err(Failure::usage(format!(
-                "“{}” is not a built-in head: expected phantom:SEED or phantom:crossing:SEED, as in phantom:1",
-                self.scan
+                "“{}” is not a built-in phantom: expected {}",
+                self.scan,
+                PhantomName::EXPECTED
             ))),
         }
     }
@@ -364,7 +367,7 @@ impl ScanOptions {
     }
 
     fn untouched(&self) -> ScanSource {
-        match (self.built_in_head(), self.tensors.layout()) {
+        match (self.built_in_phantom(), self.tensors.layout()) {
             (Ok(Some(head)), _) => ScanSource::Phantom { head },
             (_, Some(layout)) => ScanSource::Tensors {
                 file: PathBuf::from(&self.scan),
@@ -411,7 +414,7 @@ impl ScanOptions {
         runner: &mut Runner,
     ) -> Result<Scan, Failure> {
         self.check_pairs()?;
-        if let Some(head) = self.built_in_head()? {
+        if let Some(head) = self.built_in_phantom()? {
             let (head, _) = runner.run(MakeHead { head })?;
             return Ok(Scan {
                 dwi: head.dwi,

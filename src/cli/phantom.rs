@@ -1,4 +1,4 @@
-//! `arcuate phantom`: the built-in head as files, with its truth.
+//! `arcuate phantom`: a built-in head or block as files, with its truth.
 
 mod truth;
 
@@ -8,14 +8,15 @@ use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
 use crate::data::labels::Labels;
 use crate::data::text::{count, counted, number};
-use crate::data::{BuiltInHead, Gradients, Grid, HeadKind, Mask, Volume};
+use crate::data::{BuiltInPhantom, Gradients, Grid, Mask, PhantomKind, Volume};
 use crate::io;
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
 use crate::phantom::{
     self, Head, Picture, PictureOptions, SPACINGS_MM, ScanParams, TRUTH_FIBRES, TumourPicture,
-    oblique_grid, scan_grid,
+    picture_grid_of, scan_grid_of,
 };
+use crate::state::command_line::phantom_option;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use clap::Arg;
 use serde_json::{Value, json};
@@ -27,6 +28,7 @@ Examples:
   arcuate phantom --out head
   arcuate phantom --seed 7 --shells 1000:30,2000:60 --b0 8 --spacing 1.5 --snr 20 --out head
   arcuate phantom --crossing --scan-only --out head
+  arcuate phantom --kind helix --snr 20 --out helix
 
 Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels with their names (.txt), on the scan's
 grid; t1, t1_tumour with tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true
@@ -36,7 +38,11 @@ truth.json, in a fraction of the time.
 With --crossing, bundles fill the same voxels in equal shares, two or three at a time, and end apart from each other. The
 further files are what arcuate score --truth reads: bundles/*.tck, 200 true fibres of each bundle; ends.nii.gz with the
 names of its labels (.txt), where each bundle starts and ends; corridors/*.nii.gz, the voxels up to 4 mm around each
-bundle; truth.json, which names them; and 5tt.nii.gz, the fractions of five tissues for MRtrix's tckgen -act.";
+bundle; truth.json, which names them; and 5tt.nii.gz, the fractions of five tissues for MRtrix's tckgen -act.
+
+The other kinds are blocks of grey matter with bundles of simple courses, and have the same files without a tumour: helix
+(2.5 turns with a radius and a pitch of 24 mm), diagonal (straight, between two corners), u-fibre (an arc with a radius of
+20 mm and straight legs), planar (seven bundles that cross, touch and fan out in a plane).";
 
 #[derive(clap::Args, Debug)]
 #[command(
@@ -44,14 +50,17 @@ bundle; truth.json, which names them; and 5tt.nii.gz, the fractions of five tiss
     mut_arg("shells", with_crossing_default),
 )]
 pub struct Options {
-    /// Seed of the head: each seed gives another head
+    /// Seed: each seed gives another head, and other noise
     #[arg(long, default_value = "1", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub seed: u64,
     #[command(flatten)]
     pub params: GivenParameters<ScanParams>,
-    /// The head whose bundles cross in equal shares, with the files that arcuate score reads
-    #[arg(long)]
+    /// The head whose bundles cross in equal shares, with the files that arcuate score reads: the same as --kind crossing
+    #[arg(long, conflicts_with = "kind")]
     pub crossing: bool,
+    /// Head (plain, crossing) or block (helix, diagonal, u-fibre, planar)
+    #[arg(long, value_name = "KIND", default_value = PhantomKind::Plain.key(), value_parser = kind)]
+    pub kind: PhantomKind,
     /// Write only the scan with its gradients, mask and truth: no labels, no T1, no tumour
     #[arg(long)]
     pub scan_only: bool,
@@ -60,13 +69,20 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-/// Adds the shells of a crossing head to the default in the help.
+fn kind(text: &str) -> Result<PhantomKind, String> {
+    PhantomKind::from_key(text).ok_or_else(|| {
+        let all = PhantomKind::ALL.map(|kind| kind.key());
+        format!("expected one of {}", all.join(", "))
+    })
+}
+
+/// Adds the shells of all other kinds to the default in the help.
 fn with_crossing_default(arg: Arg) -> Arg {
     let help = arg.get_help().map(|help| help.to_string());
     let help = help.unwrap_or_default();
     let default = help.strip_suffix(']').unwrap_or(&help);
-    let crossing = ScanParams::defaults_for(HeadKind::Crossing).shells_text();
-    let help = format!("{default}; with --crossing {crossing}]");
+    let crossing = ScanParams::defaults_for(PhantomKind::Crossing).shells_text();
+    let help = format!("{default}; of the other kinds {crossing}]");
     arg.help(help)
 }
 
@@ -74,8 +90,8 @@ const FIBRES_PER_BUNDLE: usize = 60;
 /// Larger voxels contain whole bundles of the crossing head.
 const LARGEST_CROSSING_MM: f64 = 3.0;
 
-/// All files that a run writes.
-fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
+/// All files that a run writes, besides those of the truth.
+fn files(scan_only: bool, kind: PhantomKind) -> impl Iterator<Item = &'static str> {
     const SCAN: [&str; 6] = [
         "dwi.nii.gz",
         "dwi.bval",
@@ -84,41 +100,49 @@ fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
         "fibres.tck",
         io::truth::FILE,
     ];
-    const PICTURES: [&str; 9] = [
+    const PICTURES: [&str; 5] = [
         "labels_tissue.nii.gz",
         "labels_tissue.txt",
         "labels_bundle.nii.gz",
         "labels_bundle.txt",
         "t1.nii.gz",
+    ];
+    const TUMOUR: [&str; 4] = [
         "t1_tumour.nii.gz",
         "tumour_core.nii.gz",
         "tumour_rim.nii.gz",
         "tumour_oedema.nii.gz",
     ];
     let pictures = if scan_only { &[][..] } else { &PICTURES };
-    SCAN.iter().chain(pictures).copied()
+    let tumour = if scan_only || !kind.is_head() {
+        &[][..]
+    } else {
+        &TUMOUR
+    };
+    SCAN.iter().chain(pictures).chain(tumour).copied()
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let kind = options.head().kind;
+    let kind = options.phantom().kind;
     let params = options.params.or_defaults(ScanParams::defaults_for(kind))?;
-    if options.crossing && params.spacing_mm > LARGEST_CROSSING_MM {
+    if !kind.is_plain() && params.spacing_mm > LARGEST_CROSSING_MM {
         return Err(Failure::usage(format!(
             "Voxels of {} mm are larger than bundles, expected --spacing from {} to {LARGEST_CROSSING_MM} mm with \
-             --crossing",
+             {}",
             number(params.spacing_mm),
-            number(SPACINGS_MM.low)
+            number(SPACINGS_MM.low),
+            phantom_option(kind).trim_start()
         )));
     }
-    let grids = grids(&params)?;
+    let grids = grids(kind, &params)?;
     let at = |name: &str| options.out.join(name);
-    let head = Head::built_in(options.head());
-    for name in files(options.scan_only) {
+    let head = Head::built_in(options.phantom());
+    for name in files(options.scan_only, kind) {
         runner.may_write(&at(name))?;
     }
     let _folder = super::options::make_folder(&options.out)?;
     let mut subfolders = Vec::new();
-    if options.crossing {
+    if !kind.is_plain() {
         for file in truth::files(&head) {
             runner.may_write(&options.out.join(file))?;
         }
@@ -168,17 +192,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     set.rename().map_err(failed)?;
     let message = format!(
         "{} {} in {}: scan ({}){}, {} true fibres{}",
-        match kind {
-            HeadKind::Plain => "Head",
-            HeadKind::Crossing => "Crossing head",
-        },
+        kind.label(),
         options.seed,
         shown(&options.out),
         gradients.summary(),
-        if options.scan_only {
-            ""
-        } else {
-            ", labels, T1, T1 with tumour"
+        match (options.scan_only, kind.is_head()) {
+            (true, _) => "",
+            (false, true) => ", labels, T1, T1 with tumour",
+            (false, false) => ", labels, T1",
         },
         count(fibres as u64),
         match &images.truth {
@@ -193,11 +214,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     Ok(())
 }
 
-fn grids(params: &ScanParams) -> Result<Grids, Failure> {
-    match (scan_grid(params.spacing_mm), oblique_grid()) {
-        (Some(scan), Some(oblique)) => Ok(Grids { scan, oblique }),
+fn grids(kind: PhantomKind, params: &ScanParams) -> Result<Grids, Failure> {
+    match (scan_grid_of(kind, params.spacing_mm), picture_grid_of(kind)) {
+        (Some(scan), Some(picture)) => Ok(Grids { scan, picture }),
         _ => Err(Failure::usage(format!(
-            "The head cannot be sampled with voxels of {} mm; choose another --spacing",
+            "The phantom cannot be sampled with voxels of {} mm; choose another --spacing",
             number(params.spacing_mm)
         ))),
     }
@@ -206,49 +227,52 @@ fn grids(params: &ScanParams) -> Result<Grids, Failure> {
 struct Grids {
     scan: Arc<Grid>,
     /// The grid of the T1 images.
-    oblique: Arc<Grid>,
+    picture: Arc<Grid>,
 }
 
-/// The images of a head, before they are saved.
+/// The images of a phantom, before they are saved.
 struct Images {
     dwi: Volume,
     gradients: Gradients,
     brain: Mask,
     /// `None` with --scan-only.
     pictures: Option<Pictures>,
-    /// `None` without --crossing.
+    /// `None` for the plain head.
     truth: Option<truth::TruthImages>,
 }
 
 struct Pictures {
     labels: phantom::Labels,
     t1: Picture,
-    tumour: TumourPicture,
+    /// `None` for blocks.
+    tumour: Option<TumourPicture>,
 }
 
 impl Options {
-    fn head(&self) -> BuiltInHead {
-        match self.crossing {
-            true => BuiltInHead::crossing(self.seed),
-            false => BuiltInHead::plain(self.seed),
+    fn phantom(&self) -> BuiltInPhantom {
+        let kind = match self.crossing {
+            true => PhantomKind::Crossing,
+            false => self.kind,
+        };
+        BuiltInPhantom {
+            kind,
+            seed: self.seed,
         }
     }
 
     fn fibres_per_bundle(&self) -> usize {
-        match self.crossing {
-            true => TRUTH_FIBRES,
-            false => FIBRES_PER_BUNDLE,
+        match self.phantom().kind.is_plain() {
+            true => FIBRES_PER_BUNDLE,
+            false => TRUTH_FIBRES,
         }
     }
 
     fn command(&self, params: &ScanParams) -> String {
-        let mut text = "arcuate phantom".to_owned();
-        if self.crossing {
-            text += " --crossing";
-        }
+        let kind = self.phantom().kind;
+        let mut text = format!("arcuate phantom{}", phantom_option(kind));
         text += &format!(" --seed {}{}", self.seed, arguments(params));
         // The default shells of the plain head are not the default here.
-        if self.crossing && params.shells == ScanParams::defaults().shells {
+        if !kind.is_plain() && params.shells == ScanParams::defaults().shells {
             text += &format!(" --shells {}", params.shells_text());
         }
         if self.scan_only {
@@ -267,7 +291,7 @@ impl Options {
     ) -> Result<Images, Failure> {
         let Grids {
             scan: grid,
-            oblique,
+            picture: picture_grid,
         } = grids;
         let scan = params.clone().options(grid.clone(), self.seed);
         let picture = PictureOptions {
@@ -277,15 +301,16 @@ impl Options {
         };
         // Labels and masks take one or two bytes per voxel.
         let mut volumes = scan.gradients().directions.len() + 3;
-        if self.crossing {
+        let kind = head.kind;
+        if !kind.is_plain() {
             volumes += truth::TruthImages::numbers_per_voxel(head);
         }
         let pictures = if self.scan_only {
             0
         } else {
-            2 * oblique.voxel_count()
+            2 * picture_grid.voxel_count()
         };
-        memory::claim_for::<f32>("The head", grid.voxel_count() * volumes + pictures, 1)
+        memory::claim_for::<f32>("The phantom", grid.voxel_count() * volumes + pictures, 1)
             .map_err(|e| Failure::new(e.to_string()))?;
         let control = Control::new();
         let cancelled = |e: Cancelled| Failure::new(e.to_string());
@@ -300,12 +325,15 @@ impl Options {
             runner.backend.install(|| {
                 Ok(Pictures {
                     labels: head.labels(grid, &control)?,
-                    t1: head.t1(oblique, &picture, &control)?,
-                    tumour: head.tumour_t1(oblique, &picture, &control)?,
+                    t1: head.t1(picture_grid, &picture, &control)?,
+                    tumour: match kind.is_head() {
+                        true => Some(head.tumour_t1(picture_grid, &picture, &control)?),
+                        false => None,
+                    },
                 })
             })
         });
-        let truth = self.crossing.then(|| {
+        let truth = (!kind.is_plain()).then(|| {
             let make = || truth::TruthImages::new(head, grid, &control);
             runner.backend.install(make)
         });
@@ -331,13 +359,15 @@ impl Options {
                 ("labels_tissue", &labels.tissue),
                 ("labels_bundle", &labels.bundle),
                 ("t1", &t1.image),
-                ("t1_tumour", &tumour.picture.image),
             ]);
-            masks.extend([
-                ("tumour_core", &tumour.core),
-                ("tumour_rim", &tumour.rim),
-                ("tumour_oedema", &tumour.oedema),
-            ]);
+            if let Some(tumour) = tumour {
+                volumes.push(("t1_tumour", &tumour.picture.image));
+                masks.extend([
+                    ("tumour_core", &tumour.core),
+                    ("tumour_rim", &tumour.rim),
+                    ("tumour_oedema", &tumour.oedema),
+                ]);
+            }
         }
         let path = |name: &str| self.out.join(format!("{name}.nii.gz"));
         for (name, volume) in volumes {
@@ -372,11 +402,16 @@ impl Options {
         if let Some(Pictures { labels, tumour, .. }) = &images.pictures {
             value["tissue_labels"] = json!(names(&labels.tissue_names));
             value["bundle_labels"] = json!(names(&labels.bundle_names));
-            value["tumour_centre_mm"] = json!(tumour.centre.to_array());
+            if let Some(tumour) = tumour {
+                value["tumour_centre_mm"] = json!(tumour.centre.to_array());
+            }
         }
         if images.truth.is_some() {
             let files = truth::members(head);
-            value["crossing"] = json!(true);
+            match head.kind {
+                PhantomKind::Crossing => value["crossing"] = json!(true),
+                kind => value["kind"] = json!(kind.key()),
+            }
             value["five_tissues"] = json!(truth::TISSUES);
             value["ends"] = json!(files.ends);
             value["bundles"] = json!(files.bundles);

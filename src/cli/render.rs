@@ -244,7 +244,7 @@ impl Options {
         // Applies to the first file.
         let mut tensors = self.tensors.layout();
         for input in others {
-            let phantom = ScanOptions::from_name(input).built_in_head()?;
+            let phantom = ScanOptions::from_name(input).built_in_phantom()?;
             let path = PathBuf::from(input);
             match (phantom, tensors.take()) {
                 (Some(head), _) => window.request(MakeHead { head })?,

@@ -373,8 +373,9 @@ fn built_in(path: &Path, runner: &mut Runner) -> Result<Option<Volume>, Failure>
     };
     let PhantomName { head, is_scan } = name.map_err(|_| {
         Failure::usage(format!(
-            "Found {}, expected phantom:1, phantom:crossing:1 or phantom:1:dwi",
-            path.display()
+            "Found {}, expected {}, with :dwi for the scan",
+            path.display(),
+            PhantomName::EXPECTED
         ))
     })?;
     let (head, _) = runner.run(MakeHead { head })?;

@@ -1,7 +1,7 @@
 //! The command line that recomputes a result. Nothing stores one: it is assembled on request, from the origin of a layer
 //! or from the controls, with the files of the inputs in place of their origins.
 
-use crate::data::{HeadKind, ShellCommand};
+use crate::data::{PhantomKind, ShellCommand};
 use crate::io::AffineReading;
 use crate::io::{Reading, quoted};
 use crate::parameters::arguments;
@@ -529,11 +529,13 @@ impl CommandLine {
                 format!("arcuate info {}", source.arguments())
             }
             Self::Scan(ScanSource::Phantom { head }) => {
-                let kind = match head.kind {
-                    HeadKind::Plain => "",
-                    HeadKind::Crossing => " --crossing",
+                let kind = phantom_option(head.kind);
+                let folder = if head.kind.is_head() {
+                    "head"
+                } else {
+                    "phantom"
                 };
-                format!("arcuate phantom{kind} --seed {} --out head", head.seed)
+                format!("arcuate phantom{kind} --seed {} --out {folder}", head.seed)
             }
             Self::File { file, reading } => {
                 format!("arcuate info {}{reading}", quoted_path(file))
@@ -576,5 +578,14 @@ impl CommandLine {
                 text + &arguments(params) + &to_out()
             }
         }
+    }
+}
+
+/// The option of `arcuate phantom` for a kind, with a space before it.
+pub fn phantom_option(kind: PhantomKind) -> String {
+    match kind {
+        PhantomKind::Plain => String::new(),
+        PhantomKind::Crossing => " --crossing".to_owned(),
+        kind => format!(" --kind {}", kind.key()),
     }
 }

@@ -14,7 +14,7 @@ mod sources;
 pub use fods::{FodMapRecipe, FodRecipe};
 pub use masks::MaskOrigins;
 
-use crate::data::BuiltInHead;
+use crate::data::BuiltInPhantom;
 use crate::data::axis_change::AxisChange;
 use crate::io::Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
@@ -52,7 +52,7 @@ pub enum Origin {
     },
     /// A built-in head.
     Phantom {
-        head: BuiltInHead,
+        head: BuiltInPhantom,
         part: PhantomPart,
     },
     Computed(Recipe),

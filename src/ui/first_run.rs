@@ -6,7 +6,7 @@ use super::views::opening;
 use super::widgets::button::Button;
 use super::widgets::{focus, paint};
 use super::{Memory, format, icons, keys, panels, recovery, status_bar, top_bar};
-use crate::data::BuiltInHead;
+use crate::data::BuiltInPhantom;
 use crate::data::text::file_name;
 use crate::state::files::jobs::LOAD;
 use crate::state::files::types::RecentKind;
@@ -231,7 +231,7 @@ fn demo_card(
         actions.push(Action::OpenDemo { tour: true });
     }
     let open = Action::OpenDemo { tour: false };
-    let crossing = UnsavedAction::Head(BuiltInHead::crossing(1));
+    let crossing = UnsavedAction::Head(BuiltInPhantom::crossing(1));
     let crossing = Action::Session(SessionAction::CloseDocument(crossing));
     let mut bottom = place.top() - 8.0;
     for (name, action) in [("Open the demo head", open), (CROSSINGS, crossing)] {

@@ -19,7 +19,7 @@ mod tensors;
 
 use crate::support::{Random, data_test, test};
 use arcuate::cli::{Arguments, Command as Subcommand};
-use arcuate::data::{BuiltInHead, Role};
+use arcuate::data::{BuiltInPhantom, Role};
 use arcuate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use arcuate::solvers::tensor_fit::{self, Method};
 use arcuate::state::CommandLine;
@@ -172,7 +172,7 @@ fn random_command(random: &mut Random) -> (FitArguments, Vec<RegionSpec>, curves
             iterations: 1 + pick(9) as u32,
         },
     };
-    let head = [BuiltInHead::plain, BuiltInHead::crossing][pick(2) as usize](pick(100));
+    let head = [BuiltInPhantom::plain, BuiltInPhantom::crossing][pick(2) as usize](pick(100));
     let source = match pick(3) {
         0 => ScanSource::Phantom { head },
         1 => ScanSource::File {

@@ -1,5 +1,6 @@
 //! The synthetic head and the analytic fields: closed forms, invariants, moments of the noise.
 
+mod blocks;
 mod bundles;
 mod crossing;
 mod fields;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     let all = [
+        blocks::tests(),
         bundles::tests(),
         crossing::tests(),
         fields::tests(),

@@ -7,7 +7,7 @@ use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::gradients::Weighting;
-use arcuate::data::{BuiltInHead, Grid, Mask, Volume};
+use arcuate::data::{BuiltInPhantom, Grid, Mask, Volume};
 use arcuate::phantom::Demo;
 use arcuate::solvers::Error;
 use arcuate::solvers::alignment::{Output, Params, align};
@@ -47,7 +47,7 @@ pub fn head() -> &'static Head {
     static HEAD: OnceLock<Head> = OnceLock::new();
     HEAD.get_or_init(|| {
         let demo = backend(2)
-            .install(|| Demo::new(BuiltInHead::plain(3), &Control::new()))
+            .install(|| Demo::new(BuiltInPhantom::plain(3), &Control::new()))
             .unwrap();
         let b0 = (0..demo.dwi.frames)
             .find(|&v| demo.gradients.weighting(v) == Weighting::B0)

@@ -3,7 +3,7 @@
 use crate::support::fields::backend;
 use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
-use arcuate::data::{BuiltInHead, Grid, Mask, Tractogram, Volume};
+use arcuate::data::{BuiltInPhantom, Grid, Mask, Tractogram, Volume};
 use arcuate::phantom::{BundleRegions, Head, TRUTH_FIBRES, scan_grid};
 use arcuate::solvers::Error;
 use arcuate::solvers::score::{Connection, Scores, TrueBundle, Truth, score};
@@ -242,7 +242,7 @@ fn refused() {
 
 /// The crossing head of a seed with its truth on voxels of this size.
 fn head_truth(seed: u64, spacing_mm: f64) -> (Head, Truth) {
-    let head = Head::built_in(BuiltInHead::crossing(seed));
+    let head = Head::built_in(BuiltInPhantom::crossing(seed));
     let grid = scan_grid(spacing_mm).unwrap();
     let created = head.bundle_regions(&grid, &Control::new()).unwrap();
     let bundles = head.bundles().iter().zip(created.corridors);

@@ -2,7 +2,7 @@
 
 use crate::support::test;
 use arcuate::data::axis_change::AxisChange;
-use arcuate::data::{BuiltInHead, Grid, Mask, Region, Role, Shape, Tractogram};
+use arcuate::data::{BuiltInPhantom, Grid, Mask, Region, Role, Shape, Tractogram};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::solvers::{curves, tensor_fit};
@@ -115,7 +115,7 @@ fn sources() {
     let origins = Origins::default();
     let turn: AxisChange = "y,x,z".parse().expect("a turn");
     let head = ScanSource::Phantom {
-        head: BuiltInHead::plain(3),
+        head: BuiltInPhantom::plain(3),
     };
     let own = ScanSource::File {
         dwi: "/data/dwi.nii.gz".into(),
@@ -133,13 +133,13 @@ fn sources() {
         }
     }
     let dwi = origins.scan(&ScanSource::Phantom {
-        head: BuiltInHead::plain(3),
+        head: BuiltInPhantom::plain(3),
     });
     let part = PhantomPart::Dwi;
     assert_eq!(
         *origins.get(dwi),
         Origin::Phantom {
-            head: BuiltInHead::plain(3),
+            head: BuiltInPhantom::plain(3),
             part
         }
     );
@@ -256,7 +256,7 @@ fn undone() {
 }
 
 fn phantoms() {
-    let (plain, crossing) = (BuiltInHead::plain, BuiltInHead::crossing);
+    let (plain, crossing) = (BuiltInPhantom::plain, BuiltInPhantom::crossing);
     for (name, head, is_scan) in [
         ("phantom:1", plain(1), false),
         ("phantom:1:dwi", plain(1), true),

@@ -8,7 +8,7 @@ use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, test};
 use arcuate::compute::Control;
 use arcuate::data::odf_field::Tissue;
-use arcuate::data::{BuiltInHead, OdfLayout, Role, Shape};
+use arcuate::data::{BuiltInPhantom, OdfLayout, Role, Shape};
 use arcuate::io::nifti;
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{DensityAction, DensityValue};
@@ -74,7 +74,7 @@ fn reading() {
     }
     let other = Event::new(
         MakeHead {
-            head: BuiltInHead::plain(1),
+            head: BuiltInPhantom::plain(1),
         },
         failed(),
     );

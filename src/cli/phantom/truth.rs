@@ -1,4 +1,4 @@
-//! The truth of the crossing head, which `arcuate score` reads: true fibres and corridor of each bundle, end regions,
+//! The truth of every phantom except the plain head, which `arcuate score` reads: true fibres and corridor of each bundle, end regions,
 //! tissue fractions.
 
 use super::{Failure, Options, Runner};

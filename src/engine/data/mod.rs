@@ -24,7 +24,7 @@ pub mod appearance;
 pub mod axis_change;
 pub mod bounding_chunks;
 pub mod brick_image;
-mod built_in_head;
+mod built_in_phantom;
 pub mod cholesky;
 mod content;
 pub mod dark_blocks;
@@ -63,7 +63,7 @@ pub use crate::keyed;
 
 pub use crate::compute::{DataId, DeviceCopy};
 pub use brick_image::{BrickImage, Pages};
-pub use built_in_head::{BuiltInHead, HeadKind};
+pub use built_in_phantom::{BuiltInPhantom, PhantomKind};
 pub use drawing::{Outline, Stroke};
 pub use exported_memory::{ExportedBuffer, ExportedImage, ImageExporter};
 pub use gradients::Gradients;

@@ -1,11 +1,13 @@
 //! The demo: one head, ready to explore.
 
+use super::blocks;
+use super::bundles::Bundle;
 use super::head::Head;
 use super::images::{PictureOptions, oblique_grid};
 use super::parameters::ScanParams;
 use super::scan::ScanOptions;
 use crate::compute::{Cancelled, Control};
-use crate::data::{BuiltInHead, Gradients, Grid, Mask, Role, Volume};
+use crate::data::{BuiltInPhantom, Gradients, Grid, Mask, PhantomKind, Role, Volume};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -59,35 +61,65 @@ pub fn scan_grid(spacing_mm: f64) -> Option<Arc<Grid>> {
     Grid::axis_aligned(shape, step, origin).map(Arc::new)
 }
 
+/// Scan grid of a phantom: that of heads, or the block with a margin of air.
+pub fn scan_grid_of(kind: PhantomKind, spacing_mm: f64) -> Option<Arc<Grid>> {
+    match blocks::half_edges(kind) {
+        None => scan_grid(spacing_mm),
+        Some(half_edges) => {
+            let step = DVec3::new(-spacing_mm, spacing_mm, spacing_mm);
+            around_block(half_edges, step)
+        }
+    }
+}
+
+/// Grid of the T1-weighted image of a phantom.
+pub fn picture_grid_of(kind: PhantomKind) -> Option<Arc<Grid>> {
+    match blocks::half_edges(kind) {
+        None => oblique_grid(),
+        Some(half_edges) => around_block(half_edges, DVec3::new(-1.0, 1.0, 1.0)),
+    }
+}
+
+/// A grid with these steps between voxels, a margin of air around a block.
+fn around_block(half_edges: DVec3, step: DVec3) -> Option<Arc<Grid>> {
+    const MARGIN_MM: f64 = 4.0;
+    let shape = (2.0 * (half_edges + MARGIN_MM) / step.abs()).round();
+    let origin = -0.5 * (shape - 1.0) * step;
+    let shape = shape.to_array().map(|n| n as usize);
+    Grid::axis_aligned(shape, step, origin).map(Arc::new)
+}
+
 /// The default scan, on a grid.
 pub fn scan_options(grid: Arc<Grid>, noise_seed: u64) -> ScanOptions {
     ScanParams::defaults().options(grid, noise_seed)
 }
 
-fn default_grid() -> Option<Arc<Grid>> {
-    scan_grid(ScanParams::defaults().spacing_mm)
+fn default_grid(kind: PhantomKind) -> Option<Arc<Grid>> {
+    scan_grid_of(kind, ScanParams::defaults().spacing_mm)
 }
 
 /// The scan of a built-in head where a command names it.
-fn scan_of(head: BuiltInHead, grid: Arc<Grid>) -> ScanOptions {
+fn scan_of(head: BuiltInPhantom, grid: Arc<Grid>) -> ScanOptions {
     ScanParams::defaults_for(head.kind).options(grid, head.seed)
 }
 
 impl Demo {
     /// Memory that the images of a head take, bytes.
-    pub fn bytes(head: BuiltInHead) -> u64 {
+    pub fn bytes(head: BuiltInPhantom) -> u64 {
         let voxels = |grid: Option<Arc<Grid>>| grid.map_or(0, |grid| grid.voxel_count() as u64);
-        let options = default_grid().map(|grid| scan_of(head, grid));
+        let options = default_grid(head.kind).map(|grid| scan_of(head, grid));
         let volumes = options.map_or(0, |o| o.gradients().directions.len() as u64);
-        (voxels(default_grid()) * volumes + voxels(oblique_grid())) * size_of::<f32>() as u64
+        (voxels(default_grid(head.kind)) * volumes + voxels(picture_grid_of(head.kind)))
+            * size_of::<f32>() as u64
     }
 
     /// Never panics: both grids are constants of this program.
-    pub fn new(built_in: BuiltInHead, control: &Control) -> Result<Self, Cancelled> {
+    pub fn new(built_in: BuiltInPhantom, control: &Control) -> Result<Self, Cancelled> {
         // Shares of time per stage; the last stage prepares the views.
         control.plan(&[0.3, 0.6, 0.1]);
         let head = Head::built_in(built_in);
-        let (Some(grid), Some(oblique)) = (default_grid(), oblique_grid()) else {
+        let kind = built_in.kind;
+        let (Some(grid), Some(picture_grid)) = (default_grid(kind), picture_grid_of(kind)) else {
             return Err(Cancelled);
         };
         let scan = scan_of(built_in, grid);
@@ -97,7 +129,7 @@ impl Demo {
             shading: 0.08,
             noise_seed: built_in.seed,
         };
-        let t1 = head.t1(&oblique, &options, control)?.image;
+        let t1 = head.t1(&picture_grid, &options, control)?.image;
         let suggestions = suggestions(&head);
         Ok(Self {
             head,
@@ -110,8 +142,11 @@ impl Demo {
     }
 }
 
-/// Seeds and targets in the best-known bundles of the left side.
+/// Seeds and targets in the best-known bundles of the left side, or in all bundles of a block.
 pub fn suggestions(head: &Head) -> Vec<Suggestion> {
+    if !head.kind.is_head() {
+        return head.bundles().iter().map(through).collect();
+    }
     let on = |bundle: &str, t: f64| {
         head.bundle(bundle)
             .map_or(DVec3::ZERO, |b| b.centre_line(t))
@@ -141,4 +176,22 @@ pub fn suggestions(head: &Head) -> Vec<Suggestion> {
             ],
         },
     ]
+}
+
+/// A bundle of a block from one end to the other.
+fn through(bundle: &Bundle) -> Suggestion {
+    const END_MM: f64 = 5.0;
+    let placement = |name, role, t| Placement {
+        name,
+        role,
+        centre: bundle.centre_line(t),
+        radius_mm: END_MM,
+    };
+    Suggestion {
+        bundle: bundle.name.clone(),
+        placements: vec![
+            placement("Start", Role::Seed, 0.06),
+            placement("End", Role::Target, 0.94),
+        ],
+    }
 }

@@ -1,5 +1,6 @@
 //! The head: tissue and fibres at a world point.
 
+use super::blocks;
 use super::bundles::Bundle;
 use super::cortex::Cortex;
 use super::crossings;
@@ -11,7 +12,7 @@ use super::tracts::{self, Locator};
 use super::waves::Waves;
 use crate::data::random::Random;
 use crate::data::tensor_field::dyad;
-use crate::data::{BuiltInHead, HeadKind, Tractogram};
+use crate::data::{BuiltInPhantom, PhantomKind, Tractogram};
 use glam::DVec3;
 
 /// Bundles displace sulci up to this distance from their surface, so that a gyrus surrounds them.
@@ -28,15 +29,17 @@ const TEXTURE_MM: f64 = 17.0;
 const FOLIUM_MM: f64 = 1.3;
 
 /// A synthetic head. The anatomy is defined once, in a space with the anterior commissure near the origin; a seed
-/// determines its size, the width of its ventricles and its own folds.
+/// determines its size, the width of its ventricles and its own folds. Of a block, only the noise depends on the seed.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// Kind of bundles.
-    pub kind: HeadKind,
+    /// Kind of bundles, and of their surroundings.
+    pub kind: PhantomKind,
     /// Seed that determines shape and bundles.
     pub seed: u64,
     /// World mm per mm of the reference head, along each axis.
     scale: DVec3,
+    /// Half the edges of a block, which has no anatomy.
+    block: Option<DVec3>,
     cortex: Cortex,
     deep: DeepStructures,
     cerebellum: Cerebellum,
@@ -70,11 +73,11 @@ pub(super) struct Fibres {
 impl Head {
     /// Head of the plain kind with this seed.
     pub fn new(seed: u64) -> Self {
-        Self::built_in(BuiltInHead::plain(seed))
+        Self::built_in(BuiltInPhantom::plain(seed))
     }
 
     /// The head of this kind and seed. Heads of the same seed differ in their bundles and in the gyri around them.
-    pub fn built_in(BuiltInHead { kind, seed }: BuiltInHead) -> Self {
+    pub fn built_in(BuiltInPhantom { kind, seed }: BuiltInPhantom) -> Self {
         let random = Random::new(seed);
         let size = random.stream(1);
         let overall = size.within(0, 0.93, 0.965);
@@ -83,9 +86,14 @@ impl Head {
             overall * size.within(2, 0.98, 1.02),
             overall * size.within(3, 0.98, 1.02),
         );
+        let block = blocks::half_edges(kind);
+        let scale = if block.is_some() { DVec3::ONE } else { scale };
         let bundles = match kind {
-            HeadKind::Plain => tracts::bundles(tracts::PAIRED, tracts::COMMISSURAL, scale),
-            HeadKind::Crossing => tracts::bundles(crossings::PAIRED, crossings::COMMISSURAL, scale),
+            PhantomKind::Plain => tracts::bundles(tracts::PAIRED, tracts::COMMISSURAL, scale),
+            PhantomKind::Crossing => {
+                tracts::bundles(crossings::PAIRED, crossings::COMMISSURAL, scale)
+            }
+            _ => blocks::bundles(kind),
         };
         let close = Locator::new(&bundles, DISPLACEMENT_MM);
         let around = Locator::new(&bundles, ALIGNMENT_MM);
@@ -93,6 +101,7 @@ impl Head {
             kind,
             seed,
             scale,
+            block,
             cortex: Cortex::new(random.stream(2)),
             deep: DeepStructures::new(size.within(4, -0.6, 1.0)),
             cerebellum: Cerebellum::new(random.stream(3)),
@@ -180,6 +189,9 @@ impl Head {
     /// Fractions of the tissues in a sample of `width` mm around a world point, from the distances to the surfaces,
     /// and the distance to the nearest surface, mm.
     pub(super) fn sample(&self, world: DVec3, width: f64) -> (Fractions, f64) {
+        if let Some(half_edges) = self.block {
+            return self.block_sample(half_edges, world, width);
+        }
         let p = world / self.scale;
         let mut layers = Layers::new(width);
         let outside = air_distance_mm(p);
@@ -228,6 +240,16 @@ impl Head {
         (layers.fractions, layers.clear_mm)
     }
 
+    /// Bundles of white matter in grey matter in air.
+    fn block_sample(&self, half_edges: DVec3, world: DVec3, width: f64) -> (Fractions, f64) {
+        let outside_mm = (world.abs() - half_edges).max_element();
+        let mut layers = Layers::new(width);
+        layers.add_tissue(Tissue::Air, -outside_mm);
+        layers.add_tissue(Tissue::White, self.close.distance(&self.bundles, world));
+        layers.fill(Tissue::Grey);
+        (layers.fractions, layers.clear_mm)
+    }
+
     /// Cerebrum, cerebellum and brain stem; the latter two are exact where needed.
     fn envelopes(&self, p: DVec3) -> [Surface; 3] {
         let cerebrum = self.cortex.envelope(p);
@@ -262,7 +284,10 @@ impl Head {
             fibre.share /= claimed.max(1.0);
         }
         fibres.rest = (1.0 - claimed).max(0.0);
-        if fibres.rest > 0.0 {
+        // Fibres at the rim of a bundle in a block have no other neighbours.
+        if fibres.rest > 0.0 && self.block.is_some() {
+            fibres.rest_dyad = led.mean();
+        } else if fibres.rest > 0.0 {
             fibres.rest_dyad = self.rest_dyad(world / self.scale, led);
         }
         fibres
@@ -313,6 +338,11 @@ impl Directions {
             *d += weight * o;
         }
         self.weight += weight;
+    }
+
+    /// The sum with a trace of 1; 0 without any direction.
+    fn mean(&self) -> [f64; 6] {
+        self.dyad.map(|d| d / self.weight.max(1e-9))
     }
 }
 

@@ -4,8 +4,9 @@
 //! brain stem, skull and face as implicit surfaces, and fibre bundles ([`Bundle`]) as curves in closed form. It can
 //! be scanned ([`Head::diffusion_scan`]) and imaged ([`Head::t1`], [`Head::tumour_t1`]), and it provides the ground
 //! truth ([`Head::labels`], [`Head::brain_mask`], [`Head::true_fibres`], [`Head::bundle_regions`],
-//! [`Head::five_tissues`]). [`Head::built_in`] also makes a head whose bundles cross in equal shares. [`fields`]
-//! contains analytic fields whose streamlines and geodesics are known exactly.
+//! [`Head::five_tissues`]). [`Head::built_in`] also makes a head whose bundles cross in equal shares, and blocks of grey
+//! matter with bundles of simple courses. [`fields`] contains analytic fields whose streamlines and geodesics are known
+//! exactly.
 //!
 //! World space is RAS mm with the anterior commissure near the origin.
 //!
@@ -31,6 +32,7 @@
 //! ```
 
 mod arcs;
+mod blocks;
 mod bundles;
 mod cortex;
 mod crossings;
@@ -52,8 +54,12 @@ mod waves;
 mod whole_head;
 
 pub use arcs::Arcs;
+pub use blocks::{HELIX_PITCH_MM, HELIX_RADIUS_MM, U_RADIUS_MM};
 pub use bundles::{Bundle, Coordinates, End, Knot};
-pub use demo::{Demo, Placement, Suggestion, scan_grid, scan_options, suggestions};
+pub use demo::{
+    Demo, Placement, Suggestion, picture_grid_of, scan_grid, scan_grid_of, scan_options,
+    suggestions,
+};
 pub use head::Head;
 pub use images::{Labels, Picture, PictureOptions, TumourPicture, oblique_grid, t1_intensity};
 pub use parameters::{SPACINGS_MM, ScanParams};

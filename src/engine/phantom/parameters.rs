@@ -1,7 +1,7 @@
 //! Parameters of the diffusion scan of a head.
 
 use super::scan::{ScanOptions, Shell};
-use crate::data::{Grid, HeadKind};
+use crate::data::{Grid, PhantomKind};
 use crate::parameters::{DefaultText, Kind, Limits, Number, Param, Parameters, Text, Unit};
 use std::sync::Arc;
 
@@ -32,16 +32,16 @@ impl ScanParams {
         }
     }
 
-    /// A scan of this kind of head. That of the crossing head has enough directions for harmonics of order 8, and
-    /// shells that separate three tissues.
-    pub fn defaults_for(kind: HeadKind) -> Self {
+    /// A scan of this kind of phantom. Those of the crossing head and of blocks have enough directions for harmonics of
+    /// order 8, and shells that separate three tissues.
+    pub fn defaults_for(kind: PhantomKind) -> Self {
         let shell = |b_s_per_mm2, directions| Shell {
             b_s_per_mm2,
             directions,
         };
         match kind {
-            HeadKind::Plain => Self::defaults(),
-            HeadKind::Crossing => Self {
+            PhantomKind::Plain => Self::defaults(),
+            _ => Self {
                 shells: vec![shell(1000.0, 30), shell(2500.0, 60)],
                 ..Self::defaults()
             },

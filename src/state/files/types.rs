@@ -1,7 +1,7 @@
 //! Answers about the typed path, stored with their question: an answer holds for exactly this path.
 
 use crate::data::text::file_name;
-use crate::data::{BuiltInHead, HeadKind, keyed};
+use crate::data::{BuiltInPhantom, PhantomKind, keyed};
 use crate::io::Reading;
 use crate::jobs::{Folder, PathAnswer};
 use crate::state::core::layer::LayerId;
@@ -67,32 +67,39 @@ impl Paths {
 
 impl LiveKey for PathCheck {}
 
-/// The name of a built-in head on the command line: `phantom:1`, `phantom:crossing:1` for the head whose bundles cross,
-/// or `phantom:1:dwi` for its scan where its T1 would be meant.
+/// The name of a built-in phantom on the command line: `phantom:1` for a head, `phantom:crossing:1` for the head whose
+/// bundles cross, `phantom:helix:1` or `phantom:helix` for another kind, or `phantom:1:dwi` for the scan where the T1
+/// would be meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PhantomName {
-    pub head: BuiltInHead,
+    pub head: BuiltInPhantom,
     pub is_scan: bool,
 }
 
 impl PhantomName {
     const PREFIX: &str = "phantom:";
-    const CROSSING: &str = "crossing:";
     const SCAN: &str = ":dwi";
+    /// The names that messages give.
+    pub const EXPECTED: &str = "phantom:SEED, or phantom:KIND:SEED with the kind crossing, helix, diagonal, u-fibre or planar";
 
-    /// Reads a name; `None` for the name of a file, an error if the seed is not a number.
+    /// Reads a name, which has the seed 1 without another; `None` for the name of a file, an error if the kind is unknown
+    /// or the seed is not a number.
     pub fn read(name: &str) -> Option<Result<Self, ParseIntError>> {
         let name = name.strip_prefix(Self::PREFIX)?;
         let (name, is_scan) = match name.strip_suffix(Self::SCAN) {
             Some(name) => (name, true),
             None => (name, false),
         };
-        let (kind, seed) = match name.strip_prefix(Self::CROSSING) {
-            Some(seed) => (HeadKind::Crossing, seed),
-            None => (HeadKind::Plain, name),
+        let (kind, seed) = name.split_once(':').unwrap_or((name, "1"));
+        let kind = PhantomKind::ALL
+            .into_iter()
+            .find(|k| k.key() == kind && !k.is_plain());
+        let (kind, seed) = match kind {
+            Some(kind) => (kind, seed),
+            None => (PhantomKind::Plain, name),
         };
         Some(seed.parse().map(|seed| Self {
-            head: BuiltInHead { kind, seed },
+            head: BuiltInPhantom { kind, seed },
             is_scan,
         }))
     }
@@ -101,11 +108,11 @@ impl PhantomName {
 impl fmt::Display for PhantomName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = if self.is_scan { Self::SCAN } else { "" };
-        let kind = match self.head.kind {
-            HeadKind::Plain => "",
-            HeadKind::Crossing => Self::CROSSING,
-        };
-        write!(f, "{}{kind}{}{part}", Self::PREFIX, self.head.seed)
+        write!(f, "{}", Self::PREFIX)?;
+        if !self.head.kind.is_plain() {
+            write!(f, "{}:", self.head.kind.key())?;
+        }
+        write!(f, "{}{part}", self.head.seed)
     }
 }
 

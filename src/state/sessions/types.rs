@@ -8,7 +8,7 @@ pub(in crate::state) mod missing;
 pub(in crate::state) mod origins;
 pub(in crate::state) mod restore_error;
 
-use crate::data::BuiltInHead;
+use crate::data::BuiltInPhantom;
 use crate::state::core::layer::LayerId;
 use crate::state::sessions::types::missing::MissingGroup;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub enum UnsavedAction {
         tour: bool,
     },
     /// Opens a built-in head.
-    Head(BuiltInHead),
+    Head(BuiltInPhantom),
 }
 
 /// User actions on sessions.

@@ -6,7 +6,7 @@ pub(in crate::state) mod demo;
 pub(in crate::state) mod restore_missing;
 mod save;
 
-use crate::data::BuiltInHead;
+use crate::data::BuiltInPhantom;
 use crate::io::Remark;
 use crate::jobs::Receive;
 use crate::state::core::layer::LayerId;
@@ -104,7 +104,7 @@ pub(in crate::state) fn carry_out(
             state.runtime.notices.messages.clear();
             state.runtime.notices.status.clear();
         }
-        UnsavedAction::Demo { tour } => make_head(state, BuiltInHead::plain(1), tour, effects),
+        UnsavedAction::Demo { tour } => make_head(state, BuiltInPhantom::plain(1), tour, effects),
         UnsavedAction::Head(head) => make_head(state, head, false, effects),
         UnsavedAction::Open(path) => arriving::read(state, path, Vec::new(), effects),
         UnsavedAction::OpenWith { session, files } => {
@@ -440,7 +440,7 @@ pub fn is_session(path: &Path) -> bool {
     ending.is_some_and(|e| e.eq_ignore_ascii_case(EXTENSION))
 }
 
-fn make_head(state: &mut State, head: BuiltInHead, tour: bool, effects: &mut Vec<Effect>) {
+fn make_head(state: &mut State, head: BuiltInPhantom, tour: bool, effects: &mut Vec<Effect>) {
     match tour {
         true => state.runtime.start_tour(),
         false => state.runtime.tour = None,

@@ -1,6 +1,5 @@
 //! The methods text of scans and tensor fits.
 
-use crate::data::HeadKind;
 use crate::data::odf_field::Tissue;
 use crate::data::text::{counted, enumerated, file_name};
 use crate::parameters::differing;
@@ -210,11 +209,7 @@ pub(in crate::state) fn scans(document: &Document) -> String {
         let (source, turn) = source.untouched();
         let name = match source {
             ScanSource::Phantom { head } => {
-                let kind = match head.kind {
-                    HeadKind::Plain => "head",
-                    HeadKind::Crossing => "crossing head",
-                };
-                format!("the built-in {kind} (seed {})", head.seed)
+                format!("the built-in {} (seed {})", head.kind.noun(), head.seed)
             }
             _ => layer.name.clone(),
         };

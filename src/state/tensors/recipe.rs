@@ -3,7 +3,7 @@
 pub mod fod;
 
 use crate::data::axis_change::AxisChange;
-use crate::data::{BuiltInHead, OdfLayout, TensorLayout};
+use crate::data::{BuiltInPhantom, OdfLayout, TensorLayout};
 use crate::io::AffineReading;
 use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
@@ -22,7 +22,7 @@ pub enum ScanSource {
         gradients: Vec<PathBuf>,
     },
     /// A built-in head.
-    Phantom { head: BuiltInHead },
+    Phantom { head: BuiltInPhantom },
     /// An image of tensors.
     Tensors { file: PathBuf, layout: TensorLayout },
     /// An image of fibre orientation distributions, and the transform that moves and turns it, if any.

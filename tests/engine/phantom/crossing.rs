@@ -2,7 +2,7 @@
 
 use crate::support::{Random, test};
 use arcuate::compute::Control;
-use arcuate::data::{BuiltInHead, HeadKind};
+use arcuate::data::{BuiltInPhantom, PhantomKind};
 use arcuate::phantom::{BUNDLE_MM2_PER_S, Bundle, BundleRegions, Head, WHITE_SIGNAL, scan_grid};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn head(seed: u64) -> Head {
-    Head::built_in(BuiltInHead::crossing(seed))
+    Head::built_in(BuiltInPhantom::crossing(seed))
 }
 
 /// Points of a bundle's inside, on a regular pattern.
@@ -35,7 +35,7 @@ fn inside(bundle: &Bundle) -> impl Iterator<Item = DVec3> {
 
 fn shares() {
     let head = head(Random::fresh("crossing shares").bits());
-    assert_eq!(head.kind, HeadKind::Crossing);
+    assert_eq!(head.kind, PhantomKind::Crossing);
     let (mut two, mut three) = (0, 0);
     let edges = DVec3::AXES.map(|e| e * 1.0);
     for bundle in head.bundles() {
@@ -188,5 +188,5 @@ fn same() {
     assert_ne!(a.points[..], head(6).true_fibres(3).points[..]);
     assert_ne!(a.len(), 0);
     let plain = Head::new(5);
-    assert_eq!(plain.kind, HeadKind::Plain);
+    assert_eq!(plain.kind, PhantomKind::Plain);
 }

@@ -6,7 +6,7 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::spherical_harmonics::{evaluate, gauss_legendre, zonal};
 use arcuate::data::statistics::quantile;
 use arcuate::data::{Gradients, Mask, OdfField, Region, RegionId, Response, Role, Shape, Volume};
-use arcuate::phantom::{BuiltInHead, Head, HeadKind, ScanOptions, ScanParams, scan_grid};
+use arcuate::phantom::{BuiltInPhantom, Head, PhantomKind, ScanOptions, ScanParams, scan_grid};
 use arcuate::solvers::csd;
 use arcuate::solvers::lifted::{
     LiftedPathway, Params, Prepared, Scan, Source, UNREACHED, largest_amplitudes, repetitions,
@@ -69,8 +69,8 @@ fn heads(seeds: Range<u64>) -> f64 {
         let (mut of_snr, mut holding_of_snr) = (0_u32, 0_u32);
         for seed in seeds.clone() {
             let started = Instant::now();
-            let head = Head::built_in(BuiltInHead {
-                kind: HeadKind::Crossing,
+            let head = Head::built_in(BuiltInPhantom {
+                kind: PhantomKind::Crossing,
                 seed,
             });
             let scene = scene(&backend, &head, seed, snr);
@@ -135,7 +135,7 @@ fn scene(backend: &Backend, head: &Head, seed: u64, snr: f64) -> Scene {
     let scan = |snr| {
         let options = ScanOptions {
             snr,
-            ..ScanParams::defaults_for(HeadKind::Crossing).options(grid.clone(), seed)
+            ..ScanParams::defaults_for(PhantomKind::Crossing).options(grid.clone(), seed)
         };
         backend.install(|| head.diffusion_scan(&options, &control).unwrap())
     };

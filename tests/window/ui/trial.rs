@@ -3,7 +3,7 @@
 use super::rays::{measured, rays, traced};
 use super::{App, Window, click, count_submitted, small_scan, tracking, type_over, window};
 use crate::support::{Random, opened_event, opened_file, test, wait_for};
-use arcuate::data::{BuiltInHead, Role, Shape, Tractogram};
+use arcuate::data::{BuiltInPhantom, Role, Shape, Tractogram};
 use arcuate::io::Remark;
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::core::display::LineColouring;
@@ -62,7 +62,7 @@ fn not_run() {
     // The axes of a synthetic head are known.
     let mut known = state;
     let scan = known.document.scan().expect("a scan").id;
-    let (head, part) = (BuiltInHead::plain(1), PhantomPart::Dwi);
+    let (head, part) = (BuiltInPhantom::plain(1), PhantomPart::Dwi);
     let origin = known.document.origins.add(Origin::Phantom { head, part });
     known.document.edit_layer(scan, |l| l.origin = origin);
     let after = open(known);
@@ -75,7 +75,7 @@ fn contradicted() {
     let tensors = state.document.tensors.as_mut().expect("tensors");
     Arc::make_mut(tensors).repaired = 0;
     let scan = state.document.scan().expect("a scan").clone();
-    let (head, part) = (BuiltInHead::plain(1), PhantomPart::Dwi);
+    let (head, part) = (BuiltInPhantom::plain(1), PhantomPart::Dwi);
     let origin = state.document.origins.add(Origin::Phantom { head, part });
     state.document.edit_layer(scan.id, |l| l.origin = origin);
     let centre = scan.content.volume().expect("a volume").grid.centre();

@@ -2,7 +2,7 @@
 
 use arcuate::data::region::RegionId;
 use arcuate::data::{
-    AffineSource, BuiltInHead, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume,
+    AffineSource, BuiltInPhantom, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume,
 };
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
@@ -74,7 +74,7 @@ pub fn state_with(source: AffineSource) -> State {
     let mask = Mask::new(grid.clone(), inside);
     let scan_id = volume.id();
     let along_y = Tensor::new([0.3e-3, 0.0, 0.0, 1.5e-3, 0.0, 0.3e-3]);
-    let (head, part) = (BuiltInHead::plain(1), PhantomPart::Dwi);
+    let (head, part) = (BuiltInPhantom::plain(1), PhantomPart::Dwi);
     let origins = &state.document.origins;
     let fit = origins.add(FitRecipe {
         scan: origins.add(Origin::Phantom { head, part }),

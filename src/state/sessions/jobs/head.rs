@@ -1,7 +1,7 @@
 //! The built-in heads.
 
 use crate::compute::{Backend, Control, memory};
-use crate::data::BuiltInHead;
+use crate::data::BuiltInPhantom;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::phantom::Demo;
 use crate::solvers;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Generates a head.
 #[derive(Clone, Debug)]
 pub struct MakeHead {
-    pub head: BuiltInHead,
+    pub head: BuiltInPhantom,
 }
 
 impl Job for MakeHead {
@@ -55,7 +55,7 @@ impl Receive<State> for MakeHead {
 
 /// Generates a head.
 pub fn make(
-    head: BuiltInHead,
+    head: BuiltInPhantom,
     backend: &Backend,
     control: &Control,
 ) -> Result<Demo, solvers::Error> {

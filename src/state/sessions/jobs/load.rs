@@ -1,7 +1,7 @@
 //! Reads the layers of a session, and computes those that are in no file.
 
 use crate::compute::{Backend, Cancelled, Control};
-use crate::data::{BuiltInHead, Tractogram, Volume};
+use crate::data::{BuiltInPhantom, Tractogram, Volume};
 use crate::io::session::{self, Change, Entry, FileComparison};
 use crate::io::{Reading, Remark};
 use crate::jobs::{
@@ -97,7 +97,7 @@ pub enum LayerToRestore {
         entry: Option<Box<Entry>>,
     },
     /// The built-in head.
-    Head { head: BuiltInHead },
+    Head { head: BuiltInPhantom },
     /// Streamlines stored next to the session.
     Stored { path: PathBuf, sha256: String },
     /// A density map of another layer's streamlines; its grid was checked.
@@ -289,7 +289,7 @@ fn load(
     backend: &Backend,
     control: &Control,
 ) -> Result<RestoredLayers, Cancelled> {
-    let mut generated: Option<(BuiltInHead, Arc<phantom::Demo>)> = None;
+    let mut generated: Option<(BuiltInPhantom, Arc<phantom::Demo>)> = None;
     let mut restored: RestoredLayers = Vec::new();
     // Maps come after the layers that they are computed from.
     let (maps, others): (Vec<_>, Vec<_>) = items

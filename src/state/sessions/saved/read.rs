@@ -1,6 +1,6 @@
 //! From a session to the state.
 
-use crate::data::BuiltInHead;
+use crate::data::BuiltInPhantom;
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
 use crate::parameters;
@@ -123,7 +123,7 @@ pub(in crate::state) fn item(
         }),
         SavedOrigin::Phantom { kind, seed, .. } => {
             let (kind, seed) = (*kind, *seed);
-            let head = BuiltInHead { kind, seed };
+            let head = BuiltInPhantom { kind, seed };
             Some(LayerToRestore::Head { head })
         }
         SavedOrigin::BrainMask { .. }
@@ -460,7 +460,7 @@ pub(in crate::state) fn restore(
                 PhantomPart::T1 => DocumentContent::Image(head.t1.clone()),
             };
             let (kind, seed, part) = (*kind, *seed, *part);
-            let head = BuiltInHead { kind, seed };
+            let head = BuiltInPhantom { kind, seed };
             (content, Origin::Phantom { head, part })
         }
         // Their origins follow once all layers are loaded.

@@ -2,7 +2,7 @@
 //! names files, masks and the origins before it by their numbers.
 
 use crate::data::axis_change::AxisChange;
-use crate::data::{HeadKind, OdfLayout, TensorLayout};
+use crate::data::{OdfLayout, PhantomKind, TensorLayout};
 use crate::io::{AffineReading, Space};
 use crate::solvers::curves::StopReason;
 use crate::solvers::geodesic::Cut;
@@ -42,8 +42,8 @@ pub enum SavedOrigin {
     },
     /// A built-in head.
     Phantom {
-        #[serde(default, skip_serializing_if = "HeadKind::is_plain")]
-        kind: HeadKind,
+        #[serde(default, skip_serializing_if = "PhantomKind::is_plain")]
+        kind: PhantomKind,
         seed: u64,
         part: PhantomPart,
     },

@@ -1,6 +1,6 @@
 //! The built-in head as a new document.
 
-use crate::data::{BuiltInHead, Gradients, HeadKind, Mask, Volume};
+use crate::data::{BuiltInPhantom, Gradients, Mask, PhantomKind, Volume};
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::Content;
 use crate::state::files::opening::{self, NewLayer};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Images of a built-in head.
 pub struct HeadImages {
-    pub head: BuiltInHead,
+    pub head: BuiltInPhantom,
     pub dwi: Volume,
     pub gradients: Arc<Gradients>,
     pub t1: Volume,
@@ -34,8 +34,9 @@ pub fn open(state: &mut State, images: HeadImages, effects: &mut Vec<Effect>) {
     state.runtime.tour = tour;
     state.view.task = task.unwrap_or(state.view.task);
     state.document.name = match head.kind {
-        HeadKind::Plain => "Demo head".to_owned(),
-        HeadKind::Crossing => "Head with crossings".to_owned(),
+        PhantomKind::Plain => "Demo head".to_owned(),
+        PhantomKind::Crossing => "Head with crossings".to_owned(),
+        kind => kind.label().to_owned(),
     };
     state.document.fit.b_range_s_per_mm2 = tensor_fit::Params::default_b_range(&gradients);
     let scan = Content::Scan {

@@ -1,6 +1,6 @@
 //! From the table of origins in a session to that of a document.
 
-use crate::data::{BuiltInHead, Region};
+use crate::data::{BuiltInPhantom, Region};
 use crate::io::{AffineReading, Reading};
 use crate::parameters;
 use crate::solvers::pathway::Width;
@@ -110,7 +110,7 @@ fn resolve(
             gradients: paths(read, gradients)?,
         },
         SavedOrigin::Phantom { kind, seed, part } => Origin::Phantom {
-            head: BuiltInHead {
+            head: BuiltInPhantom {
                 kind: *kind,
                 seed: *seed,
             },
