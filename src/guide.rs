@@ -34,6 +34,7 @@ pages![
     "segment",
     "filter",
     "streamlines",
+    "phantoms",
     "score",
     "compare",
     "alignment",

@@ -6,7 +6,8 @@
 //! starting from the new position of an end; `trace_s` is the time of the minimal path after that, `sensitivity_s` that of
 //! the map of sensitivity. `papers_s` is the published figure (GeForce 8800 GTX). The error of the first example is the
 //! sum of the deviations from the closed form over the sum of its values; `residual` compares the values of some voxels
-//! with the result of the local solver on their neighbours, in double precision.
+//! with the result of the local solver on their neighbours, in double precision. The rows `lax-friedrichs` are the
+//! comparator of the paper's Table 1, Lax–Friedrichs sweeping on one thread.
 
 use super::bench::Choice;
 use crate::compute::{Backend, Control};
@@ -15,7 +16,7 @@ use crate::data::statistics::quantile;
 use crate::phantom::folded_sheets;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{
-    CostField, CostSource, LocalSolver, Params, Prepared, simplex, solve,
+    CostField, CostSource, LocalSolver, Params, Prepared, lax_friedrichs, simplex, solve,
 };
 use crate::solvers::metric::{self, Metric};
 use crate::solvers::pathway::Pathway;
@@ -34,6 +35,8 @@ struct Example {
     constant: bool,
 }
 
+/// The name of the comparator in the rows.
+const LAX_FRIEDRICHS: &str = "lax-friedrichs";
 const SIDE: usize = 64;
 
 fn cube(speed: impl Fn([usize; 3]) -> DMat3) -> Result<Metric, Error> {
@@ -119,9 +122,8 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let control = Control::new();
     let locals = LocalSolver::ALL;
     let takes = |name: &str| {
-        locals
-            .iter()
-            .any(|l| choice.takes(&format!("{name} {}", l.key())))
+        let mut solvers = locals.iter().map(|l| l.key()).chain([LAX_FRIEDRICHS]);
+        solvers.any(|solver| choice.takes(&format!("{name} {solver}")))
     };
     let mut examples = vec![first(), second()];
     let large = !choice.quick || !backend.devices().is_empty();
@@ -146,6 +148,12 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
                 continue;
             }
         };
+        let name = format!("{} {LAX_FRIEDRICHS}", example.name);
+        if example.sources.len() == 1 && choice.takes(&name) {
+            results.push(swept(&example).unwrap_or_else(
+                |error| json!({"workload": format!("eikonal {name}"), "error": error.to_string()}),
+            ));
+        }
         for local in locals {
             let name = format!("{} {}", example.name, local.key());
             if choice.takes(&name) {
@@ -296,7 +304,7 @@ fn measure(
         "wall_s": wall,
         "kernel_s": kernel,
         "prepare_s": prepare_s,
-        "mean_error": example.constant.then(|| error(&fields[0], example.sources[0])),
+        "mean_error": example.constant.then(|| error(metric, &fields[0].values, example.sources[0])),
         "residual": fields.iter().map(residual).fold(0.0, f64::max),
         "papers_s": example.papers_s,
         "times_papers": example.papers_s.map(|s| s / best),
@@ -306,15 +314,40 @@ fn measure(
     }))
 }
 
+/// Lax–Friedrichs sweeping, once: it takes seconds.
+fn swept(example: &Example) -> Result<Value, Error> {
+    const MAX_SWEEPS: usize = 4000;
+    let metric = &example.metric;
+    let place = metric.place_of(example.sources[0]).unwrap_or(0) as u32;
+    let source = CostSource::places(metric, "source", vec![place]);
+    let start = Instant::now();
+    let found = lax_friedrichs(metric, &source, 1e-4, MAX_SWEEPS, &Control::new())?;
+    let wall_s = start.elapsed().as_secs_f64();
+    Ok(json!({
+        "workload": format!("eikonal {} {LAX_FRIEDRICHS}", example.name),
+        "size": {
+            "voxels": metric.len(), "fields": 1,
+            "reached": found.values.iter().filter(|v| v.is_finite()).count(),
+        },
+        "rate": metric.len() as f64 / wall_s,
+        "unit": "voxels_per_s",
+        "wall_s": wall_s,
+        "sweeps": found.sweeps,
+        "converged": found.has_converged,
+        "mean_error": example.constant.then(|| error(metric, &found.values, example.sources[0])),
+        "backend": "cpu",
+        "threads": 1,
+    }))
+}
+
 /// Relative error of the reached voxels: sum of deviations from √((x − s)ᵀ G (x − s)) over sum of these distances.
-fn error(field: &CostField, from: [i64; 3]) -> f64 {
-    let metric = &field.prepared.metric;
+fn error(metric: &Metric, values: &[f32], from: [i64; 3]) -> f64 {
     let (mut off, mut sum) = (0.0, 0.0);
-    for place in (0..metric.len()).filter(|p| field.values[*p].is_finite()) {
+    for place in (0..metric.len()).filter(|p| values[*p].is_finite()) {
         let voxel = metric.voxel(place);
         let way = [0, 1, 2].map(|a| (voxel[a] - from[a]) as f64);
         let exact = metric.step_cost(place, DVec3::from_array(way));
-        off += (f64::from(field.values[place]) - exact).abs();
+        off += (f64::from(values[place]) - exact).abs();
         sum += exact;
     }
     off / sum

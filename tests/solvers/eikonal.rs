@@ -3,6 +3,7 @@
 
 mod closed_forms;
 mod invariants;
+mod lax_friedrichs;
 mod parity;
 mod sweeping;
 
@@ -23,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
     let all = [
         closed_forms::tests(),
         invariants::tests(),
+        lax_friedrichs::tests(),
         parity::tests(),
         sweeping::tests(),
     ];

@@ -1,8 +1,8 @@
 //! Everything there is to do besides the layers, regions and pathways themselves, in the order of its likely use.
 
 use super::{Entry, EntryAction, layers, pathways, regions, track_noise};
-use crate::data::Role;
 use crate::data::text::within_sentence;
+use crate::data::{BuiltInPhantom, PhantomKind, Role};
 use crate::guide::PAGES;
 use crate::guide::synonyms::Subject;
 use crate::solvers::tensor_fit::FitMap;
@@ -111,6 +111,12 @@ fn opening(state: &State, list: &mut Entries) {
     for recent in &state.runtime.files.recent {
         let name = format!("Open {}", recent.path.display());
         list.add(&name, "", act(FilesAction::Open(vec![recent.path.clone()])));
+    }
+    for kind in PhantomKind::ALL {
+        let phantom = BuiltInPhantom { kind, seed: 1 };
+        let open = SessionAction::CloseDocument(UnsavedAction::Head(phantom));
+        let name = format!("Open a built-in phantom: {}", kind.label());
+        list.add(&name, "", EntryAction::Act(Action::Session(open)));
     }
 }
 

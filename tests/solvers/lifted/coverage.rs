@@ -3,10 +3,13 @@
 
 use crate::support::{cuda_backend, fields::backend};
 use arcuate::compute::{Backend, Control};
+use arcuate::data::region::RegionId;
 use arcuate::data::spherical_harmonics::{evaluate, gauss_legendre, zonal};
 use arcuate::data::statistics::quantile;
-use arcuate::data::{Gradients, Mask, OdfField, Region, RegionId, Response, Role, Shape, Volume};
-use arcuate::phantom::{BuiltInPhantom, Head, PhantomKind, ScanOptions, ScanParams, scan_grid};
+use arcuate::data::{
+    BuiltInPhantom, Gradients, Mask, OdfField, PhantomKind, Region, Response, Role, Shape, Volume,
+};
+use arcuate::phantom::{Head, ScanOptions, ScanParams, scan_grid};
 use arcuate::solvers::csd;
 use arcuate::solvers::lifted::{
     LiftedPathway, Params, Prepared, Scan, Source, UNREACHED, largest_amplitudes, repetitions,
