@@ -17,7 +17,8 @@ struct Layer {
     window: vec4<f32>,
     // Colour and opacity of contours.
     line: vec4<f32>,
-    // Hidden where `hiding` is below x. Contours: length of dashes in px, 0 without; level, spacing, width in px.
+    // Hidden where `hiding` is below x; limits of the values that are shown; 1 / the largest absolute value of the
+    // window. Contours: length of dashes in px, 0 without; level, spacing, width in px.
     limits: vec4<f32>,
     // φ in bricks: voxels along each axis; |φ| in bricks without a page.
     phi_size: vec4<f32>,
@@ -39,6 +40,12 @@ const CONTOUR: u32 = 128u;
 const BRICKS: u32 = 256u;
 // Draws black colours instead of leaving them transparent.
 const BLACK: u32 = 512u;
+const LIMITED: u32 = 1024u;
+// The limits, and the opacity by value, are those of absolute values.
+const ABSOLUTE: u32 = 2048u;
+const BY_VALUE: u32 = 4096u;
+// Only the outlines of the colours of an image.
+const OUTLINED: u32 = 8192u;
 
 @group(0) @binding(0) var<uniform> layer: Layer;
 @group(0) @binding(1) var image: texture_3d<f32>;
@@ -116,6 +123,17 @@ fn contour(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     return vec4<f32>(layer.line.rgb, layer.line.a * select(covered, 0.0, is_gap));
 }
 
+// Whether another colour, or none, lies within a pixel and a half.
+fn borders(here: vec4<f32>, at: vec2<f32>, step: vec2<f32>) -> bool {
+    var differs = false;
+    for (var i = 0; i < 4; i++) {
+        let way = select(vec2<f32>(0.0, step.y), vec2<f32>(step.x, 0.0), (i & 1) == 0) * 1.5 * f32(1 - (i & 2));
+        let other = sample_image(image, on_plane(layer.image, at + way), kind.z);
+        differs = differs || any(abs(other - here) > vec4<f32>(0.002));
+    }
+    return differs;
+}
+
 // Colour with straight alpha.
 fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     if has(CONTOUR) {
@@ -133,13 +151,23 @@ fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     if value.a < 0.5 {
         return vec4<f32>(0.0);
     }
+    if has(OUTLINED) && !borders(value, at, step) {
+        return vec4<f32>(0.0);
+    }
     if has(COLOUR_IMAGE) {
         let colour = clamp(value.rgb * layer.window.w, vec3<f32>(0.0), vec3<f32>(1.0));
         // Black shows no value, so the layers below stay visible.
         let empty = max(colour.r, max(colour.g, colour.b)) < 0.002;
         return vec4<f32>(colour, select(alpha, 0.0, empty && !has(BLACK)));
     }
+    let size = select(value.r, abs(value.r), has(ABSOLUTE));
+    if has(LIMITED) && (size < layer.limits.y || size > layer.limits.z) {
+        return vec4<f32>(0.0);
+    }
     let t = (value.r - layer.window.x) * layer.window.y;
+    if has(BY_VALUE) {
+        alpha *= clamp(select(t, size * layer.limits.w, has(ABSOLUTE)), 0.0, 1.0);
+    }
     if has(SINGLE_COLOUR) {
         alpha *= edge(t, 0.5, texels(layer.image, step));
     } else if has(TRANSPARENT_BELOW) && t < 0.0 {

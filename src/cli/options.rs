@@ -7,6 +7,7 @@ pub mod fod_scan;
 mod images;
 pub mod models;
 mod orientations;
+mod overlay;
 mod parameters;
 mod regions;
 pub mod signal;
@@ -19,6 +20,7 @@ pub use orientations::{
     FodInputOptions, OdfInputOptions, OdfLayoutOptions, OrientationOptions, basis_keys,
     note_cpu_reason, open_distributions,
 };
+pub use overlay::OverlayOptions;
 pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use value_error::ValueError;

@@ -2,7 +2,7 @@
 
 use super::headless::Headless;
 use super::options::{
-    LookOptions, RegionOptions, ScanOptions, TensorOptions, ValueError, whole_from,
+    LookOptions, OverlayOptions, RegionOptions, ScanOptions, TensorOptions, ValueError, whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -25,6 +25,7 @@ Examples:
   arcuate render dwi.nii.gz --view axial --at -24,-18,8 --out axial.png
   arcuate render t1.nii.gz tracks.tck --view 3d --size 1600x1200 --out tracks.png
   arcuate render phantom:1 --seed sphere:-24,-18,8,5 --view window --size 1920x1080 --out window.png
+  arcuate render t1.nii.gz stat.nii.gz --limits stat:2.3..8 --symmetric stat --outline stat --view axial --out stat.png
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
 
@@ -72,6 +73,8 @@ pub struct Options {
     pub tensors: TensorOptions,
     #[command(flatten)]
     pub regions: RegionOptions,
+    #[command(flatten)]
+    pub overlays: OverlayOptions,
     /// Picture to write
     #[arg(long, value_name = "FILE.png")]
     pub out: PathBuf,
@@ -270,6 +273,7 @@ impl Options {
         if let Some(name) = &self.show {
             show_only(name, window)?;
         }
+        self.overlays.apply(window)?;
         for region in self.regions.regions()? {
             let shape = (*region.shape).clone();
             window.act(RegionAction::Add {

@@ -53,6 +53,10 @@ const CONTOUR: u32 = 128;
 const DASH_PX: f32 = 5.0;
 const BRICKS: u32 = 256;
 const BLACK: u32 = 512;
+const LIMITED: u32 = 1024;
+const ABSOLUTE: u32 = 2048;
+const BY_VALUE: u32 = 4096;
+const OUTLINED: u32 = 8192;
 
 /// A plane in world space: `origin + u * across + v * down`.
 #[derive(Clone, Copy)]
@@ -280,11 +284,15 @@ impl Slices {
         } else if image.colour_map == ColourMap::Mask {
             flags |= SINGLE_COLOUR;
         }
-        if image.transparent_below {
-            flags |= TRANSPARENT_BELOW;
-        }
-        if image.fades {
-            flags |= FADES;
+        for (flag, holds) in [
+            (TRANSPARENT_BELOW, image.transparent_below),
+            (FADES, image.fades),
+            (LIMITED, image.limits.is_some()),
+            (ABSOLUTE, image.is_symmetric),
+            (BY_VALUE, image.opacity_by_value),
+            (OUTLINED, image.is_outlined),
+        ] {
+            flags |= if holds { flag } else { 0 };
         }
         let interpolation = match image.interpolation {
             Interpolation::Nearest => 0,
@@ -294,7 +302,11 @@ impl Slices {
         let mut uniform = LayerUniform {
             image: plane.in_texels(&texture.texel_from_world),
             window: [low, per_width, image.opacity, image.brightness],
-            limits: [0.0; 4],
+            limits: {
+                let (low, high) = image.limits.unwrap_or_default();
+                let most = image.window.0.abs().max(image.window.1.abs());
+                [0.0, low, high, if most == 0.0 { 1e30 } else { 1.0 / most }]
+            },
             ..Default::default()
         };
         if let Some((volume, limit)) = &image.hide_below {

@@ -97,6 +97,14 @@ pub struct Image {
     pub transparent_below: bool,
     /// Scalars fade out towards the window's high end, and are not drawn above it.
     pub fades: bool,
+    /// Scalars outside these limits are transparent.
+    pub limits: Option<(f32, f32)>,
+    /// The limits, and the opacity by value, are those of absolute values.
+    pub is_symmetric: bool,
+    /// The opacity of scalars rises with the value: from 0 at the window's low end, or of absolute values from 0.
+    pub opacity_by_value: bool,
+    /// Of the labels of a label map, only the outlines.
+    pub is_outlined: bool,
 }
 
 /// Lines of equal value on a slice.

@@ -4,12 +4,13 @@
 
 pub mod draw_list;
 pub mod noise;
+mod overlays;
 pub mod pathways;
 pub mod segment;
 
 use self::draw_list::{
-    ById, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab, SlicePane,
-    SliceQuad, Solid, SolidShape,
+    ById, Contour, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab,
+    SlicePane, SliceQuad, Solid, SolidShape,
 };
 use crate::data::appearance::ColourMap;
 use crate::data::{DataId, Mask, Role, Shape, Tractogram, Volume};
@@ -118,7 +119,8 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
             below.into_iter().chain(results).collect()
         },
         contours: {
-            let pathways = pathways::contours(state).into_iter();
+            let layers = overlays::contours(state).into_iter();
+            let pathways = layers.chain(pathways::contours(state));
             pathways.chain(segment::contours(state)).collect()
         },
         ends: ends::ends(&lines),
@@ -218,6 +220,7 @@ pub fn images(state: &State) -> Vec<Image> {
         };
         let display = &layer.display;
         let labelled = volume.labels.is_some();
+        let overlay = &display.overlay;
         let limit = display.hide_below_fa;
         let fa = document.tensors.as_ref().filter(|_| limit > 0.0);
         let hide_below = match (labelled, fa) {
@@ -242,9 +245,15 @@ pub fn images(state: &State) -> Vec<Image> {
             },
             brightness: display.brightness,
             hide_below,
-            // The lowest image is the background; those over it let it show through.
-            transparent_below: !images.is_empty(),
+            // The lowest image is the background; those over it let it show through, unless limits say where.
+            transparent_below: !images.is_empty()
+                && overlay.limits.is_none()
+                && !overlay.is_symmetric,
             fades: false,
+            limits: overlay.limits,
+            is_symmetric: overlay.is_symmetric,
+            opacity_by_value: overlay.opacity_by_value,
+            is_outlined: labelled && overlay.is_outlined,
         });
     }
     images
@@ -294,7 +303,8 @@ fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
     let (cost, speed) = (pathways::image(state), segment::image(state));
     let below = pathways::ground(state, images(state));
     let images: Vec<Image> = below.into_iter().chain(cost).chain(speed).collect();
-    let contours = segment::contours(state);
+    let contours = overlays::contours(state).into_iter();
+    let contours: Vec<Contour> = contours.chain(segment::contours(state)).collect();
     if images.is_empty() {
         return Vec::new();
     }

@@ -92,6 +92,10 @@ pub fn image(state: &State) -> Option<Image> {
         hide_below: None,
         transparent_below: true,
         fades: false,
+        limits: None,
+        is_symmetric: false,
+        opacity_by_value: false,
+        is_outlined: false,
     })
 }
 

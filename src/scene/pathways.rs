@@ -124,6 +124,10 @@ pub fn image(state: &State) -> Option<Image> {
         hide_below: None,
         transparent_below: false,
         fades,
+        limits: None,
+        is_symmetric: false,
+        opacity_by_value: false,
+        is_outlined: false,
     })
 }
 

@@ -184,6 +184,10 @@ fn speed(state: &State, opacity: f32) -> Option<Image> {
         hide_below: None,
         transparent_below: false,
         fades: false,
+        limits: None,
+        is_symmetric: false,
+        opacity_by_value: false,
+        is_outlined: false,
     })
 }
 

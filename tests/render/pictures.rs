@@ -7,6 +7,7 @@ mod idle;
 mod loading;
 mod odf_glyphs;
 mod odf_rays;
+mod overlays;
 mod scenes;
 mod slices;
 mod streamlines;
@@ -39,6 +40,7 @@ pub fn tests() -> Vec<Trial> {
         glyphs::tests(),
         odf_glyphs::tests(),
         odf_rays::tests(),
+        overlays::tests(),
         end_marks::tests(),
     ];
     all.into_iter().flatten().collect()
@@ -90,6 +92,10 @@ fn image(volume: &Volume, window: (f32, f32)) -> Image {
         hide_below: None,
         transparent_below: false,
         fades: false,
+        limits: None,
+        is_symmetric: false,
+        opacity_by_value: false,
+        is_outlined: false,
     }
 }
 

@@ -7,6 +7,7 @@ use arcuate_tests as support;
 mod jobs;
 mod live;
 mod origins;
+mod overlays;
 mod progress;
 mod scores;
 mod sessions;
@@ -18,6 +19,7 @@ fn main() {
         jobs::tests(),
         live::tests(),
         origins::tests(),
+        overlays::tests(),
         progress::tests(),
         scores::tests(),
         sessions::tests(),

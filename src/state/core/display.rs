@@ -3,6 +3,7 @@
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation, LineStyle};
 use crate::solvers::tensor_fit::FitMap;
+use crate::state::core::overlay::Overlay;
 use crate::state::core::volume_look::VolumeLook;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,8 @@ pub struct Display {
     pub line_colouring: LineColouring,
     /// Display in the 3-D view; `None` until requested.
     pub volume: Option<VolumeLook>,
+    #[serde(skip_serializing_if = "Overlay::is_default")]
+    pub overlay: Overlay,
 }
 
 impl Default for Display {
@@ -109,6 +112,7 @@ pub fn image_display(window: (f32, f32)) -> Display {
         },
         line_colouring: LineColouring::Direction,
         volume: None,
+        overlay: Overlay::default(),
     }
 }
 

@@ -11,6 +11,7 @@ pub mod glyph_look;
 pub mod layer;
 pub mod live;
 pub mod notices;
+pub mod overlay;
 pub mod pane;
 pub mod phase;
 pub(in crate::state) mod settings;

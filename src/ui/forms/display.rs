@@ -1,5 +1,6 @@
 //! Display of a layer: window, brightness, colours, opacity.
 
+use super::overlay;
 use crate::data::appearance::ColourMap;
 use crate::data::{Volume, VolumeKind};
 use crate::parameters::shortest_f64;
@@ -94,7 +95,9 @@ pub fn controls(
     let d = &layer.display;
     match &layer.content {
         Content::Image(volume) if volume.labels.is_some() => {
-            opacity(ui, d, LABEL_OPACITY, &mut set)
+            opacity(ui, d, LABEL_OPACITY, &mut set);
+            let help = "Draws only the outline of each label";
+            overlay::of_labels(ui, layer, help, &mut set);
         }
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
             let colour = volume.kind == VolumeKind::Rgb;
@@ -147,6 +150,9 @@ pub fn controls(
                 );
             }
             opacity(ui, d, 1.0, &mut set);
+            if !colour {
+                overlay::of_image(ui, layer, volume, memory, &mut set);
+            }
             let names = ["Nearest", "Linear", "Cubic"];
             let all = [
                 Interpolation::Nearest,
@@ -174,7 +180,11 @@ pub fn controls(
                 );
             }
         }
-        Content::Mask(_) => opacity(ui, d, MASK_OPACITY, &mut set),
+        Content::Mask(_) => {
+            opacity(ui, d, MASK_OPACITY, &mut set);
+            let help = "Draws a line around the mask";
+            overlay::of_labels(ui, layer, help, &mut set);
+        }
         Content::Tractogram(t) => {
             let measured = t.per_streamline.contains_key("measure");
             let has = AvailableValues {

@@ -16,6 +16,7 @@ pub mod measure;
 pub mod mosaic;
 mod noise;
 pub mod odf_tracking;
+mod overlay;
 pub mod parameters;
 pub mod region;
 mod scene;

@@ -75,6 +75,10 @@ fn drawn(excess: &Volume) -> (ScenePane, Image) {
         hide_below: None,
         transparent_below: false,
         fades: false,
+        limits: None,
+        is_symmetric: false,
+        opacity_by_value: false,
+        is_outlined: false,
     };
     let scene = ScenePane {
         volumes: vec![cloud],

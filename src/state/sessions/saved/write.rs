@@ -424,6 +424,7 @@ fn finite(display: &Display) -> Display {
         brightness: or(display.brightness, 1.0),
         hide_below_fa: or(display.hide_below_fa, 0.0),
         volume: display.volume.as_ref().map(|v| v.finite()),
+        overlay: display.overlay.finite(),
         ..display.clone()
     }
 }
