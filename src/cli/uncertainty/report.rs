@@ -3,7 +3,9 @@
 use crate::data::statistics::wilson_interval;
 use crate::data::text::{counted, number};
 use crate::solvers::pathway::{Distances, MIN_FOR_RANGES, NEAR_MM, Range90};
-use crate::state::core::text::{distance_text, duration_text, interval_text, percentiles_text};
+use crate::state::core::text::{
+    distance_text, duration_text, interval_text, percentiles_text, plain_ml,
+};
 use crate::state::pathways::jobs::{RepeatedPathway, equal_paths_text};
 use crate::state::pathways::{Level, NOISE_ONLY};
 use serde_json::{Value, json};
@@ -73,13 +75,13 @@ pub fn levels_text(levels: &[Level]) -> String {
     for level in levels {
         let _ = write!(
             text,
-            "In at least {:.0} % of the repetitions: {:.2} ml",
+            "In at least {:.0} % of the repetitions: {}",
             100.0 * level.share,
-            level.volume_ml
+            plain_ml(level.volume_ml, 2)
         );
         let _ = match level.from_mask {
             Some(mask) if mask.shared_ml > 0.0 => {
-                write!(text, ", {:.2} ml of it in the mask", mask.shared_ml)
+                write!(text, ", {} of it in the mask", plain_ml(mask.shared_ml, 2))
             }
             Some(mask) if mask.nearest_mm <= 0.0 => write!(text, ", touching the mask"),
             Some(mask) => write!(text, ", {} from the mask", distance_text(mask.nearest_mm)),
