@@ -22,6 +22,8 @@ pub enum InputError {
     LargeLabel(f32),
     /// Statistics of a colour image were requested.
     ColourImage,
+    /// Slices of a grid whose axes are not at right angles cannot be interpolated.
+    ShearedGrid,
     /// An image without a finite value in a region of this many voxels.
     NoValues(usize),
 }
@@ -50,6 +52,10 @@ impl fmt::Display for InputError {
             ),
             Self::ColourImage => f.write_str(
                 "Found a colour image, expected one number per voxel; name another image",
+            ),
+            Self::ShearedGrid => f.write_str(
+                "The axes of the region's grid are not at right angles, expected right angles to interpolate between \
+                 slices; draw the region on another image",
             ),
             Self::NoValues(voxels) => write!(
                 f,
