@@ -30,13 +30,15 @@ Examples:
   arcuate region --image aparc.nii.gz --label 1024 --label 1022 --grow 2 --out motor.nii.gz
   arcuate region --image dwi.nii.gz --union sphere:-24,-18,8,5 --subtract box:0,0,0,3,80,80 --out seed.nii.gz
   arcuate region --union mask:a.nii.gz --intersect mask:b.nii.gz --smooth 4 --out both.nii.gz
+  arcuate region --union mask:drawn.nii.gz --interpolate axial --out whole.nii.gz
+  arcuate region --union mask:brain.nii.gz --keep-largest --fill-holes --out one.nii.gz
   arcuate region --as-labels --union mask:a.nii.gz --union mask:b.nii.gz --out labels.nii.gz
   arcuate region --union mask:pathway.nii.gz --stats fa.nii.gz --stats md.nii.gz --csv values.csv
 
 The steps run in this order, whatever the order of the options: values of the image (or nothing), then --union, --intersect,
---subtract, --grow, --smooth. The result has the grid of the image, or otherwise that of the first mask, or of the first
-image of --stats. --stats measures images within the result: a voxel of the region takes the value of the image's voxel
-that contains its centre.";
+--subtract, --interpolate, --grow, --smooth, --keep-largest and --remove-below, --fill-holes. The result has the grid of the
+image, or otherwise that of the first mask, or of the first image of --stats. --stats measures images within the result: a
+voxel of the region takes the value of the image's voxel that contains its centre.";
 
 #[derive(clap::Args, Debug)]
 #[command(
@@ -80,7 +82,7 @@ pub struct Options {
     #[command(flatten)]
     pub change: GivenParameters<Change>,
     /// Write the regions of --union as the numbers 1, 2, … of one image
-    #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "grow", "smooth"])]
+    #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "interpolate", "grow", "smooth", "keep-largest", "remove-below", "fill-holes"])]
     pub as_labels: bool,
     /// Mask or label map to write: .nii.gz, .nii, .mif or .mif.gz
     #[arg(long, value_name = "FILE", required_unless_present = "stats")]
