@@ -76,6 +76,13 @@ fn masks() {
         .0;
     let above = image.values.iter().filter(|w| **w >= 0.5).count();
     assert_eq!(above as f64, voxels[0]);
+    // Within the larger box no mask leaves anything out wrongly outside.
+    let found = run(
+        "compare a.nii.gz b.nii.gz c.nii.gz --staple in_a.nii.gz --mask a.nii.gz",
+        here,
+    );
+    assert_eq!(found["mask"], "a.nii.gz");
+    assert!(number(&found["consensus"]["prior"]) > 0.5);
     let table = std::fs::read_to_string(here.join("pairs.csv")).expect("a table");
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 4);
