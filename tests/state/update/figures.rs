@@ -163,7 +163,7 @@ fn stale() {
         centre: CENTRE + dvec3(x, 0.0, 0.0),
         radius_mm: 6.0,
     };
-    let mut change = |state: &mut State, x: f64| {
+    let change = |state: &mut State, x: f64| {
         let action = RegionAction::SetShape {
             region,
             shape: shape(x),

@@ -12,7 +12,7 @@ use crate::state::{
 };
 use crate::ui::forms::display::{extent, segment_row, select_row, short_unit};
 use crate::ui::forms::parameters::{self, Rows, Shown};
-use crate::ui::theme::{self, size, space};
+use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::{RangeRow, Scale};
