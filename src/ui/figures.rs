@@ -9,7 +9,7 @@ use super::widgets::{menu, paint, region, rows, section};
 use super::{Memory, format, icons};
 use crate::data::Volume;
 use crate::solvers::region::ValueStatistics;
-use crate::state::core::live::Standing;
+use crate::state::core::live::{LAG, Standing};
 use crate::state::regions::brush::measured;
 use crate::state::update::figures_command;
 use crate::state::{Action, FigureAction, FigureSubject, FigureTable, Layer, LayerId, State};
@@ -20,8 +20,8 @@ const TITLE: &str = "Figures";
 pub const ITEM: &str = "Figures of an image";
 /// Width of the names before the two menus.
 const NAMES: f32 = 62.0;
-/// Heights of the section while it is computed the first time, so that the list above does not move.
-const READINGS: usize = 6;
+/// Height of the readings while the first ones are computed.
+const READINGS: f32 = 6.0 * 22.0;
 
 /// The item of a context menu that measures in something.
 pub fn item(ui: &mut Ui, subject: FigureSubject, actions: &mut Vec<Action>) -> bool {
@@ -47,22 +47,25 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if !open {
         return;
     }
-    subject_row(ui, state, (subject, &name), actions);
+    subject_row(ui, state, (subject, name), actions);
     image_row(ui, state, (layer, volume, frame), actions);
     let live = &state.runtime.figures.live;
     let known = live.value().filter(|_| !live.has_failed());
     let Some(figures) = known else {
         let text = live.failure().unwrap_or("Measuring…");
         rows::hint(ui, text);
-        let missing = (READINGS as f32 * 22.0).max(0.0);
         if live.failure().is_none() {
-            ui.allocate_space(vec2(ui.available_width(), missing));
+            ui.allocate_space(vec2(ui.available_width(), READINGS));
         }
         return;
     };
-    let stale = state.figures_standing() != Some(Standing::Final);
+    if state.figures_standing() == Some(Standing::Updating) {
+        // They are dimmed then, unless newer ones have come.
+        ui.ctx().request_repaint_after(LAG);
+    }
+    let stale = state.figures_are_stale();
     rows::dimmed(ui, stale, |ui| readings(ui, layer, figures));
-    buttons(ui, state, &name, memory, actions);
+    buttons(ui, state, name, memory, actions);
 }
 
 /// A name with a menu on its right.
@@ -103,10 +106,11 @@ fn subject_row(
     let help = "The region, mask, pathway or surface in which the image is measured; the one last selected";
     let chosen = menu_row(ui, ("Within", help), name, |ui| {
         let mut chosen = None;
-        let all = state.figure_subjects();
+        let all: Vec<FigureSubject> = state.figure_subjects().collect();
         let list = egui::ScrollArea::vertical().max_height(12.0 * space::ROW);
         list.show_rows(ui, space::ROW, all.len(), |ui, range| {
-            for (subject, name) in &all[range] {
+            for subject in &all[range] {
+                let name = state.figure_name(*subject).unwrap_or_default();
                 let is_now = *subject == now;
                 let region = match subject {
                     FigureSubject::Region(id) => state.document.region(*id),

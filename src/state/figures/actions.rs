@@ -1,6 +1,7 @@
 //! Actions on figures.
 
 use crate::state::figures::{FigureAction, update};
+use crate::state::view::SideList;
 use crate::state::{Effect, State};
 
 /// Applies one action.
@@ -10,6 +11,8 @@ pub fn act(state: &mut State, action: FigureAction, effects: &mut Vec<Effect>) {
         FigureAction::Show(open) => figures.is_open = open,
         FigureAction::Measure(subject) => {
             (figures.is_open, figures.subject) = (true, Some(subject));
+            // In a narrow window the section is in the list that opens from the rail.
+            state.view.visible.side_list = Some(SideList::Regions);
         }
         FigureAction::Image(image) => figures.image = image,
         FigureAction::Copy => update::copy(state, effects),

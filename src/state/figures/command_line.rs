@@ -25,7 +25,7 @@ pub fn command_line(state: &State) -> Option<CommandLine> {
         writes: false,
         unfiled: None,
     };
-    add_subject(state, (subject, &name), &mut command)?;
+    add_subject(state, (subject, name), &mut command)?;
     let document = &state.document;
     // The command measures every volume, whichever is shown.
     let plain = || {

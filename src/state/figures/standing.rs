@@ -2,7 +2,7 @@
 
 use crate::data::{Shape, Volume};
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::live::Standing;
+use crate::state::core::live::{LAG, Standing};
 use crate::state::figures::jobs::MeasuredVoxels;
 use crate::state::figures::{FigureSubject, FiguresKey, SameField, SubjectVoxels};
 use crate::state::pathways::update::chosen_pathway;
@@ -17,34 +17,50 @@ fn mask_layer(document: &Document, id: LayerId) -> Option<&Arc<Layer>> {
 }
 
 impl State {
-    /// Everything that can be measured, with its name: regions, masks, pathways, the surface.
-    pub fn figure_subjects(&self) -> Vec<(FigureSubject, String)> {
+    /// Everything that can be measured: regions, masks, pathways, the surface.
+    pub fn figure_subjects(&self) -> impl Iterator<Item = FigureSubject> + '_ {
         let document = &self.document;
-        let regions = document.regions.iter();
-        let regions = regions.map(|r| (FigureSubject::Region(r.id), r.name.clone()));
+        let regions = document.regions.iter().map(|r| FigureSubject::Region(r.id));
         let layers = document.layers.iter().rev();
         let masks = layers.filter(|l| matches!(l.content, Content::Mask(_)));
-        let masks = masks.map(|l| (FigureSubject::Mask(l.id), l.name.clone()));
+        let masks = masks.map(|l| FigureSubject::Mask(l.id));
         let live = self.runtime.pathways.live.value();
-        let live = live.map(|_| (FigureSubject::Pathway(None), "Live pathway".to_owned()));
+        let live = live.map(|_| FigureSubject::Pathway(None));
         let kept = document.kept_pathways.iter().filter(|k| k.result.is_some());
-        let kept = kept.map(|k| (FigureSubject::Pathway(Some(k.id)), k.name.clone()));
+        let kept = kept.map(|k| FigureSubject::Pathway(Some(k.id)));
         let surface = self.runtime.segment.live.as_ref();
-        let surface = surface.map(|_| (FigureSubject::Surface, "Surface".to_owned()));
+        let surface = surface.map(|_| FigureSubject::Surface);
         let pathways = live.into_iter().chain(kept);
-        regions
-            .chain(masks)
-            .chain(pathways)
-            .chain(surface)
-            .collect()
+        regions.chain(masks).chain(pathways).chain(surface)
+    }
+
+    /// The name of a subject; `None` if it does not exist any more.
+    pub fn figure_name(&self, subject: FigureSubject) -> Option<&str> {
+        let document = &self.document;
+        match subject {
+            FigureSubject::Region(id) => document.region(id).map(|r| &*r.name),
+            FigureSubject::Mask(id) => mask_layer(document, id).map(|l| &*l.name),
+            FigureSubject::Pathway(None) => {
+                let live = self.runtime.pathways.live.value();
+                live.map(|_| "Live pathway")
+            }
+            FigureSubject::Pathway(Some(id)) => {
+                let mut kept = document.kept_pathways.iter();
+                let kept = kept.find(|k| k.id == id && k.result.is_some());
+                kept.map(|k| &*k.name)
+            }
+            FigureSubject::Surface => {
+                let live = self.runtime.segment.live.as_ref();
+                live.map(|_| "Surface")
+            }
+        }
     }
 
     /// What is measured, with its name: the subject chosen last, else the first region or mask.
-    pub fn figure_subject(&self) -> Option<(FigureSubject, String)> {
-        let mut all = self.figure_subjects();
-        let chosen = self.runtime.figures.subject;
-        let at = all.iter().position(|(subject, _)| Some(*subject) == chosen);
-        (!all.is_empty()).then(|| all.swap_remove(at.unwrap_or(0)))
+    pub fn figure_subject(&self) -> Option<(FigureSubject, &str)> {
+        let named = |subject| Some((subject, self.figure_name(subject)?));
+        let chosen = self.runtime.figures.subject.and_then(named);
+        chosen.or_else(|| self.figure_subjects().next().and_then(named))
     }
 
     /// The measured image and the index of its volume: the one chosen, else the one shown.
@@ -118,16 +134,23 @@ impl State {
     /// How the figures shown relate to the present voxels; `None` if none are shown.
     pub fn figures_standing(&self) -> Option<Standing> {
         let key = self.figures_request().map(|(key, ..)| key);
-        let standing = self.runtime.figures.live.standing(key.as_ref())?;
-        // The figures of a pathway or a surface that is being replaced are no longer those of the controls.
-        let is_replaced = match key.map(|key| key.subject) {
-            Some(FigureSubject::Pathway(None)) => self.pathway_is_stale(),
-            Some(FigureSubject::Surface) => self.surface_is_stale(),
+        self.runtime.figures.live.standing(key.as_ref())
+    }
+
+    /// Whether the figures are dimmed: they lag behind the region for longer than a drag explains, or what they were
+    /// measured in is being replaced.
+    pub fn figures_are_stale(&self) -> bool {
+        let is_replaced = match self.figure_subject() {
+            Some((FigureSubject::Pathway(None), _)) => self.pathway_is_stale(),
+            Some((FigureSubject::Surface, _)) => self.surface_is_stale(),
             _ => false,
         };
-        Some(match is_replaced {
-            true => Standing::Updating,
-            false => standing,
-        })
+        let started = self.runtime.figures.started;
+        let is_late = started.is_none_or(|started| started.elapsed() > LAG);
+        match self.figures_standing() {
+            Some(Standing::Final) | None => is_replaced,
+            Some(Standing::Updating) => is_replaced || is_late,
+            Some(Standing::Coarse | Standing::OutOfDate) => true,
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::state::figures::{FigureSubject, FigureTable, FiguresKey, Selected};
 use crate::state::regions::jobs::csv::NamedStatistics;
 use crate::state::{Effect, State};
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// Requests the figures that the section shows.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
@@ -25,6 +26,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     if let Some(key) = live.ask(Some(key)) {
+        state.runtime.figures.started = Some(Instant::now());
         effects.push(Effect::submit(MeasureFigures {
             key,
             voxels,

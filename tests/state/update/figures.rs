@@ -1,12 +1,12 @@
 //! Figures of images in regions, masks and pathways; drawings that are copied, limited to values and interpolated.
 
 use crate::support::session_window::Window;
-use crate::support::test;
+use crate::support::{start_of_new_job, start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Mask, Role, Shape, Stroke, Volume, VolumeKind};
 use arcuate::io::nifti;
 use arcuate::solvers::region::{Change, Connectivity, SliceAxis, ValueStatistics};
-use arcuate::state::core::live::Standing;
+use arcuate::state::core::live::{LAG, Standing};
 use arcuate::state::figures::jobs::MeasureFigures;
 use arcuate::state::regions::types::RegionSource;
 use arcuate::state::update::{figures_command, region_change_command};
@@ -175,7 +175,11 @@ fn stale() {
     let effects = change(&mut state, 1.5);
     assert!(request(&effects).is_some());
     assert_eq!(state.figures_standing(), Some(Standing::Updating));
-    // The old figures stay, dimmed; the running measurement is finished before the next.
+    // The old figures stay, dimmed once they lag; the running measurement is finished before the next.
+    state.runtime.figures.started = Some(start_of_new_job());
+    assert!(!state.figures_are_stale());
+    state.runtime.figures.started = Some(start_of_old_job(2 * LAG));
+    assert!(state.figures_are_stale());
     assert!((shown(&state).mean - value(CENTRE)).abs() < 1e-5);
     let more = change(&mut state, 3.0);
     assert!(request(&more).is_none());
