@@ -8,9 +8,10 @@ use crate::data::{Role, Shape};
 use crate::solvers::region::{self as region_solver, SliceAxis};
 use crate::state::regions::brush::{canvas, drawn, grid, layer_on, measured};
 use crate::state::regions::types::{MAXIMUM_RADIUS_MM, MINIMUM_RADIUS_MM, RegionSource};
-use crate::state::{Action, Drawing, Phase, RegionAction, State, Tool, ViewAction};
+use crate::state::{Action, Drawing, Phase, RegionAction, Severity, State, Tool, ViewAction};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, segmented};
+use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::{Change, SliderRow, help_over};
 use crate::ui::widgets::{anchor, menu, paint, region, rows, section};
 use crate::ui::{Memory, format, panels, regions};
@@ -76,6 +77,12 @@ fn draw(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         })));
     }
     slices(ui, state, actions);
+    let making = state.runtime.regions.making.as_ref();
+    let change = making.filter(|m| matches!(m.source, RegionSource::Change(_)));
+    if let Some(note) = change.and_then(|m| m.note.as_ref()) {
+        let p = theme::palette(ui.style());
+        Note::new(p, Severity::Information, note).show(ui);
+    }
     ui.add_space(6.0);
     rows::hint(ui, &where_on(state));
     ui.add_space(4.0);

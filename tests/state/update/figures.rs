@@ -487,6 +487,11 @@ fn parts() {
     );
     let line = region_change_command(&window.state).expect("a command");
     assert!(line.no_command().is_some(), "the drawing is in no file");
+    let note = |window: &Window| {
+        let making = window.state.runtime.regions.making.as_ref();
+        making.and_then(|m| m.note.clone())
+    };
+    assert_eq!(note(&window), None);
     window.act(Action::Undo);
     assert_eq!(drawn(&window).inside, before.inside);
     window.act(Action::Redo);
@@ -509,6 +514,16 @@ fn parts() {
         file.display()
     );
     assert_eq!(line.text(), expected);
+    // Once the slices are filled there is nothing more to interpolate.
+    window.act(Action::View(ViewAction::SetTool(Tool::Crosshair)));
+    window.act(Action::Region(RegionAction::Make {
+        source: RegionSource::Change(Change {
+            interpolate: Some(SliceAxis::Axial),
+            ..Change::defaults()
+        }),
+        phase,
+    }));
+    assert!(note(&window).is_some_and(|note| note.contains("Nothing to interpolate")));
     let session = folder.path().join("drawn.arcuate");
     window.save(&session);
     let again = Window::opened(&session);
