@@ -56,7 +56,7 @@ impl State {
         }
     }
 
-    /// What is measured, with its name: the subject chosen last, else the first region or mask.
+    /// The subject that is measured, with its name: the one chosen last, else the first region or mask.
     pub fn figure_subject(&self) -> Option<(FigureSubject, &str)> {
         let named = |subject| Some((subject, self.figure_name(subject)?));
         let chosen = self.runtime.figures.subject.and_then(named);
@@ -84,7 +84,7 @@ impl State {
                 let shape = &self.document.region(id)?.shape;
                 let voxels = match &**shape {
                     Shape::Mask(mask) => SubjectVoxels::Mask(mask.id()),
-                    placed => SubjectVoxels::Placed(placed.clone()),
+                    shape => SubjectVoxels::Geometric(shape.clone()),
                 };
                 (voxels, MeasuredVoxels::Shape(shape.clone()))
             }
@@ -115,7 +115,7 @@ impl State {
         })
     }
 
-    /// What figures of the present subject and image depend on; `None` if there is nothing to measure.
+    /// Everything that figures of the present subject and image depend on; `None` if there is nothing to measure.
     pub(in crate::state::figures) fn figures_request(
         &self,
     ) -> Option<(FiguresKey, MeasuredVoxels, Volume)> {

@@ -1,4 +1,4 @@
-//! What is measured, in which image, and the result.
+//! The subject and the image of figures, and their result.
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, keyed};
@@ -30,7 +30,7 @@ pub enum FigureSubject {
 #[derive(Clone, PartialEq, Debug)]
 pub enum SubjectVoxels {
     /// A sphere or a box.
-    Placed(Shape),
+    Geometric(Shape),
     Mask(DataId),
     /// The excess cost, and the bits of the pathway's width.
     Pathway(DataId, u64),

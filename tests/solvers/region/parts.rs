@@ -200,10 +200,10 @@ fn between_discs() {
             assert_eq!(area, 0.0);
             continue;
         }
-        // The border of a set of voxels is within half of one of that of the disc.
+        // The border of a set of voxels is within a voxel of that of the disc.
         let radius_mm = (area / std::f64::consts::PI).sqrt();
         assert!(
-            (radius_mm - radius(slice)).abs() < 0.25,
+            (radius_mm - radius(slice)).abs() < 0.5,
             "slice {slice}: {radius_mm} for {}",
             radius(slice)
         );
@@ -280,7 +280,7 @@ fn sheared() {
 /// In a ball, a + b·x has the mean and the median a + b·x₀ and the variance (b·r)²/5.
 fn linear_in_ball() {
     let grid = grid([61, 61, 61], 0.8);
-    let (centre, radius_mm) = (DVec3::splat(24.0), 20.0);
+    let (centre, radius_mm) = (DVec3::splat(24.0), 20.1);
     let ball = Shape::Sphere { centre, radius_mm };
     let mask = ball.mask_on(&grid);
     let slope = DVec3::new(0.3, -0.2, 0.5);
@@ -291,12 +291,13 @@ fn linear_in_ball() {
     let image = Volume::scalar(grid.clone(), values.collect::<Vec<f32>>());
     let found = statistics((&image, 0), &mask, 64, &Control::new()).unwrap();
     let volume_ml = ball.volume_mm3() * 1e-3;
-    assert!((found.volume_ml / volume_ml - 1.0).abs() < 2e-3);
+    // Voxels at the surface count as a whole or not at all.
+    assert!((found.volume_ml / volume_ml - 1.0).abs() < 5e-3);
     let expected = 5.0 + slope.dot(centre);
     assert!((found.mean - expected).abs() < 1e-4, "{}", found.mean);
     assert!((found.median - expected).abs() < 1e-3);
     let sd = slope.length() * radius_mm / 5f64.sqrt();
-    assert!((found.sd / sd - 1.0).abs() < 2e-3, "{} {sd}", found.sd);
+    assert!((found.sd / sd - 1.0).abs() < 5e-3, "{} {sd}", found.sd);
     let half = slope.length() * radius_mm;
     let (low, high) = found.range;
     // The outermost centre lies within a voxel of the surface.

@@ -313,7 +313,7 @@ fn copied() {
     let region = Some(region);
     window.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     window.act(Action::Region(RegionAction::DrawInto { region, role }));
-    paint(&mut window, CENTRE);
+    paint(&mut window, CENTRE + dvec3(9.0, 0.0, 0.0));
     let command = figures_command(&window.state).unwrap();
     let why = command.no_command().expect("no command");
     assert!(why.contains("“Seed” is not in a file"), "{why}");
@@ -326,7 +326,7 @@ fn no_values() {
     window.act(Action::Figures(FigureAction::Show(true)));
     let live = &window.state.runtime.figures.live;
     let why = live.failure().expect("a reason");
-    assert!(why.contains("no number in the region"), "{why}");
+    assert!(why.contains("contains no voxel"), "{why}");
     assert!(live.shown().is_none());
     // The section says so; a message would repeat it.
     assert_eq!(window.messages(), "");
@@ -437,8 +437,8 @@ fn values() {
     window.act(Action::Region(RegionAction::SetDrawing(all.clone())));
     paint(&mut window, CENTRE);
     assert!(drawn(&window).count() > mask.count());
-    let again = Drawing { range, ..all };
-    window.act(Action::Region(RegionAction::SetDrawing(again)));
+    let limited = Drawing { range, ..all };
+    window.act(Action::Region(RegionAction::SetDrawing(limited)));
     window.act(Action::Region(RegionAction::Stroke {
         stroke: stroke(CENTRE),
         erase: true,
@@ -526,6 +526,11 @@ fn parts() {
     assert!(note(&window).is_some_and(|note| note.contains("Nothing to interpolate")));
     let session = folder.path().join("drawn.arcuate");
     window.save(&session);
-    let again = Window::opened(&session);
-    assert_eq!(drawn(&again).inside, after.inside, "{}", again.messages());
+    let reopened = Window::opened(&session);
+    assert_eq!(
+        drawn(&reopened).inside,
+        after.inside,
+        "{}",
+        reopened.messages()
+    );
 }

@@ -64,6 +64,22 @@ fn reading(window: &Window, name: &str) -> String {
 
 fn section() {
     let mut window = window(tracking(), [1600.0, 900.0]);
+    // The small scan has few voxels.
+    let regions = window.state().state.document.regions.iter();
+    for region in regions.map(|r| r.id).collect::<Vec<_>>() {
+        let centre = window.state().state.view.crosshair;
+        let shape = Shape::Sphere {
+            centre,
+            radius_mm: 30.0,
+        };
+        let phase = Phase::Done;
+        let change = RegionAction::SetShape {
+            region,
+            shape,
+            phase,
+        };
+        act(&mut window, Action::Region(change));
+    }
     click(&mut window, "Figures");
     window.get_by_label("Measuring…");
     measure(&mut window);
@@ -169,9 +185,9 @@ fn range() {
     act(&mut window, Action::View(ViewAction::SetTool(Tool::Brush)));
     let drawing = |window: &Window| -> Drawing { window.state().state.view.drawing.clone() };
     assert_eq!(drawing(&window).range, None);
-    click(&mut window, "A range");
+    click(&mut window, "Paints: A range");
     assert!(drawing(&window).range.is_some());
     window.get_by_label_contains("Only voxels with these values of");
-    click(&mut window, "All voxels");
+    click(&mut window, "Paints: All voxels");
     assert_eq!(drawing(&window).range, None);
 }

@@ -11,7 +11,7 @@ use crate::compute::{Control, memory};
 use crate::data::{Mask, keyed};
 use glam::DVec3;
 
-/// Which neighbours of a voxel are connected with it.
+/// The neighbours of a voxel that are connected with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Connectivity {
     /// The 6 that share a face.

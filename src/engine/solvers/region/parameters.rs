@@ -24,7 +24,7 @@ pub struct Change {
     pub smallest_voxels: Option<usize>,
     /// Whether its holes are filled.
     pub fill_holes: bool,
-    /// Which neighbours are connected.
+    /// The neighbours that are connected.
     pub connectivity: Connectivity,
 }
 

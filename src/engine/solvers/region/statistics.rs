@@ -66,6 +66,9 @@ pub fn statistics(
             None => outside += 1,
         }
     }
+    if region.count() == 0 {
+        return Err(InputError::NoVoxel.into());
+    }
     if found.is_empty() {
         return Err(InputError::NoValues(region.count()).into());
     }
