@@ -180,21 +180,30 @@ fn image_row(
     actions.extend(picked.map(|image| Action::Figures(FigureAction::Image(image))));
 }
 
-/// Four significant digits.
+/// Four significant digits, without zeros at the end.
 fn digits(value: f64) -> String {
-    let before = value.abs().max(1e-300).log10().floor() as i32 + 1;
-    match value == 0.0 || value.abs() >= 1e-4 {
-        true => format::fixed(value, (4 - before).clamp(0, 6) as usize),
-        false => format::significant(value),
+    if value.abs() < 1e-4 {
+        return format::significant(value);
+    }
+    let before = value.abs().log10().floor() as i32 + 1;
+    let text = format::fixed(value, (4 - before).clamp(0, 6) as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
 /// `1 234 mm³, 1.23 ml`.
 fn volume_text(ml: f64) -> String {
     let mm3 = format::with_unit(&digits(ml * 1e3), "mm³");
+    let decimals = match ml {
+        ml if ml < 10.0 => 2,
+        ml if ml < 100.0 => 1,
+        _ => 0,
+    };
     match ml < 0.1 {
         true => mm3,
-        false => format!("{mm3}, {}", format::ml(ml, 2)),
+        false => format!("{mm3}, {}", format::ml(ml, decimals)),
     }
 }
 

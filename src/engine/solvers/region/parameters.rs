@@ -196,13 +196,13 @@ impl Parameters for Change {
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "remove-below",
-                "Remove parts below",
+                "Smallest part",
                 Kind::Number(Number {
                     scale: Scale::Logarithmic,
                     decimals: 0,
                     soft: (2.0, 10_000.0),
                     hard: Limits::whole(1.0, 1e9),
-                    off: Some("off: none"),
+                    off: Some("off: any"),
                     on: Some(10.0),
                     ..Number::new(
                         |p| p.smallest_voxels.map(|n| n as f64),
