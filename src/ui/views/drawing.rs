@@ -71,6 +71,7 @@ impl Views {
         let drawing = &slice.state.view.drawing;
         if let Some(slices) = axis.and_then(SliceAxis::from_world_axis)
             && begins
+            && slice.state.view.tool.draws()
             && slices != drawing.slices
         {
             let drawing = Drawing {
