@@ -28,8 +28,8 @@ Examples:
 
 Masks have the same grid. Each pair gets the Dice coefficient, the Jaccard index and the distances between the borders.
 --staple estimates the probability of each voxel to belong to the structure, and the sensitivity and specificity of
-each mask (Warfield, Zou and Wells 2004), from the voxels of --mask alone or all. --operators names who drew each mask: the mean agreement of pairs by one
-operator and of pairs by two is the precision within and between operators.
+each mask (Warfield, Zou and Wells 2004), from all voxels or those of --mask. --operators names who drew each mask: the
+mean agreement of pairs by one operator and of pairs by two is the precision within and between operators.
 
 A pathway is compared with streamlines by the share of them that stays within it, the share of it within one voxel of a
 streamline, and the Dice coefficient of it and the voxels that streamlines pass.";

@@ -96,8 +96,7 @@ const INTERPOLATE: Param<Change> = Param {
 
 const CONNECTIVITY: Param<Change> = Param {
     value_name: "N",
-    help: "Neighbours with which a voxel is connected: 6, 18 or 26; holes are connected by 6, for a region with 6 by 26",
-    hint: "Neighbours with which a voxel of the region is connected. Holes are connected by 6, for a region with 6 by 26",
+    help: "Neighbours with which a voxel of a part is connected; voxels of holes by 6, or by 26 if those of parts are by 6",
     reason: "the parts that are separate for 26 neighbours are separate for all",
     default_text: DefaultText::Implied,
     unused: only_parts,
