@@ -23,7 +23,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     };
     let masks: Vec<Mask> = (0..MASKS).map(|number| ball(&grid, number)).collect();
     let consensus = |masks: &[Mask]| -> Result<usize, Error> {
-        Ok(staple(masks, backend, &Control::new())?.iterations)
+        Ok(staple(masks, None, backend, &Control::new())?.iterations)
     };
     let compared = |masks: &[Mask]| -> Result<usize, Error> {
         Ok(pairs(masks, backend, &Control::new())?.len())

@@ -22,13 +22,14 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   arcuate compare expert1.nii.gz expert2.nii.gz level_set.nii.gz --staple consensus.nii.gz
+  arcuate compare expert1.nii.gz expert2.nii.gz --staple consensus.nii.gz --mask brain.nii.gz
   arcuate compare a1.nii.gz a2.nii.gz b1.nii.gz b2.nii.gz --operators a,a,b,b --csv pairs.csv
   arcuate compare pathway.nii.gz tracks.tck
 
 Masks have the same grid. Each pair gets the Dice coefficient, the Jaccard index and the distances between the borders.
 --staple estimates the probability of each voxel to belong to the structure, and the sensitivity and specificity of
-each mask (Warfield, Zou and Wells 2004). --operators names who drew each mask: the mean agreement of pairs by one
-operator and of pairs by two is the precision within and between operators.
+each mask (Warfield, Zou and Wells 2004), from all voxels or those of --mask. --operators names who drew each mask: the
+mean agreement of pairs by one operator and of pairs by two is the precision within and between operators.
 
 A pathway is compared with streamlines by the share of them that stays within it, the share of it within one voxel of a
 streamline, and the Dice coefficient of it and the voxels that streamlines pass.";
@@ -46,6 +47,9 @@ pub struct Options {
     /// Estimate the consensus of the masks, and write its probability as an image: .nii.gz, .nii, .mif or .mif.gz
     #[arg(long, value_name = "FILE")]
     pub staple: Option<PathBuf>,
+    /// Estimate the consensus within the voxels of a mask, outside of which its probability is 0
+    #[arg(long, value_name = "FILE", requires = "staple")]
+    pub mask: Option<PathBuf>,
     /// Who drew each mask, in the order of the masks
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub operators: Vec<String>,
@@ -116,10 +120,15 @@ fn compare_masks(options: &Options, paths: &[PathBuf], runner: &mut Runner) -> R
         };
         masks.push(noted(read, path)?);
     }
+    let within = match &options.mask {
+        Some(path) => Some(noted(io::mask(path, &masks[0].grid), path)?),
+        None => None,
+    };
     let staple = options.staple.is_some();
     let job = CompareMasks {
         masks: masks.clone(),
         staple,
+        within,
     };
     let (compared, wall_ms) = runner.run(job)?;
     if let (Some(path), Some(consensus)) = (&options.staple, &compared.consensus) {
@@ -156,6 +165,7 @@ fn compare_masks(options: &Options, paths: &[PathBuf], runner: &mut Runner) -> R
     };
     let mut value = report.json();
     value["file"] = json!(options.staple);
+    value["mask"] = json!(options.mask);
     value["table"] = json!(options.csv);
     value["wall_ms"] = json!(wall_ms);
     let mut text = report.text();
@@ -289,6 +299,7 @@ fn compare_streamlines(
 ) -> Result<(), Failure> {
     let unused = [
         ("--staple", options.staple.is_some()),
+        ("--mask", options.mask.is_some()),
         ("--operators", !options.operators.is_empty()),
         ("--csv", options.csv.is_some()),
     ];

@@ -1,26 +1,24 @@
 //! `arcuate region`: the window's operations on regions, with masks and label maps.
 
-use super::inputs::{must_be_csv, scalar_image};
-use super::options::{
-    GivenParameters, ReadingOptions, ValueError, not_reversed, shape, whole, whole_from,
-};
-use super::output::{one_line, shown};
+mod statistics;
+
+use super::options::{GivenParameters, ValueError, not_reversed, shape, whole};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::typed::typed_command;
-use crate::data::text::{count, counted, file_stem};
+use crate::data::text::{counted, file_stem};
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::solvers::region::{Change, Combine, Fill};
 use crate::state::core::colours::CATEGORIES;
 use crate::state::files::jobs::SaveMask;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened};
-use crate::state::regions::jobs::csv::{NamedStatistics, SaveHistograms, SaveStatistics};
 use crate::state::regions::jobs::labels::{CountLabels, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MakeRegion, RegionOperation};
 use crate::state::regions::jobs::save::SaveLabels;
-use crate::state::regions::jobs::statistics::MeasureRegion;
 use crate::state::regions::recipe::ShapeSpec;
 use glam::DVec3;
-use serde_json::{Value, json};
+use serde_json::json;
+use statistics::StatisticsOptions;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,13 +30,15 @@ Examples:
   arcuate region --image aparc.nii.gz --label 1024 --label 1022 --grow 2 --out motor.nii.gz
   arcuate region --image dwi.nii.gz --union sphere:-24,-18,8,5 --subtract box:0,0,0,3,80,80 --out seed.nii.gz
   arcuate region --union mask:a.nii.gz --intersect mask:b.nii.gz --smooth 4 --out both.nii.gz
+  arcuate region --union mask:drawn.nii.gz --interpolate axial --out whole.nii.gz
+  arcuate region --union mask:brain.nii.gz --keep-largest --fill-holes --out one.nii.gz
   arcuate region --as-labels --union mask:a.nii.gz --union mask:b.nii.gz --out labels.nii.gz
   arcuate region --union mask:pathway.nii.gz --stats fa.nii.gz --stats md.nii.gz --csv values.csv
 
 The steps run in this order, whatever the order of the options: values of the image (or nothing), then --union, --intersect,
---subtract, --grow, --smooth. The result has the grid of the image, or otherwise that of the first mask, or of the first
-image of --stats. --stats measures images within the result: a voxel of the region takes the value of the image's voxel
-that contains its centre.";
+--subtract, --interpolate, --grow, --smooth, --keep-largest and --remove-below, --fill-holes. The result has the grid of the
+image, or otherwise that of the first mask, or of the first image of --stats. --stats measures images within the result: a
+voxel of the region takes the value of the image's voxel that contains its centre.";
 
 #[derive(clap::Args, Debug)]
 #[command(
@@ -82,126 +82,13 @@ pub struct Options {
     #[command(flatten)]
     pub change: GivenParameters<Change>,
     /// Write the regions of --union as the numbers 1, 2, … of one image
-    #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "grow", "smooth"])]
+    #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "interpolate", "grow", "smooth", "keep-largest", "remove-below", "fill-holes"])]
     pub as_labels: bool,
     /// Mask or label map to write: .nii.gz, .nii, .mif or .mif.gz
     #[arg(long, value_name = "FILE", required_unless_present = "stats")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub statistics: StatisticsOptions,
-}
-
-/// Statistics of images within the region.
-#[derive(clap::Args, Debug)]
-pub struct StatisticsOptions {
-    /// Measure an image within the region: mean, standard deviation, median, histogram; may be given several times
-    #[arg(long, value_name = "IMAGE", conflicts_with = "as_labels")]
-    pub stats: Vec<PathBuf>,
-    /// Write a table with one row for each image of --stats (.csv)
-    #[arg(long, value_name = "FILE", requires = "stats")]
-    pub csv: Option<PathBuf>,
-    /// Write a table of the histograms, with one row for each image and bin (.csv)
-    #[arg(long, value_name = "FILE", requires = "stats")]
-    pub histogram: Option<PathBuf>,
-    /// Number of bins of a histogram, of equal width from the smallest to the largest value
-    #[arg(long, value_name = "N", default_value = "50", allow_negative_numbers = true, value_parser = whole_from(1, 10_000u16))]
-    pub bins: u16,
-}
-
-impl StatisticsOptions {
-    fn check(&self, runner: &Runner) -> Result<(), Failure> {
-        for path in self.csv.iter().chain(&self.histogram) {
-            must_be_csv(path)?;
-            runner.may_make(path)?;
-        }
-        Ok(())
-    }
-
-    /// Measures the images within the region; writes the tables.
-    fn measure(
-        &self,
-        region: &Mask,
-        images: Vec<Volume>,
-        runner: &mut Runner,
-    ) -> Result<Arc<[NamedStatistics]>, Failure> {
-        let mut measured: Vec<NamedStatistics> = Vec::new();
-        for (volume, path) in images.into_iter().zip(&self.stats) {
-            let job = MeasureRegion {
-                region: region.clone(),
-                volume,
-                frame: 0,
-                bins: usize::from(self.bins),
-            };
-            let found = runner.run(job);
-            let about = |e: Failure| Failure::new(format!("{}: {}", e.sentence, path.display()));
-            let found = found.map_err(about)?.0;
-            let missing = found.voxels - found.values;
-            if missing > 0 {
-                warning!(
-                    "{} of the region's {} have no number in the image and are left out of its statistics: {}",
-                    count(missing as u64),
-                    counted(found.voxels, "voxel"),
-                    path.display()
-                );
-            }
-            // Images of one name in several folders have rows of their own.
-            let is_named = |known: &NamedStatistics| known.0 == file_stem(path);
-            let name = match measured.iter().any(is_named) {
-                true => path.display().to_string(),
-                false => file_stem(path),
-            };
-            measured.push((name, found));
-        }
-        let images: Arc<[NamedStatistics]> = measured.into();
-        if let Some(path) = &self.csv {
-            runner.run(SaveStatistics {
-                path: path.clone(),
-                images: images.clone(),
-            })?;
-        }
-        if let Some(path) = &self.histogram {
-            runner.run(SaveHistograms {
-                path: path.clone(),
-                images: images.clone(),
-            })?;
-        }
-        Ok(images)
-    }
-}
-
-fn statistics_json(images: &[NamedStatistics], paths: &[PathBuf]) -> Value {
-    let images = images.iter().zip(paths).map(|((name, found), path)| {
-        json!({
-            "name": name, "file": path, "values": found.values, "outside": found.outside,
-            "mean": found.mean, "sd": found.sd, "median": found.median, "min": found.range.0,
-            "max": found.range.1, "histogram": found.histogram,
-        })
-    });
-    json!(images.collect::<Vec<_>>())
-}
-
-/// Diffusivities are small, and some images large.
-fn digits(value: f64) -> String {
-    match value == 0.0 || (0.01..1e6).contains(&value.abs()) {
-        true => format!("{value:.4}"),
-        false => format!("{value:.3e}"),
-    }
-}
-
-fn statistics_text(images: &[NamedStatistics]) -> String {
-    let mut text = String::new();
-    for (name, found) in images {
-        let (min, max) = found.range;
-        let values = [found.mean, found.sd, found.median, min, max].map(digits);
-        let [mean, sd, median, min, max] = values;
-        let _ = writeln!(
-            text,
-            "{}: mean {mean}, sd {sd}, median {median}, {min} to {max}, in {}",
-            one_line(name),
-            counted(found.values, "voxel")
-        );
-    }
-    text
 }
 
 pub fn range(text: &str) -> Result<(f32, f32), ValueError> {
@@ -260,10 +147,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         Shape::Mask(mask) => Some(mask.grid.clone()),
         _ => None,
     });
-    let mut measured = Vec::new();
-    for path in &options.statistics.stats {
-        measured.push(scalar_image(path, &ReadingOptions::default(), runner)?);
-    }
+    let measured = options.statistics.images(runner)?;
     let grid = volume
         .as_ref()
         .map(|v| v.grid.clone())
@@ -326,21 +210,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             command: typed_command(),
         })?;
     }
-    let StatisticsOptions {
-        stats,
-        csv,
-        histogram,
-        ..
-    } = &options.statistics;
+    let StatisticsOptions { csv, histogram, .. } = &options.statistics;
     let value = json!({
         "command": "region", "voxels": voxels, "volume_ml": ml, "file": options.out,
-        "statistics": statistics_json(&images, stats), "table": csv, "histograms": histogram,
+        "statistics": statistics::json(&images), "table": csv, "histograms": histogram,
     });
     let mut text = format!("{}, {ml:.2} ml", counted(voxels, "voxel"));
     if let Some(out) = &options.out {
         let _ = write!(text, ": {}", shown(out));
     }
-    let _ = write!(text, "\n{}", statistics_text(&images));
+    let _ = write!(text, "\n{}", statistics::text(&images));
     for path in csv.iter().chain(histogram) {
         let _ = writeln!(text, "{}", shown(path));
     }

@@ -3,6 +3,7 @@
 use super::SessionAction;
 use crate::jobs::{self, AnyJob, Job, JobHandle, JobState, Receive, Slot};
 use crate::state::density::DensityAction;
+use crate::state::figures::FigureAction;
 use crate::state::filter::FilterAction;
 use crate::state::pathways::PathwayAction;
 use crate::state::pictures::Picture;
@@ -41,6 +42,8 @@ pub enum Action {
     Density(DensityAction),
     Pathway(PathwayAction),
     Segment(SegmentAction),
+    /// Figures of an image within a region.
+    Figures(FigureAction),
     Filter(FilterAction),
     /// While P is held over a slice.
     Sample(SampleAction),
@@ -163,6 +166,7 @@ from_feature!(
     Density(DensityAction),
     Pathway(PathwayAction),
     Segment(SegmentAction),
+    Figures(FigureAction),
     Filter(FilterAction),
     Sample(SampleAction),
 );

@@ -15,7 +15,7 @@ use crate::state::core::pane::Pane;
 use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
 use crate::state::regions::recipe::{
-    MaskWithoutFile, RegionSpec, SURFACE_REGION, region_arguments,
+    MaskWithoutFile, RegionCommand, RegionSpec, SURFACE_REGION, region_arguments,
 };
 use crate::state::streamlines::recipe::{StreamlineInput, tables::TableCommand};
 use crate::state::tensors::recipe::FitArguments;
@@ -140,6 +140,8 @@ pub enum CommandLine {
     Commit(Box<filter::recipe::CommitCommand>),
     /// Tables of streamlines.
     Table(Box<TableCommand>),
+    /// A region that is changed, or in which images are measured.
+    Region(Box<RegionCommand>),
     /// Moved in the world.
     Moved {
         base: Box<CommandLine>,
@@ -404,6 +406,7 @@ impl CommandLine {
             Self::OdfStreamlines(command) => command.no_command(),
             Self::Commit(command) => command.no_command(),
             Self::Table(command) => command.no_command(),
+            Self::Region(command) => command.no_command(),
             Self::Density { streamlines: base, .. }
             | Self::StreamlineNoise { streamlines: base, .. }
             | Self::Moved { base, .. } => base.no_command(),
@@ -431,6 +434,7 @@ impl CommandLine {
         match self.base() {
             Self::Geodesic { .. } | Self::OdfRays(_) => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
+            Self::Region(_) => "region.nii.gz",
             Self::Pathway { is_map: true, .. } => "sensitivity.nii.gz",
             Self::LiftedPathway(command) if command.map.is_some() => "sensitivity.nii.gz",
             Self::Pathway { .. } | Self::LiftedPathway(_) => "pathway",
@@ -454,6 +458,7 @@ impl CommandLine {
             Self::OdfStreamlines(command) => command.commands(out),
             Self::OdfRays(command) => command.commands(out),
             Self::LiftedPathway(command) => command.commands(out),
+            Self::Region(command) if command.unfiled.is_none() => command.commands(out),
             // The folder has a file for each result.
             Self::Uncertainty(command) => command.commands(Path::new(UNCERTAINTY_FOLDER)),
             Self::StreamlineNoise {
@@ -505,7 +510,7 @@ impl CommandLine {
                 self.own_command_to(out).to_string()
             }
             Self::Table(command) => command.text(out),
-            Self::NoCommand(_) | Self::Edited { .. } => {
+            Self::NoCommand(_) | Self::Edited { .. } | Self::Region(_) => {
                 format!("# {}", self.no_command().unwrap_or_default())
             }
             Self::OdfStreamlines(_)

@@ -7,6 +7,7 @@ use crate::state::core::layer::LayerId;
 use crate::state::core::notices::{Message, Notices, Severity, Topic};
 use crate::state::device::runtime::DeviceRuntime;
 use crate::state::device::types::OpenBackend;
+use crate::state::figures::FigureRuntime;
 use crate::state::files::types::FilesRuntime;
 use crate::state::job_end::JobList;
 use crate::state::pictures::TurntableProgress;
@@ -82,6 +83,7 @@ pub struct Runtime {
     pub pathways: pathways::PathwayRuntime,
     /// Runtime state of the surface.
     pub segment: segment::SegmentRuntime,
+    pub figures: FigureRuntime,
     pub filter: filter::FilterRuntime,
     /// Set while P is held.
     pub sample: Option<Sample>,
@@ -113,6 +115,7 @@ impl Runtime {
             streamlines: StreamlineRuntime::default(),
             pathways: pathways::PathwayRuntime::default(),
             segment: segment::SegmentRuntime::default(),
+            figures: FigureRuntime::default(),
             filter: filter::FilterRuntime::default(),
             sample: None,
             sessions: SessionsRuntime::default(),

@@ -5,14 +5,14 @@ use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, eye_unless};
 use super::widgets::{menu, paint, rows, section};
-use super::{Memory, format, icons, recovery};
+use super::{Memory, figures, format, icons, recovery};
 use crate::data::VolumeKind;
 use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::selection_command;
 use crate::state::{
-    Action, Content, Display, Layer, LayerAction, LayerId, Phase, State, StreamlineAction,
-    SurfaceUpdate, Task, TrackAction, ViewAction,
+    Action, Content, Display, FigureSubject, Layer, LayerAction, LayerId, Phase, State,
+    StreamlineAction, SurfaceUpdate, Task, TrackAction, ViewAction,
 };
 use egui::{Color32, Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
@@ -271,6 +271,11 @@ fn context_menu(
             .show(ui)
     {
         actions.push(Action::Layer(LayerAction::ShowOnly(layer.id)));
+        ui.close();
+    }
+    if matches!(layer.content, Content::Mask(_))
+        && figures::item(ui, FigureSubject::Mask(layer.id), actions)
+    {
         ui.close();
     }
     if matches!(layer.content, Content::Mask(_))

@@ -8,6 +8,7 @@ mod bottom_panel;
 pub mod crosshair;
 mod devices;
 mod dialogs;
+mod figures;
 mod file_menu;
 pub mod files;
 mod first_run;

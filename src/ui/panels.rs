@@ -7,7 +7,7 @@ use super::theme::{self, size, space};
 use super::widgets::button::{IconButton, segmented};
 use super::widgets::note::{Note, NoteResponse};
 use super::widgets::{anchor, paint, section};
-use super::{Memory, crosshair, forms, icons, layers, regions};
+use super::{Memory, crosshair, figures, forms, icons, layers, regions};
 use crate::state::view::SideList;
 use crate::state::{Action, DeviceAction, Message, Severity, State, Task, ViewAction};
 use egui::{Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
@@ -35,6 +35,7 @@ pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             layers::show(ui, state, memory, actions);
             section::end(ui);
             regions::show(ui, state, memory, actions);
+            figures::show(ui, state, memory, actions);
             section::end(ui);
         });
     });
@@ -130,7 +131,10 @@ pub fn list_of_rail(
     super::part(ui, "list", inside, |ui| {
         scroll(ui, "list", |ui| match list {
             SideList::Layers => layers::show(ui, state, memory, actions),
-            SideList::Regions => regions::show(ui, state, memory, actions),
+            SideList::Regions => {
+                regions::show(ui, state, memory, actions);
+                figures::show(ui, state, memory, actions);
+            }
             SideList::Crosshair => crosshair::show(ui, state, memory),
         });
     });

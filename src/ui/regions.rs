@@ -7,12 +7,13 @@ use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};
 use super::widgets::{focus, menu, paint, region, rows, section};
-use super::{Memory, format, forms, icons};
+use super::{Memory, figures, format, forms, icons};
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
 use crate::state::regions::brush::measured;
 use crate::state::{
-    Action, Content, Layer, LayerId, Phase, RegionAction, RegionsChange, State, Tool, ViewAction,
+    Action, Content, FigureSubject, Layer, LayerId, Phase, RegionAction, RegionsChange, State,
+    Tool, ViewAction,
 };
 use egui::{Color32, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
@@ -470,6 +471,9 @@ fn context_menu(
         actions.push(Action::View(ViewAction::MoveCrosshair(
             region.shape.centre(),
         )));
+        ui.close();
+    }
+    if figures::item(ui, FigureSubject::Region(region.id), actions) {
         ui.close();
     }
     if menu::Item::new("Grow, smooth, combine…")

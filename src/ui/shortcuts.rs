@@ -68,6 +68,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("E", "Place a terminate region"),
                 ("B", "Brush; again: eraser"),
                 ("U,  L,  G", "Rectangle, polygon, fill"),
+                ("C,  Shift + C", "Drawing to the next slice"),
                 ("A,  D", "Add a sphere, a keep-out"),
                 ("Space", "Run, pause, stop a fit"),
                 ("+  −", "Larger, smaller"),

@@ -200,6 +200,7 @@ pub const FEATURES: &[&str] = &[
     "track_noise",
     "streamlines",
     "segment",
+    "figures",
     "filter",
     "sampling",
     "snapshots",

@@ -76,6 +76,13 @@ fn masks() {
         .0;
     let above = image.values.iter().filter(|w| **w >= 0.5).count();
     assert_eq!(above as f64, voxels[0]);
+    // Within the larger box no mask leaves anything out wrongly outside.
+    let found = run(
+        "compare a.nii.gz b.nii.gz c.nii.gz --staple in_a.nii.gz --mask a.nii.gz",
+        here,
+    );
+    assert_eq!(found["mask"], "a.nii.gz");
+    assert!(number(&found["consensus"]["prior"]) > 0.5);
     let table = std::fs::read_to_string(here.join("pairs.csv")).expect("a table");
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 4);
@@ -220,11 +227,14 @@ fn statistics() {
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(
         lines[0],
-        "image,voxels,volume_ml,values,outside,mean,sd,median,min,max"
+        "image,volume,voxels,volume_ml,values,outside,mean,sd,median,min,max"
     );
-    assert!(lines.len() == 3 && lines[2].starts_with("md,"), "{table}");
+    assert!(lines.len() == 3 && lines[2].starts_with("md,0,"), "{table}");
     let table = std::fs::read_to_string(here.join("bins.csv")).expect("a table");
-    assert!(table.starts_with("image,from,to,voxels\nfa,"), "{table}");
+    assert!(
+        table.starts_with("image,volume,from,to,voxels\nfa,0,"),
+        "{table}"
+    );
     assert_eq!(table.lines().count(), 1 + 2 * 8);
     // A sphere needs no other image, and a region may be written as well.
     let sphere = run(
@@ -257,17 +267,34 @@ fn statistics() {
         ".csv",
         here,
     );
-    let far = [
-        "region",
-        "--image",
-        "maps/fa.nii.gz",
-        "--union",
-        "sphere:0,0,20,9",
-        "--stats",
-        "head/dwi.nii.gz",
-    ];
-    assert!(
-        arcuate(&far, here).status.success(),
-        "the first volume of a scan"
+    // Of a scan, each volume has a row.
+    let scan = run(
+        "region --union sphere:0,0,20,9 --stats head/dwi.nii.gz --csv scan.csv",
+        here,
+    );
+    let volumes = scan["statistics"].as_array().expect("volumes");
+    let table = std::fs::read_to_string(here.join("scan.csv")).expect("a table");
+    assert!(volumes.len() > 6 && volumes[6]["volume"] == 6);
+    assert_eq!(table.lines().count(), 1 + volumes.len());
+    // Diffusion weighting lowers the signal.
+    assert!(number(&volumes[0]["mean"]) > number(&volumes[6]["mean"]));
+    // Parts of a region, and slices in between.
+    let two = "region --image maps/fa.nii.gz --union sphere:0,0,20,9 --union sphere:0,0,60,5";
+    let all = run(&format!("{two} --out two.nii.gz"), here);
+    let largest = run(&format!("{two} --keep-largest --out one.nii.gz"), here);
+    assert_eq!(largest["voxels"], sphere["voxels"]);
+    let few = number(&all["voxels"]) - number(&largest["voxels"]);
+    assert!(few > 0.0);
+    let line = format!("{two} --remove-below {} --out large.nii.gz", few + 1.0);
+    assert_eq!(run(&line, here)["voxels"], largest["voxels"]);
+    let between = run(
+        "region --union mask:two.nii.gz --interpolate axial --fill-holes --connectivity 6 --out whole.nii.gz",
+        here,
+    );
+    assert!(number(&between["voxels"]) > number(&all["voxels"]));
+    refuses_usage(
+        "region --union mask:two.nii.gz --connectivity 7 --out o.nii.gz",
+        "--connectivity",
+        here,
     );
 }

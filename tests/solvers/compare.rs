@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("compare::a consensus of equal masks", equal),
         test("compare::a complement is always wrong", complement),
         test("compare::a consensus as over all voxels", over_all_voxels),
+        test("compare::a consensus within a mask", within_mask),
         test("compare::known rates are found again", known_rates),
         test("compare::masks at their limits", limits),
         test("compare::no number of threads changes it", threads),
@@ -39,7 +40,7 @@ fn compared(masks: &[Mask]) -> Vec<Pair> {
 }
 
 fn consensus(masks: &[Mask]) -> Consensus {
-    staple(masks, &backend(2), &Control::new()).unwrap()
+    staple(masks, None, &backend(2), &Control::new()).unwrap()
 }
 
 fn row(inside: &[u8]) -> Mask {
@@ -309,12 +310,55 @@ fn limits() {
     assert_eq!(compared(&[mask, cut])[0].dice(), 1.0);
 }
 
+/// Within a mask the consensus is that of the masks cut to it.
+fn within_mask() {
+    let mut random = Random::fresh("consensus within a mask");
+    let (masks, _) = rated(&mut random, &RATES);
+    let voxels = masks[0].inside.len();
+    let kept: Vec<u8> = (0..voxels).map(|_| (random.bits() & 1) as u8).collect();
+    let within = Mask::new(masks[0].grid.clone(), kept.clone());
+    let run = |masks: &[Mask], within: Option<&Mask>| {
+        staple(masks, within, &backend(2), &Control::new()).unwrap()
+    };
+    let found = run(&masks, Some(&within));
+    let cut = masks.iter().map(|mask| {
+        let all = mask.inside.iter().zip(&kept);
+        let inside: Vec<u8> = all.filter(|(_, k)| **k != 0).map(|(v, _)| *v).collect();
+        row(&inside)
+    });
+    let expected = run(&cut.collect::<Vec<_>>(), None);
+    assert_eq!(found.sensitivity, expected.sensitivity);
+    assert_eq!(found.specificity, expected.specificity);
+    assert_eq!(
+        (found.prior, found.iterations),
+        (expected.prior, expected.iterations)
+    );
+    let values = found.probability.values.iter().zip(&kept);
+    let inside: Vec<f32> = values
+        .clone()
+        .filter(|(_, k)| **k != 0)
+        .map(|(v, _)| *v)
+        .collect();
+    assert_eq!(inside, expected.probability.values.to_vec());
+    assert!(values.filter(|(_, k)| **k == 0).all(|(v, _)| *v == 0.0));
+    // A mask elsewhere, and one without a common voxel.
+    let refused = |within: &Mask| {
+        let masks = [row(&[1, 0, 1]), row(&[1, 0, 0])];
+        staple(&masks, Some(within), &backend(1), &Control::new()).map(|_| ())
+    };
+    assert_eq!(refused(&row(&[1, 1])), Err(InputError::WithinGrid.into()));
+    assert_eq!(
+        refused(&row(&[0, 1, 0])),
+        Err(InputError::NothingWithin.into())
+    );
+}
+
 fn threads() {
     let mut random = Random::fresh("threads");
     let (masks, _) = rated(&mut random, &RATES);
     let run = |threads| {
         let (backend, control) = (backend(threads), Control::new());
-        let found = staple(&masks, &backend, &control).unwrap();
+        let found = staple(&masks, None, &backend, &control).unwrap();
         let pairs = pairs(&masks, &backend, &control).unwrap();
         let values = found.probability.values.to_vec();
         (values, found.sensitivity, found.specificity, pairs)
@@ -414,7 +458,7 @@ fn refused() {
     let fails = |masks: &[Mask], expected: InputError| {
         let found = pairs(masks, &backend(1), &control).map(|_| ());
         assert_eq!(found, Err(Error::from(expected.clone())));
-        let found = staple(masks, &backend(1), &control).map(|_| ());
+        let found = staple(masks, None, &backend(1), &control).map(|_| ());
         assert_eq!(found, Err(expected.into()));
     };
     fails(&[], InputError::Count(0));

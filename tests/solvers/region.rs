@@ -4,6 +4,7 @@ mod computed;
 mod drawing;
 mod history;
 mod making;
+mod parts;
 mod statistics;
 
 use crate::support::Random;
@@ -18,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         drawing::tests(),
         history::tests(),
         making::tests(),
+        parts::tests(),
         statistics::tests(),
     ];
     all.into_iter().flatten().collect()

@@ -5,6 +5,7 @@ mod backend;
 mod colours;
 mod drags;
 mod fibres;
+mod figures;
 mod filter;
 mod fits;
 mod fod_images;
@@ -81,7 +82,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::left_stays_left", scans::left_stays_left),
     ];
     let own = own.into_iter().chain(fits::tests()).chain(fods::tests());
-    let own = own.chain(fibres::tests()).chain(fod_images::tests());
+    let own = own
+        .chain(fibres::tests())
+        .chain(figures::tests())
+        .chain(fod_images::tests());
     let own = own.chain(odf_rays::tests());
     let own = own.chain(rays::tests()).chain(readings::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());

@@ -4,6 +4,7 @@
 mod crosshair;
 mod crossings;
 mod devices;
+mod figures;
 mod filter;
 mod first;
 mod fods;
@@ -203,6 +204,7 @@ pub fn tests() -> Vec<Trial> {
         segment_plot::tests(),
         visits::tests(),
         filter::tests(),
+        figures::tests(),
         first::tests(),
         sliders::tests(),
         still::tests(),

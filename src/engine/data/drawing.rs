@@ -35,18 +35,34 @@ pub struct Outline {
 impl Stroke {
     /// Paints or erases; returns the number of changed voxels.
     pub fn apply(&self, mask: &mut Mask, paint: bool) -> usize {
+        self.apply_where(mask, paint, &|_| true)
+    }
+
+    /// Paints or erases the voxels that `allowed` accepts; returns the number of changed voxels.
+    pub fn apply_where(
+        &self,
+        mask: &mut Mask,
+        paint: bool,
+        allowed: &dyn Fn([usize; 3]) -> bool,
+    ) -> usize {
         let mut changed = 0;
         if let [point] = self.points.as_slice() {
-            changed += self.paint_segment(mask, *point, *point, paint);
+            changed += self.paint_segment(mask, (*point, *point), paint, allowed);
         }
         for ends in self.points.windows(2) {
-            changed += self.paint_segment(mask, ends[0], ends[1], paint);
+            changed += self.paint_segment(mask, (ends[0], ends[1]), paint, allowed);
         }
         changed
     }
 
     /// Paints a piece of the path from one point to another: a capsule, or a flat one.
-    fn paint_segment(&self, mask: &mut Mask, from: DVec3, to: DVec3, paint: bool) -> usize {
+    fn paint_segment(
+        &self,
+        mask: &mut Mask,
+        (from, to): (DVec3, DVec3),
+        paint: bool,
+        allowed: &dyn Fn([usize; 3]) -> bool,
+    ) -> usize {
         let grid = mask.grid.clone();
         let reach = grid.voxels_per_mm() * self.radius_mm;
         let (a, b) = (grid.voxel_at(from), grid.voxel_at(to));
@@ -76,7 +92,7 @@ impl Stroke {
             changed += mask.edit((low, high), paint, |y, z, set| {
                 let first = grid.world(DVec3::new(low[0] as f64, y as f64, z as f64));
                 for x in low[0]..=high[0] {
-                    if inside(first + step * (x - low[0]) as f64) {
+                    if inside(first + step * (x - low[0]) as f64) && allowed([x, y, z]) {
                         set(x);
                     }
                 }
@@ -88,6 +104,7 @@ impl Stroke {
             let at = from.lerp(to, i as f64 / steps.max(1) as f64);
             if let Some(voxel) = grid.nearest(at)
                 && (mask.inside[grid.index(voxel)] != 0) != paint
+                && allowed(voxel)
             {
                 changed += mask.edit((voxel, voxel), paint, |_, _, set| set(voxel[0]));
             }

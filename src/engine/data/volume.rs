@@ -228,6 +228,20 @@ impl Volume {
         self.frame(frame).get(self.grid.index(voxel)).copied()
     }
 
+    /// Reads, for a voxel of another grid, the value of the voxel that contains its centre; `None` outside the image.
+    /// Grids that are equal up to rounding have the same voxels.
+    pub fn reader_on(&self, grid: &Grid, frame: usize) -> impl Fn([usize; 3]) -> Option<f32> {
+        let values = self.frame(frame);
+        let is_same = self.grid.matches(grid);
+        move |voxel| match is_same {
+            true => values.get(grid.index(voxel)).copied(),
+            false => self.nearest(
+                frame,
+                grid.world(DVec3::from_array(voxel.map(|v| v as f64))),
+            ),
+        }
+    }
+
     /// Smallest and largest finite value of a frame; `(0, 1)` if there is none.
     pub fn range(&self, frame: usize) -> (f32, f32) {
         let finite = self.frame(frame).iter().copied().filter(|v| v.is_finite());

@@ -69,5 +69,8 @@ pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {
         RegionAction::DrawOutline { outline, erase } => {
             regions::draw::outline(state, &outline, erase, effects);
         }
+        RegionAction::CopySlice { slices, forward } => {
+            regions::draw::copy_slice(state, slices, forward, effects);
+        }
     }
 }

@@ -2,11 +2,14 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
+use crate::solvers::region::SliceAxis;
 use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
-use crate::state::regions::brush::{canvas, drawn, grid, layer_on};
+use crate::state::regions::brush::{canvas, drawn, grid, layer_on, measured};
 use crate::state::runtime::TourStep;
 use crate::state::{Effect, State, Tool, regions};
+use glam::DVec3;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Activates a tool; the brush then draws into the selected region.
@@ -79,8 +82,20 @@ pub fn stroke(
         }
         return;
     }
-    let changed = change(state, label, live, effects, |mask| {
-        stroke.apply(mask, !erase)
+    let range = state.view.drawing.range.filter(|_| !erase);
+    let image = measured::image(state).map(|(layer, volume)| {
+        let last = volume.frames.saturating_sub(1);
+        (volume.clone(), layer.display.frame.min(last))
+    });
+    let changed = change(state, label, live, effects, |mask| match (range, image) {
+        (Some(range), Some((volume, frame))) => {
+            let grid = mask.grid.clone();
+            let read = volume.reader_on(&grid, frame);
+            let allowed =
+                |voxel| read(voxel).is_some_and(|value| (range.0..=range.1).contains(&value));
+            stroke.apply_where(mask, true, &allowed)
+        }
+        _ => stroke.apply(mask, !erase),
     });
     // The end of a stroke without a further change starts all the requests that waited.
     if !changed && !live {
@@ -103,6 +118,57 @@ pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut 
     change(state, label, false, effects, |mask| {
         outline.apply(mask, !erase)
     });
+}
+
+/// Adds the voxels of the slice at the crosshair to the next one, where the crosshair moves to.
+pub fn copy_slice(state: &mut State, slices: SliceAxis, forward: bool, effects: &mut Vec<Effect>) {
+    let Some(region) = drawn(state).cloned() else {
+        state.runtime.notices.status = "Draw on a slice first: there is no region to copy".into();
+        return;
+    };
+    let Shape::Mask(mask) = &*region.shape else {
+        state.runtime.notices.status =
+            format!("{} is no drawing: draw on a slice first", region.name).into();
+        return;
+    };
+    let grid = mask.frame().clone();
+    let axis = slices.voxel_axis(&grid);
+    let step = grid.world_from_voxel.matrix3.col(axis);
+    let is_along = step[slices.world_axis()] >= 0.0;
+    let by = if is_along == forward { 1 } else { -1 };
+    let from = grid.voxel_at(state.view.crosshair)[axis].round() as i64;
+    let is_slice = |slice: i64| (0..grid.shape[axis] as i64).contains(&slice);
+    let to = from + by;
+    let mut rows: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for mut voxel in mask.voxels_in_frame().filter(|v| v[axis] as i64 == from) {
+        if is_slice(to) {
+            voxel[axis] = to as usize;
+            rows.entry((voxel[1], voxel[2])).or_default().push(voxel[0]);
+        }
+    }
+    if rows.is_empty() {
+        let text = match is_slice(to) {
+            true => format!(
+                "{} has no voxel in this {} slice",
+                region.name,
+                slices.key()
+            ),
+            false => "There is no further slice".to_owned(),
+        };
+        state.runtime.notices.status = text.into();
+        return;
+    }
+    state.history.close();
+    change(state, "Copy slice", false, effects, |mask| {
+        let mut block = ([0; 3], mask.grid.shape.map(|n| n - 1));
+        (block.0[axis], block.1[axis]) = (to as usize, to as usize);
+        mask.edit(block, true, |y, z, set| {
+            let row = rows.get(&(y, z)).into_iter().flatten();
+            row.for_each(|x| set(*x));
+        })
+    });
+    let moved: DVec3 = step * by as f64;
+    state.view.crosshair += moved;
 }
 
 /// Changes the voxels of the region being drawn as one step; returns whether any changed.

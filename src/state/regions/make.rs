@@ -2,20 +2,23 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Role, Shape, VolumeKind};
+use crate::io::quoted;
+use crate::parameters::arguments;
 use crate::solvers::region::{Combine, LabelCount};
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{LayerId, grid_of};
 use crate::state::core::live::Live;
 use crate::state::core::phase::Phase;
-use crate::state::core::text::count;
+use crate::state::core::text::{count, quoted_path};
 use crate::state::regions::brush::{canvas, drawn};
 use crate::state::regions::draw::next_role;
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
 use crate::state::regions::jobs::make::{ComputedRegion, MakeRegion, REGION, RegionOperation};
+use crate::state::regions::recipe::{MaskWithoutFile, RegionCommand};
 use crate::state::regions::types::{
     Labels, RegionInProgress, RegionSource, RequestNumber, region_name,
 };
-use crate::state::{Document, Effect, State, Tool, regions};
+use crate::state::{CommandLine, Document, Effect, State, Tool, regions};
 use std::sync::Arc;
 
 /// Begins to make a region, or continues with other values.
@@ -168,6 +171,45 @@ fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let serial = making.serial;
     effects.push(Effect::submit(MakeRegion { operation, serial }));
+}
+
+/// The command that makes the same change of the region before it; `None` if nothing was changed.
+pub fn change_command(state: &State) -> Option<CommandLine> {
+    let making = state.runtime.regions.making.as_ref()?;
+    let (RegionSource::Change(change), Some(base)) = (&making.source, &making.base) else {
+        return None;
+    };
+    let region = making.region.and_then(|id| state.document.region(id))?;
+    let before = Region {
+        shape: base.clone(),
+        ..(**region).clone()
+    };
+    let mut command = RegionCommand {
+        needs: Vec::new(),
+        options: String::new(),
+        writes: true,
+        unfiled: None,
+    };
+    // A sphere or a box has the voxels of an image.
+    if !matches!(**base, Shape::Mask(_)) {
+        let layer = canvas(state)?;
+        let path = state.document.path(layer);
+        match path.filter(|_| state.document.origin(layer).is_plain_file()) {
+            Some(path) => command.options += &format!(" --image {}", quoted_path(path)),
+            None => command.unfiled = Some(format!("“{}”", layer.name)),
+        }
+    }
+    match state.document.specs(&[before]) {
+        Ok(specs) => {
+            let text = specs.first()?.shape.to_string();
+            command.options += &format!(" --union {}", quoted(&text));
+        }
+        Err(MaskWithoutFile(name)) => {
+            command.unfiled = Some(format!("the region “{name}” before this change"));
+        }
+    }
+    command.options += &arguments(change);
+    Some(CommandLine::Region(Box::new(command)))
 }
 
 /// The job ended without a result.

@@ -1,7 +1,8 @@
 //! Regions as text.
 
-use crate::data::{Mask, Role, Shape, text};
+use crate::data::{Mask, Role, Shape, ShellCommand, text};
 use crate::io::quoted;
+use crate::state::core::text::quoted_path;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -187,6 +188,40 @@ pub fn region_arguments(regions: &[RegionSpec]) -> String {
         format!(" --{name} {}", quoted(&region.shape.to_string()))
     };
     part.map(option).collect()
+}
+
+/// A command of `arcuate region`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RegionCommand {
+    /// Commands that compute its inputs.
+    pub needs: Vec<ShellCommand>,
+    /// Its options, without `--out`.
+    pub options: String,
+    /// Whether it writes the region.
+    pub writes: bool,
+    /// An input that no file holds, as in a sentence: `the region “Seed”`.
+    pub unfiled: Option<String>,
+}
+
+impl RegionCommand {
+    /// Why there is no command.
+    pub fn no_command(&self) -> Option<String> {
+        let what = self.unfiled.as_ref()?;
+        Some(format!(
+            "There is no command for this, since {what} is not in a file: export it first, and open the file"
+        ))
+    }
+
+    /// The commands that write the region to this file.
+    pub fn commands(&self, out: &Path) -> Vec<ShellCommand> {
+        let mut text = format!("arcuate region{}", self.options);
+        if self.writes {
+            text += &format!(" --out {}", quoted_path(out));
+        }
+        let mut commands = self.needs.clone();
+        commands.push(text.into());
+        commands
+    }
 }
 
 /// Name of the live surface of Segment among the regions of a pathway.

@@ -5,7 +5,7 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Outline, Role, Shape, Stroke};
 use crate::solvers;
 use crate::solvers::region::{
-    Change, Combine, DEFAULT_MAX_ML, DEFAULT_TOLERANCE, LabelCount, Numbers,
+    Change, Combine, DEFAULT_MAX_ML, DEFAULT_TOLERANCE, LabelCount, Numbers, SliceAxis,
 };
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::core::live::{Live, LiveKey};
@@ -107,8 +107,12 @@ pub struct Drawing {
     pub flat: bool,
     /// The left button erases; the right one always does.
     pub erase: bool,
+    /// The brush paints only voxels whose values of the shown image are within these, both included.
+    pub range: Option<(f32, f32)>,
     /// For rectangles and polygons; `None`: one voxel.
     pub thickness_mm: Option<f64>,
+    /// Orientation of the slices that are copied and interpolated: that of the view last drawn in.
+    pub slices: SliceAxis,
     /// For a flood fill: largest difference from the clicked value, as a fraction of the image's window.
     pub tolerance: f32,
     /// Largest volume of a flood fill, ml.
@@ -124,7 +128,9 @@ impl Default for Drawing {
             radius_mm: 4.0,
             flat: false,
             erase: false,
+            range: None,
             thickness_mm: None,
+            slices: SliceAxis::Axial,
             tolerance: DEFAULT_TOLERANCE,
             most_ml: DEFAULT_MAX_ML,
             role: Role::Seed,
@@ -243,6 +249,12 @@ pub enum RegionAction {
     DrawOutline {
         outline: Outline,
         erase: bool,
+    },
+    /// Adds the region's voxels of the slice at the crosshair to the next slice, and moves the crosshair there.
+    CopySlice {
+        slices: SliceAxis,
+        /// Towards the patient's right, front or top; otherwise the other way.
+        forward: bool,
     },
 }
 

@@ -155,6 +155,10 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (runtime.tensors.live, runtime.tensors.fods) = (Live::default(), Live::default());
     runtime.streamlines = StreamlineRuntime::default();
     runtime.filter = Default::default();
+    runtime.figures = crate::state::figures::FigureRuntime {
+        is_open: runtime.figures.is_open,
+        ..Default::default()
+    };
     runtime.segment = crate::state::segment::SegmentRuntime {
         run: runtime.segment.run + 1,
         ..Default::default()

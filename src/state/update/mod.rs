@@ -14,6 +14,7 @@ pub use crate::state::alignment::update::fixed_name;
 use crate::state::core::notices::Severity;
 pub use crate::state::density::update::sent;
 use crate::state::device::jobs::DEVICE;
+pub use crate::state::figures::command_line::command_line as figures_command;
 use crate::state::files::jobs::SAVE;
 use crate::state::files::opening::export_failed;
 pub use crate::state::filter::update::{command_line as filter_command, request as weight_request};
@@ -22,6 +23,7 @@ pub use crate::state::pathways::update::{
     find_of_layer as find_pathway_of_layer,
     noise::{command_line as pathway_noise_command, repeat_share},
 };
+pub use crate::state::regions::make::change_command as region_change_command;
 use crate::state::runtime::TourStep;
 pub use crate::state::segment::update::command_line as segment_command;
 pub use crate::state::sessions::update::arriving::several_sessions;
@@ -30,8 +32,9 @@ pub use crate::state::streamlines::update::export::unsupported_contents;
 pub use crate::state::streamlines::update::{panel_command, selection_command};
 pub use crate::state::track_noise::update::command_line as track_noise_command;
 use crate::state::{
-    CommandLine, State, UnsavedAction, alignment, density, device, filter, pathways, pictures,
-    regions, sampling, segment, sessions, snapshots, streamlines, tensors, track, track_noise,
+    CommandLine, State, UnsavedAction, alignment, density, device, figures, filter, pathways,
+    pictures, regions, sampling, segment, sessions, snapshots, streamlines, tensors, track,
+    track_noise,
 };
 use stopping::{escape, stop};
 
@@ -53,6 +56,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
         pathways::update::follow(state, &mut effects);
     }
     track_noise::update::follow(state, &mut effects);
+    figures::update::follow(state, &mut effects);
     filter::update::follow(state, &mut effects);
     sessions::update::follow(state);
     skip_done(state);
@@ -126,6 +130,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Sample(action) => sampling::actions::act(state, action, effects),
         Action::Pathway(action) => pathways::actions::act(state, action, effects),
         Action::Segment(action) => segment::actions::act(state, action, effects),
+        Action::Figures(action) => figures::actions::act(state, action, effects),
         Action::Filter(action) => filter::actions::act(state, action, effects),
         Action::CopyCommand(command_line) => copy_command(state, &command_line, effects),
         Action::NothingToCopy => {

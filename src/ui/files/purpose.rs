@@ -14,9 +14,9 @@ use crate::state::tensors::recipe::fod::{FodMap, SAVED_MAPS};
 use crate::state::tensors::types::fods::TissueChoice;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, AlignmentAction, Content, FilesAction, LayerId, Look, Pane, Picture, PictureAction,
-    RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, State, StreamlineAction,
-    TensorAction, TrackNoiseAction, Turntable, UnsavedAction, ValueNames,
+    Action, AlignmentAction, Content, FigureAction, FigureTable, FilesAction, LayerId, Look, Pane,
+    Picture, PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction,
+    State, StreamlineAction, TensorAction, TrackNoiseAction, Turntable, UnsavedAction, ValueNames,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -78,6 +78,8 @@ pub enum PathPurpose {
     TrackNoise(NoiseFile),
     /// A file of the segmented surface.
     Segment(SegmentFile),
+    /// A table of an image's figures within a region.
+    Figures(FigureTable),
     /// A file of a COMMIT fit, with the values of its streamlines.
     Filter(FilterFile, ValueNames),
     /// The report of distributions of these tissues, with their files beside it.
@@ -293,6 +295,8 @@ impl PathPurpose {
                 SegmentFile::Script => "Export the run",
                 SegmentFile::Structures => "Export structures as label map",
             },
+            Self::Figures(FigureTable::Statistics) => "Export the figures",
+            Self::Figures(FigureTable::Histograms) => "Export the histogram",
             Self::Filter(file, _) => match file {
                 FilterFile::Weights => "Export the weights",
                 FilterFile::Kept => "Export the kept streamlines",
@@ -339,7 +343,7 @@ impl PathPurpose {
             | Self::Scheme
             | Self::Truth
             | Self::Responses(_) => None,
-            Self::Session { .. } | Self::Csv(_) => None,
+            Self::Session { .. } | Self::Csv(_) | Self::Figures(_) => None,
             Self::Streamlines { .. } | Self::Filter(..) => Some(RecentExports::STREAMLINES),
             Self::Layer { .. } => Some(RecentExports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
@@ -401,6 +405,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
             Self::Csv(_)
+            | Self::Figures(_)
             | Self::PathwayNoise(NoiseFile::Distances)
             | Self::TrackNoise(NoiseFile::Distances) => vec!["csv"],
         }
@@ -503,6 +508,7 @@ impl PathPurpose {
             }
             Self::TrackNoise(file) => Action::TrackNoise(TrackNoiseAction::Save(file, path)),
             Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
+            Self::Figures(table) => Action::Figures(FigureAction::Save { table, path }),
             Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
             Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),

@@ -20,7 +20,8 @@ use crate::state::segment::{
     SurfaceStanding, scalar,
 };
 use crate::state::{
-    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Task, Tool, ViewAction,
+    Action, Content, FigureSubject, LayerId, Message, Phase, RunControl, Severity, State, Task,
+    Tool, ViewAction,
 };
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, size, space};
@@ -29,7 +30,7 @@ use crate::ui::widgets::button::{Button, IconButton, toggled};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::help_over;
 use crate::ui::widgets::{anchor, menu, paint, rows, section};
-use crate::ui::{Memory, format, icons, panels, part};
+use crate::ui::{Memory, figures, format, icons, panels, part};
 use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
 pub use results::{STARTING, destination, rate};
 
@@ -500,7 +501,7 @@ const ROLES: [(Role, &str); 7] = [
 ];
 
 fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let help = "Makes a region of the voxels inside, for streamlines, rays and pathways";
+    let help = "Makes a region of the voxels inside, for streamlines, rays and pathways, or measures an image there";
     let shown = match state.resting_surface() {
         Some(_) => "region…",
         None => "once it is at rest",
@@ -512,6 +513,8 @@ fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 chosen = Some(role);
             }
         }
+        menu::line(ui);
+        figures::item(ui, FigureSubject::Surface, actions);
         chosen
     });
     if let Some(role) = chosen {

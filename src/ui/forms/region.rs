@@ -1,17 +1,20 @@
 //! The right panel while a region is made: the tool, the target of its drawing, the tool's size.
 
 mod compute;
+mod labels;
 
 use super::display::{segment_row, select_row};
-use crate::data::Role;
+use crate::data::{Role, Shape};
+use crate::solvers::region::{self as region_solver, SliceAxis};
 use crate::state::regions::brush::{canvas, drawn, grid, layer_on, measured};
-use crate::state::regions::types::{MAXIMUM_RADIUS_MM, MINIMUM_RADIUS_MM};
-use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};
+use crate::state::regions::types::{MAXIMUM_RADIUS_MM, MINIMUM_RADIUS_MM, RegionSource};
+use crate::state::{Action, Drawing, Phase, RegionAction, Severity, State, Tool, ViewAction};
 use crate::ui::theme::{self, space};
-use crate::ui::widgets::button::segmented;
+use crate::ui::widgets::button::{Button, segmented};
+use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::{Change, SliderRow, help_over};
 use crate::ui::widgets::{anchor, menu, paint, region, rows, section};
-use crate::ui::{Memory, format, regions};
+use crate::ui::{Memory, format, panels, regions};
 pub use compute::first_threshold;
 use egui::{Sense, Ui, vec2};
 
@@ -40,13 +43,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     match state.view.tool {
         Tool::Threshold => compute::threshold(ui, state, memory, actions),
         Tool::Change => compute::change(ui, state, memory, actions),
-        Tool::Labels => compute::labels(ui, state, memory, actions),
-        tool if tool.draws() => draw(ui, state, actions),
+        Tool::Labels => labels::labels(ui, state, memory, actions),
+        tool if tool.draws() => draw(ui, state, memory, actions),
         _ => {}
     }
 }
 
-fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+fn draw(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     compute::head(ui, "Draw", actions);
     tools(ui, state, actions);
     destination(ui, state, actions);
@@ -54,7 +57,10 @@ fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let mut set =
         |drawing: Drawing| actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
     match state.view.tool {
-        Tool::Brush => brush(ui, drawing, &mut set),
+        Tool::Brush => {
+            brush(ui, drawing, &mut set);
+            compute::painted_values(ui, state, memory, &mut set);
+        }
         Tool::Fill => compute::fill(ui, state, actions),
         _ => thickness(ui, drawing, &mut set),
     }
@@ -69,6 +75,13 @@ fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             erase: i == 1,
             ..drawing.clone()
         })));
+    }
+    slices(ui, state, actions);
+    let making = state.runtime.regions.making.as_ref();
+    let change = making.filter(|m| matches!(m.source, RegionSource::Change(_)));
+    if let Some(note) = change.and_then(|m| m.note.as_ref()) {
+        let p = theme::palette(ui.style());
+        Note::new(p, Severity::Information, note).show(ui);
     }
     ui.add_space(6.0);
     rows::hint(ui, &where_on(state));
@@ -169,6 +182,57 @@ fn thickness(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
     });
 }
 
+/// Copies the drawing of a slice to the next one, and fills the slices between drawn ones.
+fn slices(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let height = space::BUTTON + 8.0;
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
+    let mut row = paint::inset(rect, space::INSET, space::INSET);
+    row.min.y += 4.0;
+    let drawn = drawn(state).filter(|r| matches!(*r.shape, Shape::Mask(_)));
+    let why = drawn.is_none().then_some("Draw on a slice first");
+    let slices = state.view.drawing.slices;
+    let (forward, back) = match slices {
+        SliceAxis::Axial => ("up", "down"),
+        SliceAxis::Coronal => ("forward", "back"),
+        SliceAxis::Sagittal => ("right", "left"),
+    };
+    let copies = [(true, forward, "C"), (false, back, "Shift+C")].map(|(is_forward, to, key)| {
+        let label = format!("Copy {to}");
+        let hint = format!(
+            "Add the drawing of this {} slice to the next one, and go there ({key} over a slice)",
+            slices.key()
+        );
+        (is_forward, label, hint)
+    });
+    let between = format!(
+        "Fill the empty {} slices between the drawn ones",
+        slices.key()
+    );
+    let mut buttons: Vec<Button> = copies
+        .iter()
+        .map(|(_, label, hint)| Button::plain(label).hint(hint).disabled(why))
+        .collect();
+    buttons.push(Button::plain("Interpolate").hint(&between).disabled(why));
+    let (responses, _) = panels::button_row(ui, row, buttons);
+    for (response, (forward, ..)) in responses.iter().zip(&copies) {
+        if response.clicked() {
+            let forward = *forward;
+            actions.push(Action::Region(RegionAction::CopySlice { slices, forward }));
+        }
+    }
+    if responses.last().is_some_and(|r| r.clicked())
+        && let Some(region) = drawn
+    {
+        actions.push(Action::Region(RegionAction::Select(Some(region.id))));
+        let source = RegionSource::Change(region_solver::Change {
+            interpolate: Some(slices),
+            ..region_solver::Change::defaults()
+        });
+        let phase = Phase::Done;
+        actions.push(Action::Region(RegionAction::Make { source, phase }));
+    }
+}
+
 /// `Voxels of dwi, 1.75 × 1.75 × 2 mm`.
 fn where_on(state: &State) -> String {
     let Some(grid) = grid(state) else {
@@ -192,7 +256,7 @@ fn keys(tool: Tool) -> &'static str {
     match tool {
         Tool::Brush => {
             "Left paints, right erases, on slices and on anything visible in 3-D. B swaps the buttons, Shift + \
-             wheel sets the radius"
+             wheel sets the radius. C copies the slice to the next one"
         }
         Tool::Fill => {
             "Click to add connected voxels of similar value; the tolerance still changes them until the next \

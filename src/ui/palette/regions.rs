@@ -2,7 +2,9 @@
 
 use super::{Entry, EntryAction};
 use crate::data::Region;
-use crate::state::{Action, RegionAction, RegionsChange, State, Tool, ViewAction};
+use crate::state::{
+    Action, FigureAction, FigureSubject, RegionAction, RegionsChange, State, Tool, ViewAction,
+};
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let regions = &state.document.regions;
@@ -45,10 +47,17 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     all
 }
 
-fn of_selected(region: &Region) -> [Entry; 5] {
+fn of_selected(region: &Region) -> [Entry; 6] {
     let named = |verb: &str| format!("{verb} region {}", region.name);
     [
         change(&named("Grow, smooth, combine")),
+        entry(
+            &format!("Figures of an image in region {}", region.name),
+            "measure, statistics, mean, histogram, volume, ROI",
+            EntryAction::Act(Action::Figures(FigureAction::Measure(
+                FigureSubject::Region(region.id),
+            ))),
+        ),
         entry(
             &named(if region.visible { "Hide" } else { "Show" }),
             "",
@@ -75,7 +84,7 @@ fn of_selected(region: &Region) -> [Entry; 5] {
 fn change(name: &str) -> Entry {
     entry(
         name,
-        "dilate, erode, shrink, union, intersection, difference, subtract",
+        "dilate, erode, shrink, union, intersection, difference, subtract, islands, largest part, fill holes, interpolate",
         EntryAction::Act(Action::View(ViewAction::SetTool(Tool::Change))),
     )
 }

@@ -4,9 +4,10 @@ use super::drag::{CLICK, Drag, DragKind};
 use super::slice_view::Slice;
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Outline, Stroke};
+use crate::solvers::region::SliceAxis;
 use crate::state::regions::brush::{drawn, measured};
 use crate::state::regions::types::RegionSource;
-use crate::state::{Action, Pane, Phase, RegionAction, State, Tool};
+use crate::state::{Action, Drawing, Pane, Phase, RegionAction, State, Tool};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::theme;
 use egui::{Color32, Event, Key, Modifiers, Painter, PointerButton, Pos2, Shape, Ui, pos2};
@@ -66,6 +67,19 @@ impl Views {
         actions: &mut Vec<Action>,
     ) {
         let begins = !std::mem::replace(&mut drag.has_started, true);
+        let axis = slice.pane.normal_axis();
+        let drawing = &slice.state.view.drawing;
+        if let Some(slices) = axis.and_then(SliceAxis::from_world_axis)
+            && begins
+            && slice.state.view.tool.draws()
+            && slices != drawing.slices
+        {
+            let drawing = Drawing {
+                slices,
+                ..drawing.clone()
+            };
+            actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
+        }
         match drag.kind {
             DragKind::Stroke { erase } => {
                 let path = path_of_drag(ui, drag, at, begins);

@@ -4,6 +4,7 @@
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, drag, pane_widget};
+use crate::solvers::region::SliceAxis;
 use crate::state::{Action, Pane, Phase, RegionAction, State, Tool, ViewAction};
 use egui::{EventFilter, Key, Modifiers, PointerButton, Ui};
 use glam::DVec3;
@@ -48,6 +49,7 @@ impl Views {
         if egui::Popup::is_any_open(ui.ctx()) {
             return;
         }
+        self.copy_slice(ui, hovered, state, actions);
         let Some(pane) = self.focused(ui) else {
             let free = ui.memory(|m| m.focused()).is_none();
             if let Some(pane) = hovered.filter(|&p| free && p != Pane::Scene) {
@@ -84,6 +86,22 @@ impl Views {
                         phase: Phase::Done,
                     }));
                 }
+            }
+        }
+    }
+
+    /// C copies the drawing of the slice under the pointer, or of the focused view, to the next slice.
+    fn copy_slice(&self, ui: &Ui, hovered: Option<Pane>, state: &State, actions: &mut Vec<Action>) {
+        if !state.view.tool.draws() || ui.ctx().text_edit_focused() {
+            return;
+        }
+        let pane = hovered.or(self.focused(ui));
+        let axis = pane.and_then(Pane::normal_axis);
+        let slices = axis.and_then(SliceAxis::from_world_axis);
+        for (modifiers, forward) in [(Modifiers::SHIFT, false), (Modifiers::NONE, true)] {
+            let is_pressed = ui.input_mut(|i| i.consume_key(modifiers, Key::C));
+            if let Some(slices) = slices.filter(|_| is_pressed) {
+                actions.push(Action::Region(RegionAction::CopySlice { slices, forward }));
             }
         }
     }

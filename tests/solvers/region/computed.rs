@@ -52,7 +52,11 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn change(mask: &Mask, grow_mm: f64, smooth_mm: f64) -> Mask {
-    let change = Change { grow_mm, smooth_mm };
+    let change = Change {
+        grow_mm,
+        smooth_mm,
+        ..Change::defaults()
+    };
     region::change(mask, &change, &Control::new()).unwrap()
 }
 

@@ -189,7 +189,13 @@ fn change_from_base() {
         phase,
     );
     window.act(Action::View(ViewAction::SetTool(Tool::Change)));
-    let change = |grow_mm: f64, smooth_mm: f64| RegionSource::Change(Change { grow_mm, smooth_mm });
+    let change = |grow_mm: f64, smooth_mm: f64| {
+        RegionSource::Change(Change {
+            grow_mm,
+            smooth_mm,
+            ..Change::defaults()
+        })
+    };
     for (grow, expected) in [(2.0, 8.0), (5.0, 11.0), (-3.0, 3.0)] {
         window.make(change(grow, 0.0), Phase::Live);
         let (found, ball) = (window.count() as f64, ball(expected) as f64);
@@ -405,7 +411,7 @@ fn duplicate() {
     window.act(Action::View(ViewAction::SetTool(Tool::Change)));
     let grown = Change {
         grow_mm: 3.0,
-        smooth_mm: 0.0,
+        ..Change::defaults()
     };
     window.make(RegionSource::Change(grown), phase);
     assert!(window.count() > ball(5.0));

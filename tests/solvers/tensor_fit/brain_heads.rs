@@ -213,7 +213,7 @@ fn closed(brain: &Mask) -> Mask {
     let moved = |mask: &Mask, grow_mm: f64| {
         let change = Change {
             grow_mm,
-            smooth_mm: 0.0,
+            ..Change::defaults()
         };
         region::change(mask, &change, &Control::new()).unwrap()
     };

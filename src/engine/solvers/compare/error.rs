@@ -17,6 +17,10 @@ pub enum InputError {
     Grid(usize),
     /// A mask without a voxel inside.
     Empty(usize),
+    /// The mask of a consensus on another grid than the masks.
+    WithinGrid,
+    /// The mask of a consensus contains no voxel of any mask.
+    NothingWithin,
     /// A pathway without a voxel.
     EmptyPathway,
     /// A tractogram without streamlines.
@@ -43,6 +47,12 @@ impl fmt::Display for InputError {
             Self::Empty(number) => write!(
                 f,
                 "Found no voxel inside mask {number}, expected at least one; leave it out"
+            ),
+            Self::WithinGrid => f.write_str(
+                "Found another grid in the mask of the consensus than in the masks, expected the same voxels; resample it",
+            ),
+            Self::NothingWithin => f.write_str(
+                "Found no voxel of any mask within the mask of the consensus, expected some; name another mask",
             ),
             Self::EmptyPathway => f.write_str(
                 "Found no voxel in the pathway, expected at least one; name another mask",

@@ -64,7 +64,7 @@ pub fn pairs(masks: &[Mask], backend: &Backend, control: &Control) -> Result<Vec
     let masks = aligned(masks)?;
     backend.install(|| {
         claim(&masks)?;
-        let patterns = Patterns::new(&masks, control)?;
+        let patterns = Patterns::new(&masks, None, control)?;
         let numbers = || (0..masks.len()).flat_map(|a| (a + 1..masks.len()).map(move |b| [a, b]));
         let all = numbers().count();
         control.begin("Measuring distances", (masks.len() + all) as u64);
@@ -124,8 +124,12 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Needs the backend's threads installed, and masks of one grid.
-    pub fn new(masks: &[Mask], control: &Control) -> Result<Self, Cancelled> {
+    /// Counts the voxels inside `within`, or all. Needs the backend's threads installed, and masks of one grid.
+    pub fn new(
+        masks: &[Mask],
+        within: Option<&Mask>,
+        control: &Control,
+    ) -> Result<Self, Cancelled> {
         let voxels = masks[0].inside.len();
         control.begin("Comparing masks", voxels as u64);
         let tasks = rayon::current_num_threads();
@@ -138,9 +142,14 @@ impl Patterns {
                 control.check()?;
                 let piece = start..end.min(start + PIECE);
                 let patterns = &mut patterns[..piece.len()];
-                patterns_of(masks, piece, patterns);
-                for pattern in &*patterns {
-                    counts[*pattern as usize] += 1;
+                patterns_of(masks, piece.clone(), patterns);
+                match within {
+                    None => patterns.iter().for_each(|p| counts[*p as usize] += 1),
+                    Some(within) => {
+                        let inside = patterns.iter().zip(&within.inside[piece]);
+                        let inside = inside.filter(|(_, inside)| **inside != 0);
+                        inside.for_each(|(p, _)| counts[*p as usize] += 1);
+                    }
                 }
                 control.advance(patterns.len() as u64);
             }

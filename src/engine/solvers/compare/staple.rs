@@ -1,6 +1,7 @@
 //! The consensus of several masks, and the sensitivity and specificity of each: STAPLE.
 
 use super::Error;
+use super::error::InputError;
 use super::masks::{PIECE, Patterns, aligned, claim, patterns_of};
 use crate::compute::{Backend, Cancelled, Control, memory, zeroed};
 use crate::data::{Mask, Volume};
@@ -31,14 +32,34 @@ pub struct Consensus {
     pub converged: bool,
 }
 
-/// Estimates the consensus of 2 to [`MAX_MASKS`](super::MAX_MASKS) masks.
-pub fn staple(masks: &[Mask], backend: &Backend, control: &Control) -> Result<Consensus, Error> {
+/// Estimates the consensus of 2 to [`MAX_MASKS`](super::MAX_MASKS) masks. Of a mask `within`, only decisions about its
+/// voxels count, and the probability of all others is 0.
+pub fn staple(
+    masks: &[Mask],
+    within: Option<&Mask>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Consensus, Error> {
     let masks = aligned(masks)?;
+    let within = within.map(|within| {
+        let within = within.on_whole_grid().in_the_order_of(&masks[0].grid);
+        within.ok_or(InputError::WithinGrid)
+    });
+    let within = within.transpose()?;
+    if let Some(within) = &within {
+        let decides = |mask: &Mask| {
+            let both = mask.inside.iter().zip(within.inside.iter());
+            both.into_iter().any(|(a, b)| *a != 0 && *b != 0)
+        };
+        if !masks.iter().any(decides) {
+            return Err(InputError::NothingWithin.into());
+        }
+    }
     let voxels = masks[0].inside.len();
     memory::claim_for::<f32>("The consensus", voxels, 1)?;
     backend.install(|| {
         claim(&masks)?;
-        let patterns = Patterns::new(&masks, control)?;
+        let patterns = Patterns::new(&masks, within.as_ref(), control)?;
         let estimate = Estimate::new(&patterns, masks.len(), control)?;
         let mut table = vec![0f32; 1 << masks.len()];
         for ((pattern, _), weight) in patterns.counts.iter().zip(&estimate.weights) {
@@ -52,8 +73,11 @@ pub fn staple(masks: &[Mask], backend: &Backend, control: &Control) -> Result<Co
             let mut patterns = vec![0; values.len()];
             let first = number * PIECE;
             patterns_of(&masks, first..first + values.len(), &mut patterns);
-            for (value, pattern) in values.iter_mut().zip(patterns) {
-                *value = table[pattern as usize];
+            for (number, (value, pattern)) in values.iter_mut().zip(patterns).enumerate() {
+                let counts = within
+                    .as_ref()
+                    .is_none_or(|m| m.inside[first + number] != 0);
+                *value = if counts { table[pattern as usize] } else { 0.0 };
             }
             Ok::<(), Cancelled>(())
         })?;

@@ -70,7 +70,7 @@ pub fn distances_around(
 
 /// The place of a voxel to which distances are measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+pub enum Extent {
     /// Its centre.
     Centres,
     /// All of it.
@@ -138,7 +138,7 @@ fn within_distance(
 }
 
 /// Squared distances after one more axis: for each line, the lower envelope of the parabolas at its voxels.
-fn distances_along_axis(
+pub fn distances_along_axis(
     squared: &mut [f64],
     shape: [usize; 3],
     (axis, spacing): (usize, f64),

@@ -22,6 +22,10 @@ pub enum InputError {
     LargeLabel(f32),
     /// Statistics of a colour image were requested.
     ColourImage,
+    /// Slices of a grid whose axes are not at right angles cannot be interpolated.
+    ShearedGrid,
+    /// Statistics were requested within a region without a voxel.
+    NoVoxel,
     /// An image without a finite value in a region of this many voxels.
     NoValues(usize),
 }
@@ -50,6 +54,13 @@ impl fmt::Display for InputError {
             ),
             Self::ColourImage => f.write_str(
                 "Found a colour image, expected one number per voxel; name another image",
+            ),
+            Self::ShearedGrid => f.write_str(
+                "The axes of the region's grid are not at right angles, expected right angles to interpolate between \
+                 slices; draw the region on another image",
+            ),
+            Self::NoVoxel => f.write_str(
+                "The region contains no voxel, expected at least one; enlarge it, or move it into the image",
             ),
             Self::NoValues(voxels) => write!(
                 f,

@@ -16,6 +16,11 @@
 //! edge, relative to the part of the Gaussian inside the grid. Plane borders stay in place, details finer than its
 //! width vanish.
 //!
+//! *Islands and holes.* Connected parts, by 6, 18 or 26 neighbours: all but the largest are removed, or those with few
+//! voxels; holes are filled.
+//!
+//! *Interpolation.* Slices between drawn ones get the shape between their shapes.
+//!
 //! *Union, intersection, difference.* Computed on the voxels of the first region; the other one is tested at their
 //! centres.
 //!
@@ -46,6 +51,8 @@
 mod distance;
 mod error;
 mod fill;
+mod interpolate;
+mod islands;
 mod parameters;
 mod smooth;
 mod statistics;
@@ -53,6 +60,8 @@ mod values;
 
 pub use distance::distances_around;
 pub use fill::{FilledMask, fill};
+pub use interpolate::{SliceAxis, interpolate};
+pub use islands::{Connectivity, fill_holes, remove_islands};
 pub use parameters::{Change, DEFAULT_MAX_ML, DEFAULT_TOLERANCE, Fill};
 pub use statistics::{ValueStatistics, statistics};
 pub use values::{LabelCount, Numbers, label, numbers, threshold};
@@ -90,19 +99,31 @@ impl Combine {
     pub const ALL: [Self; 3] = [Self::Union, Self::Intersection, Self::Difference];
 }
 
-/// Grows or shrinks, then smooths. Needs the backend's threads installed.
+/// Interpolates between slices, grows or shrinks, smooths, removes islands and fills holes, in this order. Needs the
+/// backend's threads installed.
 pub fn change(mask: &Mask, change: &Change, control: &Control) -> Result<Mask, Error> {
     change.check()?;
-    let Change { grow_mm, smooth_mm } = *change;
-    let grown = match grow_mm {
-        mm if mm > 0.0 => distance::dilate(mask, mm, control)?,
-        mm if mm < 0.0 => distance::erode(mask, -mm, control)?,
-        _ => mask.clone(),
-    };
-    if smooth_mm > 0.0 {
-        return smooth::smooth(&grown, smooth_mm / WIDTH_OF_SIGMA, control);
+    let mut mask = mask.clone();
+    if let Some(slices) = change.interpolate {
+        mask = interpolate(&mask, slices, control)?;
     }
-    Ok(grown)
+    match change.grow_mm {
+        mm if mm > 0.0 => mask = distance::dilate(&mask, mm, control)?,
+        mm if mm < 0.0 => mask = distance::erode(&mask, -mm, control)?,
+        _ => {}
+    }
+    if change.smooth_mm > 0.0 {
+        mask = smooth::smooth(&mask, change.smooth_mm / WIDTH_OF_SIGMA, control)?;
+    }
+    let smallest = change.smallest_voxels.unwrap_or(0);
+    if change.only_largest || smallest > 0 {
+        let only_largest = change.only_largest;
+        mask = remove_islands(&mask, smallest, only_largest, change.connectivity, control)?;
+    }
+    if change.fill_holes {
+        mask = fill_holes(&mask, change.connectivity, control)?;
+    }
+    Ok(mask)
 }
 
 /// The combination of two shapes, on the voxels of `a` if it is a mask, otherwise on those of `grid`.

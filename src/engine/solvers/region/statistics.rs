@@ -5,7 +5,6 @@ use super::error::InputError;
 use crate::compute::Control;
 use crate::data::statistics::median;
 use crate::data::{Mask, Volume, VolumeKind};
-use glam::DVec3;
 
 /// Statistics of an image within a region. A voxel of the region takes the value of the image's voxel that contains its
 /// centre; on the same grid, that is its own.
@@ -54,27 +53,21 @@ pub fn statistics(
     if volume.kind == VolumeKind::Rgb {
         return Err(InputError::ColourImage.into());
     }
-    let (grid, image) = (&region.grid, &volume.grid);
-    let values = volume.frame(frame);
-    let is_same = image.matches(grid);
+    let read = volume.reader_on(&region.grid, frame);
     let (mut found, mut outside) = (Vec::new(), 0);
     control.begin("Reading values", region.count() as u64);
     for (number, voxel) in region.voxels_inside().enumerate() {
         if number.is_multiple_of(1 << 16) {
             control.check()?;
         }
-        let value = match is_same {
-            true => Some(values[grid.index(voxel)]),
-            false => volume.nearest(
-                frame,
-                grid.world(DVec3::from_array(voxel.map(|v| v as f64))),
-            ),
-        };
-        match value {
+        match read(voxel) {
             Some(value) if value.is_finite() => found.push(value),
             Some(_) => {}
             None => outside += 1,
         }
+    }
+    if region.count() == 0 {
+        return Err(InputError::NoVoxel.into());
     }
     if found.is_empty() {
         return Err(InputError::NoValues(region.count()).into());

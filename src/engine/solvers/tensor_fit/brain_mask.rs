@@ -412,7 +412,7 @@ fn grown_by(
     let inside: Vec<u8> = inside.iter().map(|v| u8::from(*v)).collect();
     let change = Change {
         grow_mm,
-        smooth_mm: 0.0,
+        ..Change::defaults()
     };
     let mask = region::change(&Mask::new(grid.clone(), inside), &change, &control.silent())?;
     Ok(mask.inside.iter().map(|v| *v != 0).collect())

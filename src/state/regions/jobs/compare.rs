@@ -15,6 +15,8 @@ pub struct CompareMasks {
     pub masks: Vec<Mask>,
     /// Whether to estimate their consensus.
     pub staple: bool,
+    /// The mask whose voxels alone count for the consensus.
+    pub within: Option<Mask>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,7 +44,12 @@ impl Job for CompareMasks {
     ) -> Result<ComparedMasks, JobError> {
         let backend = worker.backend();
         let consensus = match self.staple {
-            true => Some(staple(&self.masks, &backend, control)?),
+            true => Some(staple(
+                &self.masks,
+                self.within.as_ref(),
+                &backend,
+                control,
+            )?),
             false => None,
         };
         Ok(ComparedMasks {

@@ -7,6 +7,7 @@ use crate::solvers::compare::Pair;
 use crate::solvers::region::ValueStatistics;
 use crate::state::files::jobs::WriteFile;
 use crate::state::files::jobs::csv::{field, save};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -45,14 +46,59 @@ impl WriteFile for SavePairs {
     }
 }
 
-/// The statistics of an image, with its name.
-pub type NamedStatistics = (String, ValueStatistics);
+/// The statistics of one volume of an image.
+#[derive(Clone, Debug)]
+pub struct NamedStatistics {
+    /// Name of the image.
+    pub name: String,
+    /// Index of the volume.
+    pub volume: usize,
+    pub statistics: ValueStatistics,
+}
 
-/// Saves one row per image.
+impl NamedStatistics {
+    /// Heads of [`Self::fields`].
+    pub const HEADS: [&'static str; 11] = [
+        "image",
+        "volume",
+        "voxels",
+        "volume_ml",
+        "values",
+        "outside",
+        "mean",
+        "sd",
+        "median",
+        "min",
+        "max",
+    ];
+
+    /// The row of a table, in the image's own unit.
+    pub fn fields(&self) -> [String; 11] {
+        let found = &self.statistics;
+        let (min, max) = found.range;
+        let counts = [self.volume, found.voxels].map(|n| n.to_string());
+        let [volume, voxels] = counts;
+        let [values, outside] = [found.values, found.outside].map(|n| n.to_string());
+        let numbers = [found.mean, found.sd, found.median, min, max].map(|v| v.to_string());
+        let [mean, sd, median, min, max] = numbers;
+        let (name, ml) = (field(&self.name), found.volume_ml.to_string());
+        [
+            name, volume, voxels, ml, values, outside, mean, sd, median, min, max,
+        ]
+    }
+}
+
+/// Saves one row per volume of each image.
 #[derive(Clone, Debug)]
 pub struct SaveStatistics {
     pub path: PathBuf,
     pub images: Arc<[NamedStatistics]>,
+}
+
+/// `statistics of 2 images`: how many different images these are.
+fn counted_images(images: &[NamedStatistics]) -> String {
+    let names: BTreeSet<&str> = images.iter().map(|image| image.name.as_str()).collect();
+    counted(names.len(), "image")
 }
 
 impl WriteFile for SaveStatistics {
@@ -61,29 +107,18 @@ impl WriteFile for SaveStatistics {
     }
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
-        let what = format!("statistics of {}", counted(self.images.len(), "image"));
+        let what = format!("statistics of {}", counted_images(&self.images));
         save(self.path, what, control, |to| {
-            writeln!(
-                to,
-                "image,voxels,volume_ml,values,outside,mean,sd,median,min,max"
-            )?;
-            for (name, found) in self.images.iter() {
-                let (voxels, ml) = (found.voxels, found.volume_ml);
-                write!(to, "{},{voxels},{ml},", field(name))?;
-                write!(to, "{},{},", found.values, found.outside)?;
-                let (min, max) = found.range;
-                writeln!(
-                    to,
-                    "{},{},{},{min},{max}",
-                    found.mean, found.sd, found.median
-                )?;
+            writeln!(to, "{}", NamedStatistics::HEADS.join(","))?;
+            for image in self.images.iter() {
+                writeln!(to, "{}", image.fields().join(","))?;
             }
             Ok(())
         })
     }
 }
 
-/// Saves one row per image and bin.
+/// Saves one row per volume and bin of each image.
 #[derive(Clone, Debug)]
 pub struct SaveHistograms {
     pub path: PathBuf,
@@ -96,13 +131,14 @@ impl WriteFile for SaveHistograms {
     }
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
-        let what = format!("histograms of {}", counted(self.images.len(), "image"));
+        let what = format!("histograms of {}", counted_images(&self.images));
         save(self.path, what, control, |to| {
-            writeln!(to, "image,from,to,voxels")?;
-            for (name, found) in self.images.iter() {
+            writeln!(to, "image,volume,from,to,voxels")?;
+            for image in self.images.iter() {
+                let (name, found) = (field(&image.name), &image.statistics);
                 for (number, voxels) in found.histogram.iter().enumerate() {
                     let (low, high) = found.bin(number);
-                    writeln!(to, "{},{low},{high},{voxels}", field(name))?;
+                    writeln!(to, "{name},{},{low},{high},{voxels}", image.volume)?;
                 }
             }
             Ok(())

@@ -150,10 +150,20 @@ impl RegionOperation {
                 };
                 Ok((mask, note))
             }
-            Self::Change { base, grid, change } => Ok((
-                region::change(&base.mask_on(&grid), &change, control)?,
-                None,
-            )),
+            Self::Change { base, grid, change } => {
+                let before = base.mask_on(&grid);
+                let mask = region::change(&before, &change, control)?;
+                let only_interpolates = Change {
+                    interpolate: change.interpolate,
+                    ..Change::defaults()
+                };
+                let fills = change.interpolate.is_some() && change == only_interpolates;
+                let note = (fills && mask.count() == before.count()).then(|| {
+                    "Nothing to interpolate: no slice between drawn ones is empty, or their drawings do not overlap"
+                        .to_owned()
+                });
+                Ok((mask, note))
+            }
             Self::Combine {
                 operation,
                 base,

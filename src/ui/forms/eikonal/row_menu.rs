@@ -4,11 +4,11 @@ use super::{ask_for_path, sensitivity};
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::track::types::odf::Model;
-use crate::state::{Action, KeptPathway, Phase, State};
+use crate::state::{Action, FigureAction, FigureSubject, KeptPathway, Phase, State};
 use crate::ui::dialogs::rename::{self, RenameTarget};
 use crate::ui::files::DialogPosition;
 use crate::ui::widgets::menu;
-use crate::ui::{Memory, icons, theme};
+use crate::ui::{Memory, figures, icons, theme};
 use egui::{Color32, Rect, Response, Ui, vec2};
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ const WIDTH: f32 = 230.0;
 enum PathwayMenuItem {
     File(PathwayFile),
     Region,
+    Figures,
     Sensitivity,
     AmplitudeSensitivity,
     Command,
@@ -78,6 +79,8 @@ fn entries(
         menu::line(ui);
         let region = menu::Item::new("Region of its voxels").icon(icons::REGION);
         chosen = chosen.or(item(ui, region, PathwayMenuItem::Region));
+        let figures = menu::Item::new(figures::ITEM).icon(icons::GRID);
+        chosen = chosen.or(item(ui, figures, PathwayMenuItem::Figures));
         let map = menu::Item::new(sensitivity::NAME).icon(icons::LAYERS);
         chosen = chosen.or(item(ui, map, PathwayMenuItem::Sensitivity));
         if model == Model::Distributions {
@@ -129,6 +132,10 @@ fn act(
             layer: id,
             role: Role::Mask,
         },
+        (PathwayMenuItem::Figures, _) => {
+            let measure = FigureAction::Measure(FigureSubject::Pathway(id));
+            return actions.push(Action::Figures(measure));
+        }
         (PathwayMenuItem::Sensitivity, _) => PathwayAction::Sensitivity(id),
         (PathwayMenuItem::AmplitudeSensitivity, _) => PathwayAction::AmplitudeSensitivity(id),
         (PathwayMenuItem::Command, _) => {
