@@ -3,8 +3,9 @@
 pub use crate::state::core::live::{Live, LiveKey, SameArc};
 pub use crate::state::streamlines::current::streamlines_of;
 pub use crate::state::streamlines::runtime::{
-    ColumnKey, ConnectKey, LabelledConnectome, ManualSelection, NamedProfile, OrderKey, ProfileKey,
-    SameShape, ScoreKey, SelectionKey, StreamlineRuntime, StreamlineSelection, ValueSource,
+    COLOUR_VALUES, ColourKey, ColourSourceKey, ColumnKey, ConnectKey, LabelledConnectome,
+    LineColours, ManualSelection, NamedProfile, OrderKey, PACKED_COLOURS, ProfileKey, SameShape,
+    ScoreKey, SelectionKey, StreamlineRuntime, StreamlineSelection, ValueSource,
 };
 
 use crate::data::Role;

@@ -1,5 +1,6 @@
 //! Values of an image along streamlines.
 
+use crate::compute::simd;
 use crate::data::{Grid, Tractogram, Volume};
 use glam::Vec3;
 use rayon::prelude::*;
@@ -14,10 +15,12 @@ pub fn sample(volume: &Volume, tractogram: &Tractogram) -> Vec<f32> {
         .collect()
 }
 
+/// Distance from the outermost voxel centres up to which points lie in the grid, in voxels: coordinates of millimetres in
+/// single precision put a point on the border on either side of it.
+const BORDER: f32 = 0.5 + 1e-3;
+
 /// Whether a point, in voxels, lies in no voxel of a grid.
 fn is_outside(voxel: Vec3, last: Vec3) -> bool {
-    // Coordinates of millimetres in single precision put a point on the border on either side of it.
-    const BORDER: f32 = 0.5 + 1e-3;
     !(voxel.cmpge(Vec3::splat(-BORDER)).all() && voxel.cmple(last + BORDER).all())
 }
 
@@ -86,5 +89,142 @@ pub(super) fn sample_inside(
         let row = |dj, dk| mix(value(0, dj, dk), value(1, dj, dk), t.x);
         let plane = |dk| mix(row(0, dk), row(1, dk), t.y);
         Some(mix(plane(0), plane(1), t.z))
+    }
+}
+
+/// Trilinear values of one frame at many points: the same as [`sample_frame`] up to rounding, several times as fast.
+pub(super) struct ImageSampler<'a> {
+    volume: &'a Volume,
+    frame: usize,
+    values: &'a [f32],
+    /// Columns of the affine from world mm to voxels: x, y, z and the offset.
+    columns: [[f32; 3]; 4],
+    last: [f32; 3],
+    strides: [i32; 3],
+    /// Steps to the next voxel along each axis: 0 along an axis that is one voxel thick.
+    next: [usize; 3],
+}
+
+impl<'a> ImageSampler<'a> {
+    pub fn new(volume: &'a Volume, frame: usize) -> Self {
+        let affine = volume.grid.voxel_from_world.as_affine3a();
+        let [x, y, z] = [
+            affine.matrix3.x_axis,
+            affine.matrix3.y_axis,
+            affine.matrix3.z_axis,
+        ];
+        let columns = [x, y, z, affine.translation].map(|c| c.to_array());
+        let shape = volume.grid.shape;
+        let strides = [1, shape[0], shape[0] * shape[1]];
+        Self {
+            volume,
+            frame,
+            values: volume.frame(frame),
+            columns,
+            last: last_voxel(&volume.grid).to_array(),
+            // `fill` does not use them in frames with more voxels.
+            strides: strides.map(|s| i32::try_from(s).unwrap_or(0)),
+            next: [0, 1, 2].map(|a| if shape[a] > 1 { strides[a] } else { 0 }),
+        }
+    }
+
+    /// The values at points in the world; NaN for a point in no voxel, or not finite.
+    pub fn fill(&self, points: &[[f32; 3]], values: &mut [f32]) {
+        if i32::try_from(self.values.len()).is_err() {
+            let at = sample_frame(self.volume, self.frame);
+            for (point, value) in points.iter().zip(values) {
+                *value = at(point);
+            }
+            return;
+        }
+        simd::dispatch(SampledPoints {
+            sampler: self,
+            points,
+            values,
+        });
+    }
+}
+
+struct SampledPoints<'a> {
+    sampler: &'a ImageSampler<'a>,
+    points: &'a [[f32; 3]],
+    values: &'a mut [f32],
+}
+
+/// Points whose voxels are computed together, in vector registers.
+const BLOCK: usize = 64;
+
+impl simd::Kernel for SampledPoints<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut cells = [0i32; BLOCK];
+        let mut shares = [[0f32; BLOCK]; 3];
+        let blocks = self.points.chunks(BLOCK).zip(self.values.chunks_mut(BLOCK));
+        for (points, values) in blocks {
+            self.sampler.cells::<FMA>(points, &mut cells, &mut shares);
+            for (i, value) in values.iter_mut().enumerate() {
+                let share = [shares[0][i], shares[1][i], shares[2][i]];
+                *value = self.sampler.value::<FMA>(cells[i], share);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn multiply_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
+    match FMA {
+        true => a.mul_add(b, c),
+        false => a * b + c,
+    }
+}
+
+impl ImageSampler<'_> {
+    /// The index of the lowest voxel around each point, and the shares of the next ones along each axis; a negative index
+    /// for a point outside.
+    #[inline(always)]
+    fn cells<const FMA: bool>(
+        &self,
+        points: &[[f32; 3]],
+        cells: &mut [i32; BLOCK],
+        shares: &mut [[f32; BLOCK]; 3],
+    ) {
+        let [x, y, z, offset] = self.columns;
+        for (i, point) in points.iter().enumerate() {
+            let mut cell = 0i32;
+            let mut is_inside = true;
+            for axis in 0..3 {
+                let v = multiply_add::<FMA>(point[0], x[axis], offset[axis]);
+                let v = multiply_add::<FMA>(point[1], y[axis], v);
+                let v = multiply_add::<FMA>(point[2], z[axis], v);
+                let last = self.last[axis];
+                // NaN is outside.
+                is_inside &= v >= -BORDER && v <= last + BORDER;
+                let v = v.max(0.0).min(last);
+                let low = v.floor().min((last - 1.0).max(0.0));
+                shares[axis][i] = v - low;
+                // `fill` excludes grids in which this overflows.
+                cell = (low as i32)
+                    .wrapping_mul(self.strides[axis])
+                    .wrapping_add(cell);
+            }
+            cells[i] = if is_inside { cell } else { -1 };
+        }
+    }
+
+    #[inline(always)]
+    fn value<const FMA: bool>(&self, cell: i32, [x, y, z]: [f32; 3]) -> f32 {
+        let Ok(first) = usize::try_from(cell) else {
+            return f32::NAN;
+        };
+        let [nx, ny, nz] = self.next;
+        let Some(cell) = self.values.get(first..=first + nx + ny + nz) else {
+            return f32::NAN;
+        };
+        let mix = |a: f32, b: f32, share: f32| multiply_add::<FMA>(b - a, share, a);
+        let row = |at: usize| mix(cell[at], cell[at + nx], x);
+        let plane = |at: usize| mix(row(at), row(at + ny), y);
+        mix(plane(0), plane(nz), z)
     }
 }
