@@ -183,8 +183,8 @@ pub fn over(
 }
 
 /// Distances from a region at each point, mm, 0 inside: exact from spheres and boxes; from a mask as far as
-/// `distances` reaches, an image of the distances from its voxels, and beyond that its largest one. Without that image,
-/// a mask has none.
+/// `distances` reaches, an image of the distances from its voxels, and beyond that its largest one. Fails if a mask has
+/// no such image.
 pub fn of_region(
     tractogram: &Tractogram,
     (shape, distances): (&Shape, Option<&Volume>),
@@ -206,21 +206,15 @@ pub fn of_region(
             exact(&|p| ((p - *centre).abs() - *half_mm).max(DVec3::ZERO).length())
         }
         Shape::Mask(_) => {
-            let sampler = distances.map(|volume| {
-                let largest = volume.frame(0).par_iter().copied();
-                (
-                    ImageSampler::new(volume, 0),
-                    largest.reduce(|| 0.0, f32::max),
-                )
-            });
-            let fill = |points: &[[f32; 3]], values: &mut [f32]| match &sampler {
-                None => values.fill(f32::NAN),
-                Some((sampler, largest)) => {
-                    sampler.fill(points, values);
-                    for (point, value) in points.iter().zip(values) {
-                        let is_beyond = value.is_nan() && Vec3::from(*point).is_finite();
-                        *value = if is_beyond { *largest } else { value.max(0.0) };
-                    }
+            let volume = distances.ok_or(InputError::NoDistances)?;
+            let sampler = ImageSampler::new(volume, 0);
+            let values = || volume.frame(0).par_iter().copied();
+            let largest = backend.install(|| values().reduce(|| 0.0, f32::max));
+            let fill = |points: &[[f32; 3]], values: &mut [f32]| {
+                sampler.fill(points, values);
+                for (point, value) in points.iter().zip(values) {
+                    let is_beyond = value.is_nan() && Vec3::from(*point).is_finite();
+                    *value = if is_beyond { largest } else { value.max(0.0) };
                 }
             };
             at_points(tractogram, statistic, fill, backend, control)
