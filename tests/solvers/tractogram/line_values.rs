@@ -4,7 +4,7 @@ use super::selection::{on, walks};
 use crate::support::fields::odd_grid;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
-use arcuate::data::{Grid, Mask, Shape, Tractogram, Volume};
+use arcuate::data::{Grid, Mask, Shape, Tractogram, Volume, VolumeKind};
 use arcuate::solvers::region::distances_around;
 use arcuate::solvers::tractogram::line_values::{
     LineStatistic, LineValues, end_to_end, of_colour_image, of_file, of_groups, of_image,
@@ -251,7 +251,7 @@ fn colour_images() {
     let grid = Grid::axis_aligned([3, 1, 1], DVec3::ONE, DVec3::ZERO).expect("a grid");
     let (r, g, b) = ([0.0, 1.0, 0.2], [0.5, 0.0, 0.2], [1.0, 0.0, 0.2]);
     let values = [r, g, b].concat();
-    let volume = Volume::rgb(Arc::new(grid), values);
+    let volume = Volume::new(Arc::new(grid), 3, VolumeKind::Rgb, values);
     let points = vec![[0.0; 3], [0.5, 0.0, 0.0], [2.0, 0.0, 0.0], [9.0; 3]];
     let line = Tractogram::new(points, vec![0, 4]);
     let of = |brightness| {
