@@ -1,6 +1,6 @@
 //! Options for random numbers and sessions.
 
-use super::whole;
+use super::{ValueError, not_reversed, whole};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 

@@ -197,7 +197,7 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
             weights: layer.is_some_and(|layer| stale == Some(layer.id)),
             colours: layer.is_some_and(|layer| state.has_stale_colours(layer)),
         };
-        let lines = (tractogram, &**display);
+        let lines = (*tractogram, &**display);
         let Some(legend) = of_lines(state, lines, shown, has_stale) else {
             continue;
         };

@@ -22,7 +22,7 @@ use crate::state::{
     State, TrackAction, ViewAction,
 };
 use crate::ui::forms::geodesic::measures;
-use crate::ui::forms::{density, display, odf_tracking};
+use crate::ui::forms::{density, display, lines, odf_tracking};
 use crate::ui::streamline_summary::{self, Lengths, Remark, Suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::eye;
