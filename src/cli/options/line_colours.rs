@@ -19,7 +19,7 @@ const OPEN: f32 = 3e38;
 #[derive(clap::Args, Clone, Debug)]
 pub struct LineColourOptions {
     /// What the colours of streamlines show: direction, end-to-end, fa, length, stop-reason, weight, group, value:NAME (of
-    /// the file), image:LAYER, distance:REGION (or a layer that is a mask), or one colour as #RRGGBB
+    /// the file), file:FILE (values as TSF, or as text with one for each streamline), image:LAYER, distance:REGION (or a layer that is a mask), or one colour as #RRGGBB
     #[arg(long, value_name = "BY", value_parser = line_colour)]
     pub line_colour: Option<LineColour>,
     /// Value that a streamline shows: those of its points, or their mean, minimum or maximum
@@ -63,6 +63,7 @@ fn line_colour(text: &str) -> Result<LineColour, ValueError> {
         let name = name.to_owned();
         Some(match kind {
             "value" => LineColour::Known(LineColouring::Value(name)),
+            "file" => LineColour::Known(LineColouring::ValuesFile(name.into())),
             "image" => LineColour::Image(name),
             "distance" => LineColour::Distance(name),
             _ => return None,
@@ -75,7 +76,7 @@ fn line_colour(text: &str) -> Result<LineColour, ValueError> {
         Some(LineColour::Known(LineColouring::Fixed([r, g, b])))
     };
     let known = known.map(LineColour::Known).or_else(named).or_else(fixed);
-    let expected = "direction, end-to-end, fa, length, stop-reason, weight, group, value:NAME, image:LAYER, \
+    let expected = "direction, end-to-end, fa, length, stop-reason, weight, group, value:NAME, file:FILE, image:LAYER, \
                     distance:REGION or #RRGGBB";
     known.ok_or_else(|| ValueError::new(expected, text))
 }

@@ -414,7 +414,9 @@ pub(super) fn with_companion_values(
             name => name.to_owned(),
         };
         let refused = if per_point {
-            let read = |path: &Path| points(path, &tractogram, info, control);
+            let stamp = info.property(STAMP);
+            let read =
+                |path: &Path| points(path, &tractogram, |own| same_stamp(own, stamp), control);
             match now_or_before(&path, read, &mut replaced) {
                 Ok((own, values)) => {
                     let own = own.unwrap_or_else(|| named("tsf"));
@@ -492,11 +494,11 @@ fn same_stamp(own: Option<&str>, expected: Option<&str>) -> Result<(), ValuesErr
     }
 }
 
-/// Values of a TSF file and the name it gives them.
+/// Values of a TSF file and the name it gives them; `check` refuses the stamp of other streamlines.
 fn points(
     path: &Path,
     tractogram: &Tractogram,
-    streamlines: &FibreInfo,
+    check: impl Fn(Option<&str>) -> Result<(), ValuesError>,
     control: &Control,
 ) -> Result<(Option<String>, Vec<f32>), ValuesError> {
     let file = FileBytes::open(path, control)?;
@@ -506,7 +508,7 @@ fn points(
         properties: tck::properties(path, &header, MAGIC)?,
         ..FibreInfo::default()
     };
-    same_stamp(info.property(STAMP), streamlines.property(STAMP))?;
+    check(info.property(STAMP))?;
     let numbers = tck::numbers(path, &info)?;
     let offset = tck::offset(path, &info, header_bytes as u64)?;
     let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
@@ -544,6 +546,50 @@ pub fn open_weights(path: &Path, tractogram: &Tractogram) -> Result<Vec<f32>, Er
         let expected = "one number for each streamline, in their order";
         Error::malformed(path, error.to_string(), expected)
     })
+}
+
+/// Values in a file of their own.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FileValues {
+    /// One for each point (TSF).
+    PerPoint(Vec<f32>),
+    /// One for each streamline (text).
+    PerStreamline(Vec<f32>),
+}
+
+impl FileValues {
+    /// Whether a file with this name holds values per point.
+    pub fn is_per_point(path: &Path) -> bool {
+        path.extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("tsf"))
+    }
+}
+
+/// Reads the values of a TSF file, by its ending, or of a text with one number per streamline. Values of other
+/// streamlines give an error.
+pub fn open_values(
+    path: &Path,
+    tractogram: &Tractogram,
+    control: &Control,
+) -> Result<FileValues, Error> {
+    if !FileValues::is_per_point(path) {
+        return open_weights(path, tractogram).map(FileValues::PerStreamline);
+    }
+    let check = |own: Option<&str>| match (own, &tractogram.timestamp) {
+        (Some(own), Some(theirs)) => same_stamp(Some(own), Some(theirs)),
+        // Other formats have none.
+        _ => Ok(()),
+    };
+    let read = points(path, tractogram, check, control);
+    control.check()?;
+    match read {
+        Ok((_, values)) => Ok(FileValues::PerPoint(values)),
+        Err(ValuesError::File(error)) => Err(error),
+        Err(error) => {
+            let expected = "one number for each point of the streamlines, in their order";
+            Err(Error::malformed(path, error.to_string(), expected))
+        }
+    }
 }
 
 /// Largest size of a text with one number per streamline.

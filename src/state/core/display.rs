@@ -8,6 +8,7 @@ use crate::solvers::tractogram::line_values::LineStatistic;
 use crate::state::core::layer::LayerId;
 use crate::state::core::volume_look::VolumeLook;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The colouring of streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -28,6 +29,8 @@ pub enum LineColouring {
     Weight,
     /// A value of the file, by its name.
     Value(String),
+    /// Values in a file of their own: TSF, or a text with one number per streamline.
+    ValuesFile(PathBuf),
     /// An image along the streamline.
     Image(LayerId),
     Distance(DistanceFrom),

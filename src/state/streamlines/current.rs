@@ -1,5 +1,6 @@
 //! The current streamlines, and their known values.
 
+use crate::data::text::file_name;
 use crate::data::tractogram::LENGTH;
 use crate::data::{DataId, Shape, Tractogram, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
@@ -15,7 +16,14 @@ use crate::state::streamlines::{
     ColourKey, ColourSourceKey, Column, LineColours, ManualSelection, SameArc, SameShape,
     StreamlineSelection, ValueSource,
 };
+use std::path::Path;
 use std::sync::Arc;
+
+/// Whether a file of values has one for each point, as in `io::scalars`, which the state may not use.
+pub fn is_tsf(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("tsf"))
+}
 
 /// A layer's streamlines.
 pub fn streamlines_of(layer: &Layer) -> Option<&Tractogram> {
@@ -55,6 +63,7 @@ impl Document {
                 let name = name.map_or("a deleted region", String::as_str);
                 return format!("Distance from {name}");
             }
+            LineColouring::ValuesFile(path) => return file_name(path),
             LineColouring::Fixed(rgb) => return colour(*rgb),
         };
         name.to_owned()
@@ -158,8 +167,20 @@ impl State {
     pub(in crate::state) fn colour_request(&self, layer: &Layer) -> Option<ColourRequest> {
         let kept = self.kept_streamlines(layer)?;
         let display = &layer.display;
-        let (key, source) = self.colour_source(kept, display)?;
+        let (key, source) = match &display.line_colouring {
+            LineColouring::ValuesFile(path) => {
+                let selection = self.selection(layer.id);
+                let source = ColourSource::ValuesFile {
+                    path: path.clone(),
+                    all: streamlines_of(layer)?.clone(),
+                    kept: selection.map(|kept| (kept.marks.0.clone(), kept.every)),
+                };
+                (ColourSourceKey::Own, source)
+            }
+            _ => self.colour_source(kept, display)?,
+        };
         let has_points = match &source {
+            ColourSource::ValuesFile { path, .. } => is_tsf(path),
             ColourSource::File(name) => kept.per_point.contains_key(name),
             ColourSource::Image(..) | ColourSource::Distance(_) => true,
             _ => false,

@@ -145,7 +145,7 @@ pub struct ColourKey {
 /// The data of an image, a region or a file from which the values of colours come.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ColourSourceKey {
-    /// The streamlines themselves.
+    /// The streamlines themselves, or the file that the colouring names.
     Own,
     /// An image, its frame and, for colours, its brightness.
     Image(DataId, usize, Option<f32>),

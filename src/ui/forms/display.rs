@@ -5,13 +5,14 @@ use crate::data::appearance::ColourMap;
 use crate::data::{Volume, VolumeKind};
 use crate::parameters::shortest_f64;
 use crate::scene::draw_list::{Colours, Interpolation};
-use crate::state::core::display::{self, LABEL_OPACITY, MASK_OPACITY};
+use crate::state::core::display::{self, LABEL_OPACITY, LineColouring, MASK_OPACITY};
 use crate::state::origin::Origin;
 use crate::state::{
     Action, Content, Display, FilesAction, Layer, LayerAction, Pane, Phase, Reading, Slab, Space,
     State, View, ViewAction,
 };
 use crate::ui::Memory;
+use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::segmented_but;
 use crate::ui::widgets::slider::{Columns, RangeRow, Scale, SliderRow, help_over, label};
@@ -175,7 +176,15 @@ pub fn controls(
         Content::Mask(_) => opacity(ui, d, MASK_OPACITY, &mut set),
         Content::Tractogram(t) => {
             let has = lines::AvailableValues::of_layer(state, layer, t);
-            lines::show(ui, d, &has, &mut set);
+            if lines::show(ui, d, &has, &mut set) {
+                let text = match &d.line_colouring {
+                    LineColouring::ValuesFile(path) => path.display().to_string(),
+                    _ => String::new(),
+                };
+                let purpose = PathPurpose::LineValues(layer.id);
+                let (files, middle) = (&mut memory.files, DialogPosition::Middle);
+                files.ask_for_path(ui.ctx(), purpose, middle, &text);
+            }
             file_space(ui, state, layer, actions);
         }
     }

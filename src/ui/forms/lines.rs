@@ -3,17 +3,19 @@
 use super::display::{colour_maps, opacity, segment_row, segment_row_but, select_row};
 use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
+use crate::data::text::file_name;
 use crate::parameters::shortest_f64;
 use crate::scene;
 use crate::scene::draw_list::{LineColour, LineStyle};
 use crate::solvers::tractogram::line_values::{LineStatistic, ValueRanges};
 use crate::state::core::display::{self, DistanceFrom, LineColouring, LineScale, TUBE_RADIUS_MM};
 use crate::state::filter::WEIGHT;
+use crate::state::streamlines::is_tsf;
 use crate::state::{Content, Display, Layer, LayerId, Phase, State};
 use crate::ui::format::range_decimals;
 use crate::ui::theme;
-use crate::ui::widgets::menu;
 use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
+use crate::ui::widgets::{menu, rows};
 use egui::{Color32, Ui};
 use std::ops::RangeInclusive;
 
@@ -32,6 +34,7 @@ const IMAGE: &str = "Image";
 const VALUE: &str = "Value of the file";
 const DISTANCE: &str = "Distance";
 const GROUP: &str = "Group";
+const FILE: &str = "File of values";
 
 /// Menus with more rows scroll.
 const TALLEST_MENU: f32 = 420.0;
@@ -144,6 +147,7 @@ impl LayerValues {
                     true
                 }
                 LineColouring::Value(name) => lines.per_point.contains_key(name),
+                LineColouring::ValuesFile(path) => is_tsf(path),
                 _ => false,
             },
             ranges: Ranges::of(state, layer),
@@ -189,9 +193,14 @@ impl Ranges {
     }
 }
 
-/// Colour, shape and opacity of streamlines.
-pub fn show(ui: &mut Ui, d: &Display, has: &AvailableValues, set: &mut impl FnMut(Display, Phase)) {
-    colour_by(ui, d, has, set);
+/// Colour, shape and opacity of streamlines; whether the user wants to choose a file of values.
+pub fn show(
+    ui: &mut Ui,
+    d: &Display,
+    has: &AvailableValues,
+    set: &mut impl FnMut(Display, Phase),
+) -> bool {
+    let asks_for_file = colour_by(ui, d, has, set);
     if has.why_not(&d.line_colouring).is_none() {
         if let Some(layer) = &has.layer {
             source(ui, d, layer, set);
@@ -235,6 +244,7 @@ pub fn show(ui: &mut Ui, d: &Display, has: &AvailableValues, set: &mut impl FnMu
         }
     }
     opacity(ui, d, 1.0, set);
+    asks_for_file
 }
 
 /// Another colouring; the scale of other values is automatic.
@@ -272,12 +282,15 @@ fn same_kind(a: &LineColouring, b: &LineColouring) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
 }
 
+/// The row of the colouring; whether a file of values is to be chosen.
 fn colour_by(
     ui: &mut Ui,
     d: &Display,
     has: &AvailableValues,
     set: &mut impl FnMut(Display, Phase),
-) {
+) -> bool {
+    let by_file = matches!(d.line_colouring, LineColouring::ValuesFile(_));
+    let mut asks_for_file = false;
     let by_measure =
         |c: &LineColouring| matches!(c, LineColouring::Measure | LineColouring::MeasureAlong);
     // Without its values, a colouring is drawn by direction.
@@ -296,7 +309,9 @@ fn colour_by(
         let is = |rgb: [u8; 3]| d.line_colouring == LineColouring::Fixed(rgb);
         named.find(|(_, rgb)| is(*rgb)).map(|(name, _)| name)
     };
-    let shown = now.or_else(kind).or_else(fixed).unwrap_or("One colour");
+    let file = by_file.then_some(FILE);
+    let shown = now.or_else(kind).or(file).or_else(fixed);
+    let shown = shown.unwrap_or("One colour");
     let help = "Value that the colour of a streamline shows";
     let chosen = select_row(ui, "Colour by", help, shown, |ui| {
         let mut chosen = None;
@@ -318,6 +333,10 @@ fn colour_by(
                 chosen = Some(now.unwrap_or_else(|| first.clone()));
             }
         }
+        if has.layer.is_some() {
+            let item = menu::Item::new("File of values…").chosen(by_file);
+            asks_for_file = item.show(ui);
+        }
         menu::line(ui);
         for (name, rgb) in theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES) {
             let colouring = LineColouring::Fixed(rgb);
@@ -334,10 +353,14 @@ fn colour_by(
     if let Some(colouring) = chosen {
         set_colouring(d, colouring, set);
     }
+    asks_for_file
 }
 
 /// Which image, value or place, where the kind of values has several.
 fn source(ui: &mut Ui, d: &Display, layer: &LayerValues, set: &mut impl FnMut(Display, Phase)) {
+    if let LineColouring::ValuesFile(path) = &d.line_colouring {
+        return rows::reading(ui, "File", &file_name(path));
+    }
     let (name, help, all): (_, _, Vec<(String, LineColouring)>) = match &d.line_colouring {
         LineColouring::Image(_) => (
             IMAGE,

@@ -2,6 +2,7 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Mask, Shape, Tractogram, Volume};
+use crate::io::scalars::{FileValues, open_values};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::Error;
 use crate::solvers::region::distances_around;
@@ -10,8 +11,11 @@ use crate::solvers::tractogram::selection::column;
 use crate::state::core::colours::category_rgb;
 use crate::state::core::display::LineColouring;
 use crate::state::job_end::ended;
+use crate::state::streamlines::jobs::select::thinned_marks;
 use crate::state::streamlines::{COLOUR_VALUES, LineColours, PACKED_COLOURS};
 use crate::state::{Effect, LayerId, State};
+use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub const COLOURS: Slot = Slot::latest_wins("colours");
@@ -31,6 +35,13 @@ pub enum ColourSource {
     Distance(Arc<Shape>),
     EndToEnd,
     Group,
+    /// A file with values of all streamlines of the layer, of which those with a mark are drawn, or one in so many of
+    /// them.
+    ValuesFile {
+        path: PathBuf,
+        all: Tractogram,
+        kept: Option<(Arc<[bool]>, usize)>,
+    },
 }
 
 /// Computes the values that the colours of a layer's drawn streamlines show.
@@ -114,9 +125,25 @@ fn with_values(tractogram: Tractogram, name: &str, values: LineValues) -> Tracto
 }
 
 impl ColourStreamlines {
-    fn values(&self, backend: &Backend, control: &Control) -> Result<LineValues, Error> {
+    fn values(&self, backend: &Backend, control: &Control) -> Result<LineValues, JobError> {
         let (lines, statistic) = (&self.tractogram, self.statistic);
-        match &self.source {
+        let values = match &self.source {
+            ColourSource::ValuesFile { path, all, kept } => {
+                let kept = kept.as_ref();
+                let marks = kept.map(|(marks, every)| thinned_marks(marks, *every));
+                let values = match open_values(path, all, control)? {
+                    FileValues::PerStreamline(values) => {
+                        let values = marked(values, marks.as_deref(), |line| line..line + 1);
+                        return Ok(LineValues::PerStreamline(values.into()));
+                    }
+                    FileValues::PerPoint(values) => {
+                        let points =
+                            |line| all.offsets[line] as usize..all.offsets[line + 1] as usize;
+                        marked(values, marks.as_deref(), points)
+                    }
+                };
+                line_values::over(lines, &values.into(), statistic, backend, control)
+            }
             ColourSource::File(name) if name == crate::data::tractogram::LENGTH => Ok(
                 LineValues::PerStreamline(column(lines, name, backend, control)?.into()),
             ),
@@ -139,8 +166,23 @@ impl ColourStreamlines {
             }
             ColourSource::EndToEnd => line_values::end_to_end(lines, backend, control),
             ColourSource::Group => Ok(line_values::of_groups(lines, category_rgb)),
-        }
+        };
+        Ok(values?)
     }
+}
+
+/// The values of marked streamlines, each of which owns a range of them.
+fn marked(
+    values: Vec<f32>,
+    marks: Option<&[bool]>,
+    own: impl Fn(usize) -> Range<usize>,
+) -> Vec<f32> {
+    let Some(marks) = marks else {
+        return values;
+    };
+    let lines = (0..marks.len()).filter(|line| marks[*line]);
+    let kept = lines.flat_map(|line| values[own(line)].iter().copied());
+    kept.collect()
 }
 
 fn distances(mask: &Mask, backend: &Backend, control: &Control) -> Result<Option<Volume>, Error> {
