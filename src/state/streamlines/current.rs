@@ -249,7 +249,7 @@ impl State {
         }
     }
 
-    /// The image of a layer as a source of colours; a label map is none.
+    /// The image of a layer as a source of colours.
     fn image_source(&self, layer: LayerId) -> Option<(ColourSourceKey, ColourSource)> {
         let layer = self.document.layer(layer)?;
         let volume = layer.content.volume()?;
@@ -260,8 +260,11 @@ impl State {
         }
         let (volume, frame) = self.column_image(layer.id)?;
         let key = ColourSourceKey::Image(volume.id(), frame, None);
-        let source = ColourSource::Image(volume.clone(), frame);
-        volume.labels.is_none().then_some((key, source))
+        let source = match volume.labels.is_some() {
+            true => ColourSource::Labels(volume.clone()),
+            false => ColourSource::Image(volume.clone(), frame),
+        };
+        Some((key, source))
     }
 
     /// The factor from stored to displayed values of a colouring, and their unit.

@@ -142,7 +142,10 @@ impl LayerValues {
             places: regions.chain(masks).collect(),
             has_groups: !lines.groups.is_empty(),
             per_point: match by {
-                LineColouring::Image(id) => state.column_image(*id).is_some(),
+                LineColouring::Image(id) => {
+                    let image = state.column_image(*id);
+                    image.is_some_and(|(volume, _)| volume.labels.is_none())
+                }
                 LineColouring::Fa | LineColouring::Distance(_) | LineColouring::MeasureAlong => {
                     true
                 }

@@ -13,7 +13,7 @@ use crate::state::core::ends::EndKind;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
 use crate::state::pathways::{SHARE_OF_REPETITIONS, ShownCost};
 use crate::state::tensors::recipe::fod::FodMap;
-use crate::state::{Display, Layer, State};
+use crate::state::{Display, Layer, LayerId, State};
 use crate::ui::format::{fixed, measure, range_texts, with_unit};
 use std::borrow::Cow;
 
@@ -257,6 +257,8 @@ fn of_lines(
         LineColour::Fixed(_) => None,
         LineColour::Packed { .. } => Some(match &display.line_colouring {
             LineColouring::Group => Legend::Classes(groups(tractogram)),
+            // Labels have the colours of their image.
+            LineColouring::Image(id) if is_label_map(state, *id) => return None,
             _ => Legend::Dec,
         }),
         LineColour::Scalar {
@@ -329,6 +331,12 @@ fn value_texts(state: &State, display: &Display, low: f32, high: f32) -> [String
     let (scale, unit) = state.line_unit(&display.line_colouring);
     let texts = range_texts([low, high].map(|v| f64::from(v * scale)));
     texts.map(|text| with_unit(&text, unit))
+}
+
+fn is_label_map(state: &State, layer: LayerId) -> bool {
+    let layer = state.document.layer(layer);
+    let volume = layer.and_then(|layer| layer.content.volume());
+    volume.is_some_and(|volume| volume.labels.is_some())
 }
 
 /// The groups of streamlines, in the order of their names; with many, the first and the number of the others.

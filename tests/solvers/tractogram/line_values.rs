@@ -4,11 +4,11 @@ use super::selection::{on, walks};
 use crate::support::fields::odd_grid;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
-use arcuate::data::{Grid, Mask, Shape, Tractogram, Volume, VolumeKind};
+use arcuate::data::{Grid, Labels, Mask, Shape, Tractogram, Volume, VolumeKind};
 use arcuate::solvers::region::distances_around;
 use arcuate::solvers::tractogram::line_values::{
     LineStatistic, LineValues, end_to_end, of_colour_image, of_file, of_groups, of_image,
-    of_region, packed, ranges,
+    of_labels, of_region, packed, ranges,
 };
 use arcuate::solvers::tractogram::sample_frame;
 use glam::{DVec3, Vec3};
@@ -264,6 +264,18 @@ fn colour_images() {
     assert_eq!(values[2], packed([51; 3]));
     assert!(values[3].is_nan());
     assert_eq!(of(2.0)[2], packed([102; 3]));
+
+    // A label map gives the colour of the nearest voxel, none in its background.
+    let numbers = Volume::scalar(volume.grid.clone(), vec![0.0, 7.0, 8.0]);
+    let labels = Labels::default();
+    let expected = [f32::NAN, packed(labels.colour(7)), packed(labels.colour(8))];
+    let map = numbers.with_labels(Arc::new(labels));
+    let points = vec![[0.2, 0.0, 0.0], [0.6, 0.0, 0.0], [2.2, 0.0, 0.0]];
+    let line = Tractogram::new(points, vec![0, 3]);
+    let values = of_labels(&line, &map, &on(1), &Control::new()).expect("colours");
+    let values = values.values();
+    assert!(values[0].is_nan());
+    assert_eq!(values[1..], expected[1..]);
 }
 
 fn percentiles() {

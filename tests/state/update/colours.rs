@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::colours::an image along streamlines", images),
         test("update::colours::values, groups, distances", other_values),
         test("update::colours::earlier values stay, dimmed", stale),
+        test("update::colours::a file of values", values_file),
     ]
 }
 
@@ -311,4 +312,48 @@ fn stale() {
     assert_eq!(after.opacity, 1.0);
     assert_ne!(after.colour, before.colour);
     assert_eq!(shown_values(&window).0.len(), 2);
+}
+
+/// Values in a file are those of all streamlines of the layer, also while a filter keeps some of them.
+fn values_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("weights.txt");
+    std::fs::write(&path, "0.5\n2.5\n").expect("written");
+    let (mut window, _, beams) = with_image();
+    let colour_by = |window: &mut Window| {
+        window.act(Action::Streamline(StreamlineAction::ColourByFile {
+            layer: beams,
+            path: path.clone(),
+        }));
+    };
+    colour_by(&mut window);
+    assert_eq!(shown_values(&window).0, [0.5, 2.5]);
+    let legends = legend::of_scene(&window.state);
+    assert!(matches!(&legends[..], [Legend::Bar { name, .. }] if name == "weights.txt"));
+    // A filter keeps the shorter one.
+    let rules = StreamlineRules::new(beams).limited(ValueLimits {
+        column: Column::Value("length".to_owned()),
+        low: None,
+        high: Some(20.0),
+        counting: Default::default(),
+    });
+    let phase = Phase::Done;
+    window.act(Action::Streamline(StreamlineAction::SetRules {
+        rules,
+        phase,
+    }));
+    assert_eq!(shown_values(&window).0, [2.5]);
+    // The file has changed; another number of values is refused with a message.
+    std::fs::write(&path, "1 7").expect("written");
+    colour_by(&mut window);
+    assert_eq!(shown_values(&window).0, [7.0]);
+    std::fs::write(&path, "1 2 3").expect("written");
+    colour_by(&mut window);
+    assert_eq!(drawn(&window).0, LineColour::Direction);
+    let messages = window.state.runtime.notices.messages.iter();
+    let text: Vec<&str> = messages.map(|m| m.text.as_str()).collect();
+    assert!(
+        text.join(" ").contains("3 numbers for 2 streamlines"),
+        "{text:?}"
+    );
 }

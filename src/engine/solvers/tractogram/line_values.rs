@@ -142,6 +142,28 @@ pub fn of_colour_image(
     at_points(tractogram, LineStatistic::EachPoint, fill, backend, control)
 }
 
+/// The colours of a label map at the nearest voxel of each point, as numbers of [`packed`]; none in its background and
+/// outside it.
+pub fn of_labels(
+    tractogram: &Tractogram,
+    volume: &Volume,
+    backend: &Backend,
+    control: &Control,
+) -> Result<LineValues, Error> {
+    let fill = |points: &[[f32; 3]], values: &mut [f32]| {
+        for (point, value) in points.iter().zip(values) {
+            let number = volume.nearest(0, Vec3::from(*point).as_dvec3());
+            let number = number.filter(|number| *number >= 1.0);
+            let labels = volume.labels.as_ref();
+            *value = match number.zip(labels) {
+                Some((number, labels)) => packed(labels.colour(number as u32)),
+                None => f32::NAN,
+            };
+        }
+    };
+    at_points(tractogram, LineStatistic::EachPoint, fill, backend, control)
+}
+
 /// Values of the file: those of each streamline, or those of each point, perhaps combined. Fails if there are none of
 /// this name.
 pub fn of_file(

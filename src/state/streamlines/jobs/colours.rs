@@ -30,6 +30,7 @@ pub enum ColourSource {
     File(String),
     /// A frame of an image.
     Image(Volume, usize),
+    Labels(Volume),
     /// An image of colours, and its brightness.
     ColourImage(Volume, f32),
     Distance(Arc<Shape>),
@@ -76,7 +77,10 @@ impl Job for ColourStreamlines {
         let values = self.values(&backend, control)?;
         let is_packed = matches!(
             self.source,
-            ColourSource::ColourImage(..) | ColourSource::EndToEnd | ColourSource::Group
+            ColourSource::ColourImage(..)
+                | ColourSource::Labels(_)
+                | ColourSource::EndToEnd
+                | ColourSource::Group
         );
         let ranges = match is_packed {
             true => None,
@@ -153,6 +157,7 @@ impl ColourStreamlines {
             ColourSource::Image(volume, frame) => {
                 line_values::of_image(lines, (volume, *frame), statistic, backend, control)
             }
+            ColourSource::Labels(volume) => line_values::of_labels(lines, volume, backend, control),
             ColourSource::ColourImage(volume, brightness) => {
                 line_values::of_colour_image(lines, volume, *brightness, backend, control)
             }
