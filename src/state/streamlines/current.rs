@@ -143,8 +143,8 @@ impl State {
     pub fn line_colours(&self, layer: &Layer) -> Option<&LineColours> {
         let live = self.runtime.streamlines.colours.get(&layer.id)?;
         let (key, colours) = live.shown()?;
-        let request = self.colour_request(layer)?.key;
-        (*key == request || live.running().is_some()).then_some(colours)
+        let requested = self.colour_key(layer)?;
+        (*key == requested || live.running().is_some()).then_some(colours)
     }
 
     /// Whether the colours of a layer are those of other values than requested, which are being computed.
@@ -152,49 +152,72 @@ impl State {
         let Some(live) = self.runtime.streamlines.colours.get(&layer.id) else {
             return false;
         };
-        let Some(request) = self.colour_request(layer).map(|request| request.key) else {
+        let Some(requested) = self.colour_key(layer) else {
             return false;
         };
         let same = |key: &ColourKey| {
-            (&key.colouring, key.statistic) == (&request.colouring, request.statistic)
-                && key.source == request.source
+            let requested = (&requested.colouring, requested.statistic, &requested.source);
+            (&key.colouring, key.statistic, &key.source) == requested
         };
         live.running().is_some() && !live.shown().is_some_and(|(key, _)| same(key))
     }
 
-    /// The values that the colours of a layer need and that its streamlines do not hold; `None` if there is nothing to
-    /// compute, or if what they come from is gone.
-    pub(in crate::state) fn colour_request(&self, layer: &Layer) -> Option<ColourRequest> {
-        let kept = self.kept_streamlines(layer)?;
+    /// Why the requested colours of a layer cannot be shown; `None` while they can, or are being computed.
+    pub fn why_no_colours(&self, layer: &Layer) -> Option<&'static str> {
+        let live = self.runtime.streamlines.colours.get(&layer.id)?;
+        let requested = self.colour_key(layer)?;
+        if live.has_failed_for(&requested) {
+            return Some("The values were not computed; choose the colouring again");
+        }
+        let (key, colours) = live.shown()?;
+        let is_scale = requested.colouring.has_scale() && !colours.is_packed;
+        let is_empty = *key == requested && is_scale && colours.ranges.is_none();
+        is_empty.then_some("No point has a value here: the image may lie elsewhere")
+    }
+
+    /// What the colours of a layer need to be computed; `None` if its streamlines hold the values, or if what these come
+    /// from is gone.
+    fn colour_key(&self, layer: &Layer) -> Option<ColourKey> {
+        let kept = self.kept_streamlines(layer).filter(|l| !l.is_empty())?;
         let display = &layer.display;
-        let (key, source) = match &display.line_colouring {
-            LineColouring::ValuesFile(path) => {
-                let selection = self.selection(layer.id);
-                let source = ColourSource::ValuesFile {
-                    path: path.clone(),
-                    all: streamlines_of(layer)?.clone(),
-                    kept: selection.map(|kept| (kept.marks.0.clone(), kept.every)),
+        let (source, has_points) = match &display.line_colouring {
+            LineColouring::ValuesFile(path) => (ColourSourceKey::Own, is_tsf(path)),
+            _ => {
+                let (key, source) = self.colour_source(kept, display)?;
+                let has_points = match &source {
+                    ColourSource::File(name) => kept.per_point.contains_key(name),
+                    ColourSource::Image(..) | ColourSource::Distance(_) => true,
+                    _ => false,
                 };
-                (ColourSourceKey::Own, source)
+                (key, has_points)
             }
-            _ => self.colour_source(kept, display)?,
         };
-        let has_points = match &source {
-            ColourSource::ValuesFile { path, .. } => is_tsf(path),
-            ColourSource::File(name) => kept.per_point.contains_key(name),
-            ColourSource::Image(..) | ColourSource::Distance(_) => true,
-            _ => false,
-        };
-        let key = ColourKey {
+        Some(ColourKey {
             tractogram: kept.id(),
             colouring: display.line_colouring.clone(),
             statistic: match has_points {
                 true => display.line_scale.statistic,
                 false => LineStatistic::EachPoint,
             },
-            source: key,
+            source,
+        })
+    }
+
+    /// The request for the values that the colours of a layer need.
+    pub(in crate::state) fn colour_request(&self, layer: &Layer) -> Option<ColourRequest> {
+        let key = self.colour_key(layer)?;
+        let kept = self.kept_streamlines(layer)?;
+        let source = match &layer.display.line_colouring {
+            LineColouring::ValuesFile(path) => ColourSource::ValuesFile {
+                path: path.clone(),
+                all: streamlines_of(layer)?.clone(),
+                kept: self
+                    .selection(layer.id)
+                    .map(|kept| (kept.marks.0.clone(), kept.every)),
+            },
+            _ => self.colour_source(kept, &layer.display)?.1,
         };
-        (!kept.is_empty()).then(|| ColourRequest {
+        Some(ColourRequest {
             key,
             tractogram: kept.clone(),
             source,

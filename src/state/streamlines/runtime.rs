@@ -159,7 +159,9 @@ pub struct LineColours {
     pub tractogram: Tractogram,
     pub colouring: LineColouring,
     pub statistic: LineStatistic,
-    /// `None` for colours that no scale explains, and without a finite value.
+    /// The values are colours themselves, which no scale explains.
+    pub is_packed: bool,
+    /// `None` for packed colours, and without a finite value.
     pub ranges: Option<ValueRanges>,
 }
 

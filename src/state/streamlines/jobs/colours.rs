@@ -112,6 +112,7 @@ impl Job for ColourStreamlines {
             tractogram,
             colouring: self.colouring,
             statistic: self.statistic,
+            is_packed,
             ranges,
         })
     }
