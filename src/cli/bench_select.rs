@@ -4,8 +4,8 @@
 //! The size is that at which MRtrix3's `tckedit` was timed (5.6 million points), with its regions: a sphere of 10 mm,
 //! and a mask of 16³ voxels of 2 mm. Files in `ARCUATE_BENCH_FILES` are used instead.
 //!
-//! `colours`: the values and the automatic range for the colours of 1,000,000 streamlines (56 million points) by an image
-//! of 1 mm, at each point and as means over the streamlines.
+//! `colours`: the values and the automatic range for the colours of 1,000,000 streamlines (56 million points) by images
+//! with voxels of 2 mm and of 1 mm, at each point, and as means over the streamlines.
 
 use super::bench::Choice;
 use super::bench_io::{arcs, files, streamlines};
@@ -53,8 +53,9 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
 /// Time until the values for colours are known, with their range.
 fn colours(choice: Choice, backend: &Backend) -> Vec<Value> {
     let cases = [
-        ("colours, points", LineStatistic::EachPoint),
-        ("colours, mean", LineStatistic::Mean),
+        ("colours, 2 mm", 2, LineStatistic::EachPoint),
+        ("colours, 1 mm", 1, LineStatistic::EachPoint),
+        ("colours, mean, 2 mm", 2, LineStatistic::Mean),
     ];
     let mut cases = cases.into_iter().filter(|c| choice.takes(c.0)).peekable();
     if cases.peek().is_none() {
@@ -66,16 +67,10 @@ fn colours(choice: Choice, backend: &Backend) -> Vec<Value> {
         (1_000_000, 5)
     };
     let tractogram = arcs(count, 21);
-    let Some(grid) = Grid::axis_aligned([128; 3], DVec3::ONE, DVec3::ZERO) else {
-        return Vec::new();
-    };
-    let value = |i: usize| {
-        let [x, y, z] = grid.voxel(i).map(|v| v as f32 * 0.1);
-        0.5 + 0.2 * (x.sin() + y.cos() * z.sin())
-    };
-    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
-    let image = Volume::scalar(Arc::new(grid), values);
-    let measure = |(name, statistic): (&str, LineStatistic)| {
+    let measure = |(name, mm, statistic): (&str, usize, LineStatistic)| {
+        let Some(image) = waves(mm) else {
+            return json!({"workload": "select", "error": "no image"});
+        };
         let mut seconds = Vec::new();
         for _ in 0..repeats {
             let started = Instant::now();
@@ -97,6 +92,17 @@ fn colours(choice: Choice, backend: &Backend) -> Vec<Value> {
         })
     };
     cases.map(measure).collect()
+}
+
+/// A smooth image of 128 mm along each axis, with voxels of this size.
+fn waves(mm: usize) -> Option<Volume> {
+    let grid = Grid::axis_aligned([128 / mm; 3], DVec3::splat(mm as f64), DVec3::ZERO)?;
+    let value = |i: usize| {
+        let [x, y, z] = grid.voxel(i).map(|v| (v * mm) as f32 * 0.1);
+        0.5 + 0.2 * (x.sin() + y.cos() * z.sin())
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    Some(Volume::scalar(Arc::new(grid), values))
 }
 
 fn cases(

@@ -100,9 +100,11 @@ pub(super) struct ImageSampler<'a> {
     /// Columns of the affine from world mm to voxels: x, y, z and the offset.
     columns: [[f32; 3]; 4],
     last: [f32; 3],
-    strides: [i32; 3],
-    /// Steps to the next voxel along each axis: 0 along an axis that is one voxel thick.
-    next: [usize; 3],
+    strides: [u32; 3],
+    /// Steps to the next voxel along the second and the third axis: 0 along an axis that is one voxel thick.
+    next: [usize; 2],
+    /// [`Self::fill`] can compute many points together.
+    is_regular: bool,
 }
 
 impl<'a> ImageSampler<'a> {
@@ -113,35 +115,39 @@ impl<'a> ImageSampler<'a> {
             affine.matrix3.y_axis,
             affine.matrix3.z_axis,
         ];
-        let columns = [x, y, z, affine.translation].map(|c| c.to_array());
         let shape = volume.grid.shape;
         let strides = [1, shape[0], shape[0] * shape[1]];
+        let step = |axis: usize| if shape[axis] > 1 { strides[axis] } else { 0 };
+        let values = volume.frame(frame);
+        // Voxels are counted in 32 bits, and those of an axis in 23; the first axis has neighbours.
+        let is_regular = u32::try_from(values.len()).is_ok()
+            && shape.iter().all(|n| *n < 1 << 23)
+            && shape[0] > 1;
         Self {
             volume,
             frame,
-            values: volume.frame(frame),
-            columns,
+            values,
+            columns: [x, y, z, affine.translation].map(|c| c.to_array()),
             last: last_voxel(&volume.grid).to_array(),
-            // `fill` does not use them in frames with more voxels.
-            strides: strides.map(|s| i32::try_from(s).unwrap_or(0)),
-            next: [0, 1, 2].map(|a| if shape[a] > 1 { strides[a] } else { 0 }),
+            strides: strides.map(|s| u32::try_from(s).unwrap_or(0)),
+            next: [step(1), step(2)],
+            is_regular,
         }
     }
 
     /// The values at points in the world; NaN for a point in no voxel, or not finite.
     pub fn fill(&self, points: &[[f32; 3]], values: &mut [f32]) {
-        if i32::try_from(self.values.len()).is_err() {
-            let at = sample_frame(self.volume, self.frame);
-            for (point, value) in points.iter().zip(values) {
-                *value = at(point);
-            }
-            return;
+        if self.is_regular {
+            return simd::dispatch(SampledPoints {
+                sampler: self,
+                points,
+                values,
+            });
         }
-        simd::dispatch(SampledPoints {
-            sampler: self,
-            points,
-            values,
-        });
+        let at = sample_frame(self.volume, self.frame);
+        for (point, value) in points.iter().zip(values) {
+            *value = at(point);
+        }
     }
 }
 
@@ -159,17 +165,26 @@ impl simd::Kernel for SampledPoints<'_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let mut cells = [0i32; BLOCK];
-        let mut shares = [[0f32; BLOCK]; 3];
+        let mut cells = Cells {
+            indices: [0; BLOCK],
+            shares: [[0.0; BLOCK]; 3],
+        };
         let blocks = self.points.chunks(BLOCK).zip(self.values.chunks_mut(BLOCK));
         for (points, values) in blocks {
-            self.sampler.cells::<FMA>(points, &mut cells, &mut shares);
+            self.sampler.cells::<FMA>(points, &mut cells);
             for (i, value) in values.iter_mut().enumerate() {
-                let share = [shares[0][i], shares[1][i], shares[2][i]];
-                *value = self.sampler.value::<FMA>(cells[i], share);
+                *value = self.sampler.value::<FMA>(&cells, i);
             }
         }
     }
+}
+
+/// The voxels around points.
+struct Cells {
+    /// Index of the voxel with the lowest coordinates of the eight around a point.
+    indices: [u32; BLOCK],
+    /// Shares of the next voxels along each axis; the first is NaN for a point outside.
+    shares: [[f32; BLOCK]; 3],
 }
 
 #[inline(always)]
@@ -181,50 +196,57 @@ fn multiply_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
 }
 
 impl ImageSampler<'_> {
-    /// The index of the lowest voxel around each point, and the shares of the next ones along each axis; a negative index
-    /// for a point outside.
     #[inline(always)]
-    fn cells<const FMA: bool>(
-        &self,
-        points: &[[f32; 3]],
-        cells: &mut [i32; BLOCK],
-        shares: &mut [[f32; BLOCK]; 3],
-    ) {
+    fn cells<const FMA: bool>(&self, points: &[[f32; 3]], cells: &mut Cells) {
+        /// Adding it to a whole number below it leaves that in the lowest bits.
+        const WHOLE: f32 = 8_388_608.0;
         let [x, y, z, offset] = self.columns;
+        let mut places = [[0f32; BLOCK]; 3];
         for (i, point) in points.iter().enumerate() {
-            let mut cell = 0i32;
-            let mut is_inside = true;
             for axis in 0..3 {
-                let v = multiply_add::<FMA>(point[0], x[axis], offset[axis]);
-                let v = multiply_add::<FMA>(point[1], y[axis], v);
-                let v = multiply_add::<FMA>(point[2], z[axis], v);
-                let last = self.last[axis];
-                // NaN is outside.
-                is_inside &= v >= -BORDER && v <= last + BORDER;
-                let v = v.max(0.0).min(last);
-                let low = v.floor().min((last - 1.0).max(0.0));
-                shares[axis][i] = v - low;
-                // `fill` excludes grids in which this overflows.
-                cell = (low as i32)
-                    .wrapping_mul(self.strides[axis])
-                    .wrapping_add(cell);
+                places[axis][i] = point[axis];
             }
-            cells[i] = if is_inside { cell } else { -1 };
+        }
+        cells.indices = [0; BLOCK];
+        let mut outside = [0f32; BLOCK];
+        for axis in 0..3 {
+            let last = self.last[axis];
+            let highest = (last - 1.0).max(0.0);
+            for i in 0..BLOCK {
+                let v = multiply_add::<FMA>(places[0][i], x[axis], offset[axis]);
+                let v = multiply_add::<FMA>(places[1][i], y[axis], v);
+                let v = multiply_add::<FMA>(places[2][i], z[axis], v);
+                let inside = v.max(0.0).min(last);
+                // NaN is outside.
+                let is_inside = (v - inside).abs() <= BORDER;
+                outside[i] = if is_inside { outside[i] } else { f32::NAN };
+                let low = inside.floor().min(highest);
+                cells.shares[axis][i] = inside - low;
+                let low = (low + WHOLE).to_bits().wrapping_sub(WHOLE.to_bits());
+                let step = low.wrapping_mul(self.strides[axis]);
+                cells.indices[i] = cells.indices[i].wrapping_add(step);
+            }
+        }
+        for i in 0..BLOCK {
+            cells.shares[0][i] += outside[i];
         }
     }
 
     #[inline(always)]
-    fn value<const FMA: bool>(&self, cell: i32, [x, y, z]: [f32; 3]) -> f32 {
-        let Ok(first) = usize::try_from(cell) else {
-            return f32::NAN;
-        };
-        let [nx, ny, nz] = self.next;
-        let Some(cell) = self.values.get(first..=first + nx + ny + nz) else {
-            return f32::NAN;
-        };
+    fn value<const FMA: bool>(&self, cells: &Cells, i: usize) -> f32 {
         let mix = |a: f32, b: f32, share: f32| multiply_add::<FMA>(b - a, share, a);
-        let row = |at: usize| mix(cell[at], cell[at + nx], x);
-        let plane = |at: usize| mix(row(at), row(at + ny), y);
-        mix(plane(0), plane(nz), z)
+        let row = |first: usize| {
+            let pair = self.values.get(first..).and_then(|v| v.first_chunk::<2>());
+            let [a, b] = pair.copied().unwrap_or([f32::NAN; 2]);
+            mix(a, b, cells.shares[0][i])
+        };
+        let [ny, nz] = self.next;
+        let first = cells.indices[i] as usize;
+        let plane = |first: usize| mix(row(first), row(first.wrapping_add(ny)), cells.shares[1][i]);
+        mix(
+            plane(first),
+            plane(first.wrapping_add(nz)),
+            cells.shares[2][i],
+        )
     }
 }
