@@ -12,9 +12,10 @@ use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
 use crate::state::streamlines::jobs::colours::ColourSource;
+use crate::state::streamlines::jobs::pick::VisibleValues;
 use crate::state::streamlines::{
-    ColourKey, ColourSourceKey, Column, LineColours, ManualSelection, SameArc, SameShape,
-    StreamlineSelection, ValueSource,
+    COLOUR_VALUES, ColourKey, ColourSourceKey, Column, LineColours, ManualSelection, SameArc,
+    SameShape, StreamlineSelection, ValueSource,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -288,6 +289,34 @@ impl State {
             false => ColourSource::Image(volume.clone(), frame),
         };
         Some((key, source))
+    }
+
+    /// The values that hide parts of a layer's drawn streamlines; `None` if nothing is hidden, or if only some of those
+    /// that the rules keep are drawn.
+    pub(in crate::state) fn visible_values(&self, layer: &Layer) -> Option<VisibleValues> {
+        let limits = layer.display.line_scale.limits?;
+        let is_thinned = self.selection(layer.id).is_some_and(|kept| kept.every > 1);
+        let drawn = self.drawn_streamlines(layer).filter(|_| !is_thinned)?;
+        // Earlier values may be those of other streamlines.
+        if drawn.len() != self.kept_streamlines(layer)?.len() {
+            return None;
+        }
+        let own = match &layer.display.line_colouring {
+            LineColouring::Fa => "fa",
+            LineColouring::Length => LENGTH,
+            LineColouring::Measure => "measure",
+            LineColouring::MeasureAlong => "cm",
+            LineColouring::Weight => WEIGHT,
+            _ => "",
+        };
+        let names = || drawn.per_point.keys().chain(drawn.per_streamline.keys());
+        let computed = names().find(|name| name.starts_with(COLOUR_VALUES));
+        let name = computed.or_else(|| names().find(|name| *name == own))?;
+        Some(VisibleValues {
+            name: name.clone(),
+            drawn: drawn.clone(),
+            limits,
+        })
     }
 
     /// The factor from stored to displayed values of a colouring, and their unit.

@@ -6,12 +6,15 @@ use arcuate::data::{Grid, Mask, Tractogram, Volume};
 use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::tractogram::line_values::LineStatistic;
+use arcuate::solvers::tractogram::pick::{PickQuery, Screen};
 use arcuate::state::core::display::{DistanceFrom, LineColouring, STALE_OPACITY};
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::streamlines::{Column, StreamlineRules, ValueLimits, streamlines_of};
+use arcuate::state::streamlines::{
+    Column, SelectionMode, StreamlineRules, ValueLimits, streamlines_of,
+};
 use arcuate::state::{Action, Display, LayerAction, LayerId, Phase, StreamlineAction};
 use arcuate::ui::views::legend::{self, Legend};
-use glam::{DVec3, dvec2, dvec3};
+use glam::{DMat4, DVec3, dvec2, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
@@ -22,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::colours::values, groups, distances", other_values),
         test("update::colours::earlier values stay, dimmed", stale),
         test("update::colours::a file of values", values_file),
+        test("update::colours::what is hidden is not picked", hidden),
     ]
 }
 
@@ -356,4 +360,38 @@ fn values_file() {
         text.join(" ").contains("3 numbers for 2 streamlines"),
         "{text:?}"
     );
+}
+
+/// The mouse chooses streamlines that show at least a part.
+fn hidden() {
+    let (mut window, image, beams) = with_image();
+    window.state.runtime.selected_layer = Some(beams);
+    let mut picked = |limits| {
+        colour(&mut window, beams, |d| {
+            d.line_colouring = LineColouring::Image(image);
+            d.line_scale.limits = limits;
+        });
+        let whole = [
+            dvec2(-1e3, -1e3),
+            dvec2(1e3, -1e3),
+            dvec2(1e3, 1e3),
+            dvec2(-1e3, 1e3),
+        ];
+        window.act(Action::Streamline(StreamlineAction::Pick {
+            screen: Screen {
+                from_world: DMat4::IDENTITY,
+                slab: false,
+            },
+            target: PickQuery::Within(whole.to_vec()),
+            mode: SelectionMode::Replace,
+        }));
+        window
+            .state
+            .manual_selection()
+            .map_or(0, |chosen| chosen.count)
+    };
+    assert_eq!(picked(None), 2);
+    // The values are 86 to 112, and 100 to 112.
+    assert_eq!(picked(Some((0.0, 99.0))), 1);
+    assert_eq!(picked(Some((0.0, 50.0))), 0);
 }
