@@ -158,7 +158,7 @@ fn of_the_file() {
     let whole = of("each", LineStatistic::Mean).expect("values");
     assert_eq!(whole, LineValues::PerStreamline(each.into()));
     let error = of("other", LineStatistic::Mean).expect_err("no such value");
-    assert!(error.to_string().contains("along, each"), "{error}");
+    assert!(error.to_string().contains("length, each, along"), "{error}");
 }
 
 fn shapes() {

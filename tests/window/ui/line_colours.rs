@@ -141,7 +141,7 @@ fn scale() {
     };
     assert_eq!(display(&window, beams).line_scale, expected);
     // A logarithmic scale has a range of its own, and limits stay.
-    click(&mut window, "Logarithmic");
+    click(&mut window, "Scale: Logarithmic");
     let expected = LineScale {
         range: None,
         logarithmic: true,
@@ -149,7 +149,7 @@ fn scale() {
     };
     assert_eq!(display(&window, beams).line_scale, expected);
     // Means have other values than points.
-    click(&mut window, "Mean");
+    click(&mut window, "Value shown: Mean");
     let expected = LineScale {
         statistic: LineStatistic::Mean,
         limits: None,

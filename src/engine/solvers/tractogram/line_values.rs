@@ -27,7 +27,7 @@
 use super::error::InputError;
 use super::sample::ImageSampler;
 use crate::compute::memory::{claim_for, zeroed};
-use crate::compute::{Backend, Cancelled, Control};
+use crate::compute::{Backend, Cancelled, Control, simd};
 use crate::data::{Shape, Tractogram, Volume, keyed};
 use crate::solvers::Error;
 use glam::{DVec3, Vec3};
@@ -370,12 +370,7 @@ pub struct ValueRanges {
 pub fn ranges(values: &[f32], backend: &Backend) -> Option<ValueRanges> {
     let open = (f32::INFINITY, f32::NEG_INFINITY);
     let joined = |a: (f32, f32), b: (f32, f32)| (a.0.min(b.0), a.1.max(b.1));
-    let part = |part: &[f32]| {
-        part.iter().fold(open, |range, v| match v.is_finite() {
-            true => (range.0.min(*v), range.1.max(*v)),
-            false => range,
-        })
-    };
+    let part = |part: &[f32]| simd::dispatch(Extent(part));
     let parts = || values.par_chunks(POINTS).map(part);
     let extent = backend.install(|| parts().reduce(|| open, joined));
     if extent.0 > extent.1 {
@@ -391,6 +386,29 @@ pub fn ranges(values: &[f32], backend: &Backend) -> Option<ValueRanges> {
         automatic,
         positive: percentiles(&mut sampled),
     })
+}
+
+/// The least and the largest finite one of some values.
+struct Extent<'a>(&'a [f32]);
+
+impl simd::Kernel for Extent<'_> {
+    type Output = (f32, f32);
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> (f32, f32) {
+        /// Values that are compared at a time.
+        const LANES: usize = 16;
+        let (mut low, mut high) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+        for part in self.0.chunks(LANES) {
+            for ((v, low), high) in part.iter().zip(&mut low).zip(&mut high) {
+                let is_finite = v.abs() <= f32::MAX;
+                *low = if is_finite && *v < *low { *v } else { *low };
+                *high = if is_finite && *v > *high { *v } else { *high };
+            }
+        }
+        let low = low.into_iter().fold(f32::INFINITY, f32::min);
+        (low, high.into_iter().fold(f32::NEG_INFINITY, f32::max))
+    }
 }
 
 /// The percentiles of an automatic range, or the extent if these are equal; `None` without two different values.
