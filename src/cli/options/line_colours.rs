@@ -18,7 +18,7 @@ const OPEN: f32 = 3e38;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct LineColourOptions {
-    /// What the colours of streamlines show: direction, end-to-end, fa, length, stop-reason, weight, group, value:NAME (of
+    /// Colour streamlines by direction, end-to-end, fa, length, stop-reason, weight, group, value:NAME (of
     /// the file), file:FILE (values as TSF, or as text with one for each streamline), image:LAYER, distance:REGION (or a layer that is a mask), or one colour as #RRGGBB
     #[arg(long, value_name = "BY", value_parser = line_colour)]
     pub line_colour: Option<LineColour>,

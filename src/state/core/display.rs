@@ -41,7 +41,7 @@ pub enum LineColouring {
     Fixed([u8; 3]),
 }
 
-/// What the distance of streamlines is measured from.
+/// The place from which the distance of streamlines is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DistanceFrom {
@@ -64,7 +64,7 @@ impl LineColouring {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LineScale {
-    /// Which value of its points a streamline shows, where it has a value at each of them.
+    /// How the values of its points become that of a streamline, where it has one at each of them.
     pub statistic: LineStatistic,
     /// Colours of values that have no other default.
     pub colour_map: ColourMap,

@@ -176,8 +176,8 @@ impl State {
         is_empty.then_some("No point has a value here: the image may lie elsewhere")
     }
 
-    /// What the colours of a layer need to be computed; `None` if its streamlines hold the values, or if what these come
-    /// from is gone.
+    /// The key of the values that the colours of a layer show; `None` if its streamlines hold them, or if their source is
+    /// gone.
     fn colour_key(&self, layer: &Layer) -> Option<ColourKey> {
         let kept = self.kept_streamlines(layer).filter(|l| !l.is_empty())?;
         let display = &layer.display;

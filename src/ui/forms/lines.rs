@@ -48,11 +48,11 @@ pub struct AvailableValues {
     /// Why there is no FA along them, nor a fit to sample it from.
     pub lacks_fa: Option<&'static str>,
     pub stop_reasons: bool,
-    /// Of streamlines in a layer.
+    /// Values that only streamlines in a layer can show.
     pub layer: Option<LayerValues>,
 }
 
-/// What streamlines in a layer can be coloured by, beside what all can.
+/// Values that streamlines in a layer can show, besides those of all streamlines.
 #[derive(Clone)]
 pub struct LayerValues {
     images: Vec<(LayerId, String)>,
@@ -142,7 +142,7 @@ impl LayerValues {
                 LineColouring::ValuesFile(path) => is_tsf(path),
                 _ => false,
             },
-            ranges: Ranges::of(state, layer),
+            ranges: Ranges::shown(state, layer),
             problem: state.why_no_colours(layer),
             unit: state.line_unit(by),
         }
@@ -151,7 +151,7 @@ impl LayerValues {
 
 impl Ranges {
     /// The ranges of the values that the colours of a layer show.
-    fn of(state: &State, layer: &Layer) -> Option<Self> {
+    fn shown(state: &State, layer: &Layer) -> Option<Self> {
         let drawn = scene::tractograms(state);
         let lines = state.drawn_streamlines(layer)?;
         let (lines, display) = drawn.iter().find(|(l, _)| l.id() == lines.id())?;
@@ -352,7 +352,7 @@ fn colour_by(
     asks_for_file
 }
 
-/// Which image, value or place, where the kind of values has several.
+/// The choice among several images, values or places.
 fn source(ui: &mut Ui, d: &Display, layer: &LayerValues, set: &mut impl FnMut(Display, Phase)) {
     if let LineColouring::ValuesFile(path) = &d.line_colouring {
         return rows::reading(ui, "File", &file_name(path));

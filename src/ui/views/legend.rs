@@ -239,7 +239,7 @@ fn layer_of<'a>(state: &'a State, tractogram: &Tractogram) -> Option<&'a Layer> 
     layer.map(AsRef::as_ref)
 }
 
-/// What of the colours of streamlines is out of date.
+/// The parts of the colours of streamlines that are out of date.
 #[derive(Clone, Copy)]
 struct Stale {
     weights: bool,

@@ -101,18 +101,18 @@ fn elsewhere() {
         Ok(io::Opened::Tractogram(tractogram, _)) => tractogram,
         other => panic!("{other:?}"),
     };
-    let lines_of_file = read("a.tck");
-    let of =
+    let opened = read("a.tck");
+    let values =
         |name: &str, tractogram: &Tractogram| scalars::open_values(&at(name), tractogram, &control);
     // Streamlines of the same file, and those of a format that has no time stamp.
-    for tractogram in [&lines_of_file, &lines(3)] {
-        let points = of("other.tsf", tractogram).expect("values");
+    for tractogram in [&opened, &lines(3)] {
+        let points = values("other.tsf", tractogram).expect("values");
         assert_eq!(points, FileValues::PerPoint(numbers.clone()));
-        let each = of("weights.csv", tractogram).expect("values");
+        let each = values("weights.csv", tractogram).expect("values");
         assert_eq!(each, FileValues::PerStreamline(vec![1.0, 2.5, -3.0]));
     }
     for name in ["other.tsf", "weights.csv"] {
-        let error = of(name, &lines(4)).expect_err("of other streamlines");
+        let error = values(name, &lines(4)).expect_err("of other streamlines");
         assert!(error.to_string().contains(name), "{error}");
         assert!(
             error.to_string().contains("expected one number for each"),
@@ -122,7 +122,7 @@ fn elsewhere() {
     // The same number of streamlines, written later.
     std::thread::sleep(std::time::Duration::from_millis(2));
     streamlines::save(&at("b.tck"), &plain, "arcuate track", &control).expect("saved");
-    let error = of("other.tsf", &read("b.tck")).expect_err("of other streamlines");
+    let error = values("other.tsf", &read("b.tck")).expect_err("of other streamlines");
     assert!(error.to_string().contains("timestamp"), "{error}");
 }
 

@@ -146,18 +146,18 @@ fn of_the_file() {
     let all = all
         .with_per_point("along", values.clone())
         .with_per_streamline("each", each.clone());
-    let of = |name: &str, statistic| of_file(&all, name, statistic, &on(2), &Control::new());
-    let points = of("along", LineStatistic::EachPoint).expect("values");
+    let read = |name: &str, statistic| of_file(&all, name, statistic, &on(2), &Control::new());
+    let points = read("along", LineStatistic::EachPoint).expect("values");
     assert_eq!(points, LineValues::PerPoint(values.into()));
     // Consecutive numbers have the middle of their ends as their mean.
-    let mean = of("along", LineStatistic::Mean).expect("values");
+    let mean = read("along", LineStatistic::Mean).expect("values");
     for (line, mean) in mean.values().iter().enumerate() {
         let (first, end) = (all.offsets[line], all.offsets[line + 1]);
         assert_eq!(*mean, (first + end - 1) as f32 * 0.5);
     }
-    let whole = of("each", LineStatistic::Mean).expect("values");
+    let whole = read("each", LineStatistic::Mean).expect("values");
     assert_eq!(whole, LineValues::PerStreamline(each.into()));
-    let error = of("other", LineStatistic::Mean).expect_err("no such value");
+    let error = read("other", LineStatistic::Mean).expect_err("no such value");
     assert!(error.to_string().contains("length, each, along"), "{error}");
 }
 
@@ -254,16 +254,16 @@ fn colour_images() {
     let volume = Volume::new(Arc::new(grid), 3, VolumeKind::Rgb, values);
     let points = vec![[0.0; 3], [0.5, 0.0, 0.0], [2.0, 0.0, 0.0], [9.0; 3]];
     let line = Tractogram::new(points, vec![0, 4]);
-    let of = |brightness| {
+    let colours_at = |brightness| {
         let values = of_colour_image(&line, &volume, brightness, &on(1), &Control::new());
         values.expect("colours").values().clone()
     };
-    let values = of(1.0);
+    let values = colours_at(1.0);
     assert_eq!(values[0], packed([0, 128, 255]));
     assert_eq!(values[1], packed([128, 64, 128]));
     assert_eq!(values[2], packed([51; 3]));
     assert!(values[3].is_nan());
-    assert_eq!(of(2.0)[2], packed([102; 3]));
+    assert_eq!(colours_at(2.0)[2], packed([102; 3]));
 
     // A label map gives the colour of the nearest voxel, none in its background.
     let numbers = Volume::scalar(volume.grid.clone(), vec![0.0, 7.0, 8.0]);
@@ -306,13 +306,13 @@ fn threads() {
     let volume = noise(&mut random);
     let all = walks(&mut random, 3000);
     for statistic in LineStatistic::ALL {
-        let of = |threads| {
+        let bits_on = |threads| {
             let backend = on(threads);
             let values = of_image(&all, (&volume, 0), statistic, &backend, &Control::new());
             let values = values.expect("values");
             let bits = values.values().iter().map(|v| v.to_bits());
             bits.collect::<Vec<u32>>()
         };
-        assert_eq!(of(1), of(2));
+        assert_eq!(bits_on(1), bits_on(2));
     }
 }

@@ -44,7 +44,7 @@ const SAMPLED: usize = 1 << 18;
 /// The share of values below an automatic range, and above it.
 const TAIL: f64 = 0.02;
 
-/// Which value of its points a streamline shows.
+/// How the values of its points become that of a streamline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LineStatistic {
     /// Each point shows its own value.
@@ -70,7 +70,7 @@ impl LineStatistic {
     pub const ALL: [Self; 4] = [Self::EachPoint, Self::Mean, Self::Minimum, Self::Maximum];
 
     /// The value of a streamline whose points have these values; NaN without one.
-    fn of(self, values: &[f32]) -> f32 {
+    fn combine(self, values: &[f32]) -> f32 {
         let known = values.iter().copied().filter(|v| !v.is_nan());
         match self {
             Self::EachPoint | Self::Mean => {
@@ -199,7 +199,7 @@ pub fn over(
         return Ok(LineValues::PerPoint(values.clone()));
     }
     per_streamline(tractogram, backend, control, |lines| {
-        let value = |line: usize| statistic.of(&values[point_range(tractogram, line)]);
+        let value = |line: usize| statistic.combine(&values[point_range(tractogram, line)]);
         lines.map(value).collect()
     })
 }
@@ -309,7 +309,7 @@ fn at_points(
             fill(points, &mut values);
             let value = |line: usize| {
                 let own = own(line);
-                statistic.of(&values[own.start - first..own.end - first])
+                statistic.combine(&values[own.start - first..own.end - first])
             };
             lines.map(value).collect()
         });
@@ -362,7 +362,7 @@ pub struct ValueRanges {
     pub extent: (f32, f32),
     /// The 2nd and the 98th percentile, or the extent if these are equal.
     pub automatic: (f32, f32),
-    /// The same of the positive values, for a logarithmic scale; `None` without two different ones.
+    /// The automatic range of the positive values, for a logarithmic scale; `None` without two different ones.
     pub positive: Option<(f32, f32)>,
 }
 
