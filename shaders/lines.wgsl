@@ -18,16 +18,22 @@ struct Style {
     tube: vec4<f32>,
     // Fixed colour.
     colour: vec4<f32>,
-    // Lower end of the range, and 1 / its width.
+    // Lower end of the range, and 1 / its width, of values or of their logarithms; least and largest visible value.
     range: vec4<f32>,
     // Dot product with (world, 1): from -1 to 1 within the visible slab; all zeros: everything is visible.
     slab: vec4<f32>,
-    // Colouring (constants below); row of the colour map; number of slots that are ready.
+    // Colouring (constants below); row of the colour map; number of slots that are ready; bits of the scale (constants
+    // below).
     kind: vec4<u32>,
 }
 
 const BY_DIRECTION: u32 = 0u;
 const BY_VALUE: u32 = 2u;
+// The values are colours.
+const PACKED: u32 = 3u;
+// Bits of the scale: logarithms of the values; values outside the limits are hidden.
+const LOGARITHMIC: u32 = 1u;
+const LIMITED: u32 = 2u;
 
 @group(0) @binding(0) var<uniform> style: Style;
 // Slots in blocks (src/render/line_slots.rs): the low corner of a block and its step, mm, then three 16-bit
@@ -93,15 +99,37 @@ fn colour_of(slot: u32, tangent: vec3<f32>) -> vec3<f32> {
     if kind == BY_DIRECTION {
         return abs(tangent);
     }
-    if kind == BY_VALUE {
+    if kind == BY_VALUE || kind == PACKED {
         let value = values[slot];
         // Missing values are grey.
         if value < -3.0e38 {
             return vec3<f32>(0.5);
         }
-        return map_colour(maps, style.kind.y, (value - style.range.x) * style.range.y);
+        if kind == PACKED {
+            let number = u32(value);
+            let colour = vec3<u32>(number >> 16u, number >> 8u, number) & vec3<u32>(0xffu);
+            return vec3<f32>(colour) / 255.0;
+        }
+        var scaled = value;
+        if (style.kind.w & LOGARITHMIC) != 0u {
+            // Values that have no logarithm lie below the range.
+            scaled = log(max(value, 1e-37));
+        }
+        return map_colour(maps, style.kind.y, (scaled - style.range.x) * style.range.y);
     }
     return style.colour.rgb;
+}
+
+// The value that limits apply to, also where the colour is fixed.
+fn limited_value(slot: u32) -> f32 {
+    if (style.kind.w & LIMITED) == 0u {
+        return 0.0;
+    }
+    return values[slot];
+}
+
+fn is_hidden(value: f32) -> bool {
+    return (style.kind.w & LIMITED) != 0u && !(value >= style.range.z && value <= style.range.w);
 }
 
 struct Ribbon {
@@ -114,8 +142,8 @@ struct Ribbon {
     @location(2) lighting: vec4<f32>,
     // How dark the border is.
     @location(3) @interpolate(flat) border: f32,
-    // Position across the slab; depth, 0 near and 1 far; half width, px.
-    @location(4) place: vec3<f32>,
+    // Position across the slab; depth, 0 near and 1 far; half width, px; value that limits apply to.
+    @location(4) place: vec4<f32>,
 }
 
 // A triangle strip: two vertices per slot. At a gap, the first repeats the vertex before and the second
@@ -159,7 +187,8 @@ fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
     out.lighting = vec4<f32>(dot(side, style.light.xyz), dot(front, style.light.xyz),
         dot(side, half_vector), dot(front, half_vector));
     out.border = smoothstep(0.8, 2.2, half_width);
-    out.place = vec3<f32>(dot(style.slab, vec4<f32>(world, 1.0)), cue, half_width);
+    out.place = vec4<f32>(dot(style.slab, vec4<f32>(world, 1.0)), cue, half_width,
+        limited_value(at));
     return out;
 }
 
@@ -182,10 +211,10 @@ fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
     return vec4<f32>(lit(in), style.tube.z);
 }
 
-// The same, cut to the slab. A separate entry point, because `discard` moves the depth test after the shader.
+// The same, cut to the slab and to the limits of the values. A separate entry point, because `discard` moves the depth test after the shader.
 @fragment
 fn fs_ribbon_cut(in: Ribbon) -> @location(0) vec4<f32> {
-    if abs(in.place.x) > 1.0 {
+    if abs(in.place.x) > 1.0 || is_hidden(in.place.w) {
         discard;
     }
     return vec4<f32>(lit(in), style.tube.z);
@@ -219,7 +248,7 @@ fn fs_through(in: Ribbon) -> Through {
 
 @fragment
 fn fs_through_cut(in: Ribbon) -> Through {
-    if abs(in.place.x) > 1.0 {
+    if abs(in.place.x) > 1.0 || is_hidden(in.place.w) {
         discard;
     }
     return through(in);
@@ -232,6 +261,8 @@ struct Capsule {
     @location(1) local: vec2<f32>,
     // Length of the segment, px.
     @location(2) @interpolate(flat) run: f32,
+    // Value that limits apply to.
+    @location(3) value: f32,
 }
 
 // Two triangles per segment, cut to the slab; none if the segment lies outside it.
@@ -286,6 +317,7 @@ fn vs_capsule(
         0.0, 1.0);
     let share = span.x + (span.y - span.x) * clamp(local.x / max(run, 1e-3), -1.0, 2.0);
     out.colour = mix(colour_of(at, tangent_of(at)), colour_of(at + 1u, tangent_of(at + 1u)), share);
+    out.value = mix(limited_value(at), limited_value(at + 1u), clamp(share, 0.0, 1.0));
     out.local = local;
     out.run = run;
     return out;
@@ -297,7 +329,7 @@ fn fs_capsule(in: Capsule) -> @location(0) vec4<f32> {
     let off = length(vec2<f32>(beyond, in.local.y));
     let half_width = style.view.w;
     let alpha = clamp(half_width + 0.5 - off, 0.0, 1.0);
-    if alpha <= 0.0 {
+    if alpha <= 0.0 || is_hidden(in.value) {
         discard;
     }
     let border = smoothstep(0.8, 2.2, half_width) * 0.45

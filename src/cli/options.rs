@@ -5,6 +5,7 @@ mod common;
 mod fitted_scan;
 pub mod fod_scan;
 mod images;
+mod line_colours;
 pub mod models;
 mod orientations;
 mod overlay;
@@ -13,9 +14,10 @@ mod regions;
 pub mod signal;
 mod value_error;
 
-pub use common::{ChanceOptions, LookOptions, SessionOptions, whole_names};
+pub use common::{ChanceOptions, LookOptions, SessionOptions, limits, whole_names};
 pub use fitted_scan::{FitOptions, FittedScan};
 pub use images::ImageEnding;
+pub use line_colours::LineColourOptions;
 pub use orientations::{
     FodInputOptions, OdfInputOptions, OdfLayoutOptions, OrientationOptions, basis_keys,
     note_cpu_reason, open_distributions,

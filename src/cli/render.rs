@@ -2,7 +2,8 @@
 
 use super::headless::Headless;
 use super::options::{
-    LookOptions, OverlayOptions, RegionOptions, ScanOptions, TensorOptions, ValueError, whole_from,
+    LineColourOptions, LookOptions, OverlayOptions, RegionOptions, ScanOptions, TensorOptions,
+    ValueError, whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -26,6 +27,7 @@ Examples:
   arcuate render t1.nii.gz tracks.tck --view 3d --size 1600x1200 --out tracks.png
   arcuate render phantom:1 --seed sphere:-24,-18,8,5 --view window --size 1920x1080 --out window.png
   arcuate render t1.nii.gz stat.nii.gz --limits stat:2.3..8 --symmetric stat --outline stat --view axial --out stat.png
+  arcuate render t1.nii.gz fa.nii.gz tracks.trk --line-colour image:fa --line-range 0.2..0.7 --out fa.png
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
 
@@ -75,6 +77,8 @@ pub struct Options {
     pub regions: RegionOptions,
     #[command(flatten)]
     pub overlays: OverlayOptions,
+    #[command(flatten)]
+    pub lines: LineColourOptions,
     /// Picture to write
     #[arg(long, value_name = "FILE.png")]
     pub out: PathBuf,
@@ -282,6 +286,7 @@ impl Options {
             })?;
             window.act(ViewAction::SelectTask(Task::Track))?;
         }
+        self.lines.apply(window)?;
         if let Some(mm) = self.mosaic {
             let pane = self.view.0.filter(|p| *p != Pane::Scene);
             let pane = pane.ok_or_else(|| {

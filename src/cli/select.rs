@@ -2,8 +2,7 @@
 
 use super::inputs::{check_values, must_overlap, pieces, report_remarks, scalar_image};
 use super::options::{
-    ChanceOptions, PassingOptions, ReadingOptions, RegionOptions, ValueError, not_reversed,
-    whole_from,
+    ChanceOptions, PassingOptions, ReadingOptions, RegionOptions, ValueError, limits, whole_from,
 };
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -79,21 +78,6 @@ pub struct Options {
     pub chance: ChanceOptions,
     #[command(flatten)]
     pub reading: ReadingOptions,
-}
-
-/// `20..200`, `20..` or `..200`.
-fn limits(text: &str) -> Result<(f32, f32), ValueError> {
-    let number = |text: &str, open: f32| match text {
-        "" => Some(open),
-        text => text.parse().ok().filter(|v: &f32| v.is_finite()),
-    };
-    let parsed = text.split_once("..").and_then(|(low, high)| {
-        let low = number(low, f32::NEG_INFINITY)?;
-        Some((low, number(high, f32::INFINITY)?))
-    });
-    not_reversed(text, parsed)?;
-    let valid = parsed.filter(|(low, high)| low.is_finite() || high.is_finite());
-    valid.ok_or_else(|| ValueError::new("LOW..HIGH, LOW.. or ..HIGH", text))
 }
 
 fn value_within(text: &str) -> Result<ValueCondition, ValueError> {

@@ -182,6 +182,11 @@ impl LineBuffers {
                 ready: Vec::new(),
                 walk: Walk::default(),
             };
+            // Values that the streamlines no longer have are not drawn again.
+            self.values.retain(|known, _| {
+                tractogram.per_point.contains_key(known)
+                    || tractogram.per_streamline.contains_key(known)
+            });
             self.values.insert(name.to_owned(), fresh);
         }
         let Some(values) = self.values.get_mut(name) else {

@@ -37,6 +37,11 @@ pub(super) struct StyleUniform {
 const BY_DIRECTION: u32 = 0;
 pub(super) const FIXED: u32 = 1;
 const BY_VALUE: u32 = 2;
+const PACKED: u32 = 3;
+const LOGARITHMIC: u32 = 1;
+const LIMITED: u32 = 2;
+/// Values that are not finite lie beyond this on the graphics device, and are within no limits.
+const LARGEST_VALUE: f32 = 3.0e38;
 
 /// Thinner lines break up into dots, px.
 pub(super) const MINIMUM_HALF_WIDTH_PX: f64 = 0.5;
@@ -85,6 +90,8 @@ pub(super) struct ReadyLines {
     /// With the number of slots.
     groups: Vec<(wgpu::BindGroup, usize)>,
     rank: Rank,
+    /// Parts of them are hidden by their values.
+    is_limited: bool,
 }
 
 /// The rank of streamlines in the 3-D view.
@@ -115,15 +122,10 @@ impl Rank {
 /// The name of the values that colour these lines, if the tractogram has them.
 pub(super) fn values_of(lines: &Lines) -> Option<&str> {
     let tractogram = &lines.tractogram.0;
-    match &lines.colour {
-        LineColour::Scalar { name, .. }
-            if tractogram.per_point.contains_key(name)
-                || tractogram.per_streamline.contains_key(name) =>
-        {
-            Some(name)
-        }
-        _ => None,
-    }
+    let name = lines.colour.values()?;
+    let is_known =
+        tractogram.per_point.contains_key(name) || tractogram.per_streamline.contains_key(name);
+    is_known.then_some(name)
 }
 
 impl LinePipelines {
@@ -277,7 +279,7 @@ impl LinePipelines {
         )
     }
 
-    /// Draws some slots of a pass's streamlines; `cut`: clipped to the view's slab.
+    /// Draws some slots of a pass's streamlines; `cut`: clipped to the view's slab, as those are whose values are limited.
     pub fn draw_scene(
         &self,
         gpu: &Gpu,
@@ -286,10 +288,10 @@ impl LinePipelines {
         (samples, cut): (u32, bool),
         (for_use, part): (LinePass, &Range<usize>),
     ) {
-        pass.set_pipeline(self.ribbon(gpu, for_use, cut, samples));
         let rank = for_use.rank();
         let mut before = 0;
         for ready in all.iter().filter(|s| s.rank == rank) {
+            pass.set_pipeline(self.ribbon(gpu, for_use, cut || ready.is_limited, samples));
             for (group, slots) in &ready.groups {
                 let own = overlap(part, before..before + slots);
                 before += slots;
@@ -373,6 +375,7 @@ impl ReadyLines {
         Self {
             groups: Vec::new(),
             rank: Rank::from_lines(lines),
+            is_limited: lines.colour.has_limits(),
         }
     }
 
@@ -404,17 +407,26 @@ pub(super) fn style_uniform(lines: &Lines) -> StyleUniform {
             style.colour = fixed(*colour);
         }
         LineColour::Scalar {
-            range: (low, high),
+            range,
             colour_map,
+            logarithmic,
+            limits,
             ..
         } if values_of(lines).is_some() => {
+            let scaled = |v: f32| if *logarithmic { v.ln() } else { v };
+            let (low, high) = (scaled(range.0), scaled(range.1));
             let width = high - low;
             let per_width = if width == 0.0 { 1e30 } else { 1.0 / width };
-            style.kind = [BY_VALUE, colour_map_row(*colour_map), 0, 0];
-            style.range = [*low, per_width, 0.0, 0.0];
+            let (least, most) = limits.unwrap_or_default();
+            let mut how = if *logarithmic { LOGARITHMIC } else { 0 };
+            how |= if limits.is_some() { LIMITED } else { 0 };
+            style.kind = [BY_VALUE, colour_map_row(*colour_map), 0, how];
+            let [least, most] = [least, most].map(|v| v.clamp(-LARGEST_VALUE, LARGEST_VALUE));
+            style.range = [low, per_width, least, most];
         }
+        LineColour::Packed { .. } if values_of(lines).is_some() => style.kind[0] = PACKED,
         // Missing values: grey, like single missing values.
-        LineColour::Scalar { .. } => {
+        LineColour::Scalar { .. } | LineColour::Packed { .. } => {
             style.kind[0] = FIXED;
             style.colour = fixed([128; 3]);
         }

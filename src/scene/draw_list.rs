@@ -349,7 +349,34 @@ pub enum LineColour {
         name: String,
         range: (f32, f32),
         colour_map: ColourMap,
+        /// The range is divided by the logarithm; its ends are positive.
+        logarithmic: bool,
+        /// Parts with other values, and those without a value, are not drawn.
+        limits: Option<(f32, f32)>,
     },
+    /// Values that are colours, 65536 red + 256 green + blue.
+    Packed { name: String },
+}
+
+impl LineColour {
+    /// The name of the values that it shows.
+    pub fn values(&self) -> Option<&str> {
+        match self {
+            Self::Scalar { name, .. } | Self::Packed { name } => Some(name),
+            Self::Direction | Self::Fixed(_) => None,
+        }
+    }
+
+    /// Whether some of the parts may be hidden.
+    pub fn has_limits(&self) -> bool {
+        matches!(
+            self,
+            Self::Scalar {
+                limits: Some(_),
+                ..
+            }
+        )
+    }
 }
 
 /// Marks at both ends of streamlines, of a fixed size on screen, chosen by a value of each end.

@@ -12,7 +12,6 @@ use self::draw_list::{
     ById, Contour, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab,
     SlicePane, SliceQuad, Solid, SolidShape,
 };
-use crate::data::appearance::ColourMap;
 use crate::data::{DataId, Mask, Role, Shape, Tractogram, Volume};
 use crate::state::core::colours::role_rgb;
 use crate::state::core::display::{Display, LineColouring, STALE_OPACITY};
@@ -24,13 +23,16 @@ use glam::{DVec2, DVec3};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+mod colours;
 mod ends;
 mod flats;
 mod glyphs;
 mod volumes;
 
+use colours::{coloured, stale_colours};
 use glyphs::GlyphView;
 
+pub use colours::line_colour;
 pub use ends::end_shape;
 pub use flats::{Flat, flats};
 pub use glyphs::{every as glyphs_every, omitted_on_slice};
@@ -74,9 +76,6 @@ const OTHERS_OPACITY: f32 = 0.3;
 const CHOSEN_ON_SLICE_PX: f32 = 2.8;
 /// Opacity of streamlines behind the live pathway, as a fraction; the same as for streamlines that miss their targets.
 const BEHIND_OPACITY: f32 = MISSED_OPACITY;
-/// Ends of the FA scale of streamlines: the range of white matter.
-const FA_RANGE: (f32, f32) = (0.1, 0.8);
-
 /// `None` for the 3-D view.
 pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
     let plane = state.plane(pane, size.points)?;
@@ -378,6 +377,7 @@ fn lines(state: &State) -> Vec<Lines> {
     let behind = pathways::live_with_cost(state).is_some();
     let centre_lines = noise::shows_centre_lines(state);
     let stale = stale_weights(state);
+    let stale_colours = stale_colours(state);
     tractograms(state)
         .into_iter()
         .filter_map(|(tractogram, display)| {
@@ -391,7 +391,8 @@ fn lines(state: &State) -> Vec<Lines> {
             };
             let by_weight =
                 matches!(&lines.colour, LineColour::Scalar { name, .. } if name == WEIGHT);
-            let is_stale = by_weight && stale == Some(tractogram.id());
+            let is_stale = by_weight && stale == Some(tractogram.id())
+                || stale_colours.contains(&tractogram.id());
             lines.opacity *= share * if is_stale { STALE_OPACITY } else { 1.0 };
             let is_behind = centre_lines && live == Some(tractogram.id());
             lines.context = behind || is_behind || faint == Some(tractogram.id());
@@ -434,7 +435,11 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
                     line_colouring: LineColouring::Direction,
                     ..l.display.clone()
                 }),
-                _ => Cow::Borrowed(&l.display),
+                _ => state
+                    .line_colours(l)
+                    .map_or(Cow::Borrowed(&l.display), |colours| {
+                        Cow::Owned(coloured(&l.display, colours))
+                    }),
             };
             Some((shown, display))
         }
@@ -475,48 +480,6 @@ fn shown(tractogram: &Tractogram, display: &Display) -> Option<Lines> {
         every: 1,
         context: false,
     })
-}
-
-/// The colours of streamlines; by direction if the requested values do not exist.
-pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
-    let scalar = |name: &str, range: (f32, f32), colour_map: ColourMap| LineColour::Scalar {
-        name: name.to_owned(),
-        range,
-        colour_map,
-    };
-    let per_streamline = |name: &str| tractogram.per_streamline.get(name);
-    match display.line_colouring {
-        LineColouring::Fixed(colour) => LineColour::Fixed(colour),
-        LineColouring::Fa if tractogram.per_point.contains_key("fa") => {
-            scalar("fa", FA_RANGE, ColourMap::Viridis)
-        }
-        LineColouring::Length => tractogram
-            .length_range()
-            .map_or(LineColour::Direction, |range| {
-                let (low, high) = range;
-                // Whole centimetres, so that the scale does not jitter while a region is dragged.
-                let (low, high) = ((low / 10.0).floor() * 10.0, (high / 10.0).ceil() * 10.0);
-                scalar(
-                    "length",
-                    (low.min(high - 10.0).max(0.0), high),
-                    ColourMap::Viridis,
-                )
-            }),
-        LineColouring::StopReason if per_streamline("stop_end").is_some() => {
-            let last = (ColourMap::STOP_COLOURS.len() - 1) as f32;
-            scalar("stop_end", (0.0, last), ColourMap::Stops)
-        }
-        LineColouring::Measure if per_streamline("measure").is_some() => {
-            scalar("measure", display.window, display.colour_map)
-        }
-        LineColouring::Weight if per_streamline(WEIGHT).is_some() => {
-            scalar(WEIGHT, display.window, display.colour_map)
-        }
-        LineColouring::MeasureAlong if tractogram.per_point.contains_key("cm") => {
-            scalar("cm", display.window, display.colour_map)
-        }
-        _ => LineColour::Direction,
-    }
 }
 
 fn solids(state: &State) -> Vec<Solid> {

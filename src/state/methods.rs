@@ -7,7 +7,7 @@ use crate::state::core::layer::{Content, Layer};
 use crate::state::core::text::{count, file_name};
 use crate::state::origin::FitRecipe;
 use crate::state::origin::commands::live_curve_recipe;
-use crate::state::streamlines::methods::edits;
+use crate::state::streamlines::methods::{colours as line_colours, edits};
 use crate::state::tensors::methods::{distributions, fit, scans, shape_maps};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::methods::curves;
@@ -113,6 +113,7 @@ pub fn methods(state: &State) -> String {
     text += &pathways::methods::pathways(state, &mut citations);
     text += &segment::methods::segments(state, &mut citations);
     text += &filter::methods::weights(state, &mut citations);
+    text += &line_colours(state);
     let _ = write!(
         text,
         " Everything was computed with Arcuate {} ({}).",

@@ -39,14 +39,27 @@ fn layer(document: &Document, layer: &Layer) -> Value {
         Content::Mask(mask) => ("mask", mask.count()),
         Content::Tractogram(tractogram) => ("tractogram", tractogram.len()),
     };
-    json!({
+    let mut value = json!({
         "name": layer.name,
         "kind": kind,
         "count": count,
         "visible": layer.display.visible,
         "window": [layer.display.window.0, layer.display.window.1],
         "command": document.command_line(layer).text(),
-    })
+    });
+    let by = &layer.display.line_colouring;
+    if let (Content::Tractogram(_), true) = (&layer.content, by.has_scale()) {
+        let scale = &layer.display.line_scale;
+        value["colours"] = json!({
+            "by": document.colouring_name(by),
+            "value": scale.statistic.key(),
+            "map": layer.display.line_map().key(),
+            "range": scale.range.map(|(low, high)| [low, high]),
+            "logarithmic": scale.logarithmic,
+            "limits": scale.limits.map(|(low, high)| [low, high]),
+        });
+    }
+    value
 }
 
 /// The segmented surface.

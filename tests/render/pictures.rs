@@ -4,6 +4,7 @@ mod contours;
 mod end_marks;
 mod glyphs;
 mod idle;
+mod line_values;
 mod loading;
 mod odf_glyphs;
 mod odf_rays;
@@ -31,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
     let all = [
         slices::tests(),
         contours::tests(),
+        line_values::tests(),
         streamlines::tests(),
         scenes::tests(),
         loading::tests(),

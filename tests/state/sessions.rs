@@ -1,6 +1,7 @@
 //! The table of origins in a session: each occurs once, after those that it is computed from, and is restored.
 
 mod fibres;
+mod line_colours;
 mod surface;
 mod views;
 
@@ -56,6 +57,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::redo leads back to the saved state", redone),
     ];
     let own = own.into_iter().chain(fibres::tests());
+    let own = own.chain(line_colours::tests());
     own.chain(views::tests()).chain(surface::tests()).collect()
 }
 

@@ -12,6 +12,7 @@ mod fold;
 mod help;
 mod hints;
 mod keys;
+mod line_colours;
 mod lists;
 mod looks;
 mod menus;
@@ -183,6 +184,7 @@ pub fn tests() -> Vec<Trial> {
         help::tests(),
         hints::tests(),
         keys::tests(),
+        line_colours::tests(),
         menus::tests(),
         looks::tests(),
         palette::tests(),

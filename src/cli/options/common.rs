@@ -1,6 +1,6 @@
 //! Options for random numbers and sessions.
 
-use super::whole;
+use super::{ValueError, not_reversed, whole};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -42,4 +42,19 @@ pub fn whole_names(parts: &[PathBuf]) -> Vec<PathBuf> {
         rest = others;
     }
     names
+}
+
+/// `20..200`, `20..` or `..200`.
+pub fn limits(text: &str) -> Result<(f32, f32), ValueError> {
+    let number = |text: &str, open: f32| match text {
+        "" => Some(open),
+        text => text.parse().ok().filter(|v: &f32| v.is_finite()),
+    };
+    let parsed = text.split_once("..").and_then(|(low, high)| {
+        let low = number(low, f32::NEG_INFINITY)?;
+        Some((low, number(high, f32::INFINITY)?))
+    });
+    not_reversed(text, parsed)?;
+    let valid = parsed.filter(|(low, high)| low.is_finite() || high.is_finite());
+    valid.ok_or_else(|| ValueError::new("LOW..HIGH, LOW.. or ..HIGH", text))
 }

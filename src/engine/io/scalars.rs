@@ -3,6 +3,10 @@
 //! `fibres.NAME.weights.txt`; a single value may omit NAME. Both repeat the TCK's `timestamp`, weights in a comment,
 //! so that values of earlier streamlines are not mistaken for those of the present ones.
 
+mod values_file;
+
+pub use values_file::{FileValues, open_values};
+
 use super::atomic::ReadBackDifference;
 use super::atomic::WriteStop;
 use super::file_bytes::FileBytes;
@@ -414,7 +418,9 @@ pub(super) fn with_companion_values(
             name => name.to_owned(),
         };
         let refused = if per_point {
-            let read = |path: &Path| points(path, &tractogram, info, control);
+            let stamp = info.property(STAMP);
+            let read =
+                |path: &Path| points(path, &tractogram, |own| same_stamp(own, stamp), control);
             match now_or_before(&path, read, &mut replaced) {
                 Ok((own, values)) => {
                     let own = own.unwrap_or_else(|| named("tsf"));
@@ -492,11 +498,11 @@ fn same_stamp(own: Option<&str>, expected: Option<&str>) -> Result<(), ValuesErr
     }
 }
 
-/// Values of a TSF file and the name it gives them.
+/// Values of a TSF file and the name it gives them; `check` refuses the stamp of other streamlines.
 fn points(
     path: &Path,
     tractogram: &Tractogram,
-    streamlines: &FibreInfo,
+    check: impl Fn(Option<&str>) -> Result<(), ValuesError>,
     control: &Control,
 ) -> Result<(Option<String>, Vec<f32>), ValuesError> {
     let file = FileBytes::open(path, control)?;
@@ -506,7 +512,7 @@ fn points(
         properties: tck::properties(path, &header, MAGIC)?,
         ..FibreInfo::default()
     };
-    same_stamp(info.property(STAMP), streamlines.property(STAMP))?;
+    check(info.property(STAMP))?;
     let numbers = tck::numbers(path, &info)?;
     let offset = tck::offset(path, &info, header_bytes as u64)?;
     let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));

@@ -1,8 +1,8 @@
 //! Display of layers and of the live result, and transforms of layers.
 
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
+use crate::solvers::tractogram::line_values::LineStatistic;
 use crate::state::alignment::Nudge;
-use crate::state::core::display::LineColouring;
 use crate::state::core::fields::{Fields, colour, curve, cut, event_text, prefixed, renamed};
 use crate::state::core::text::decimals_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
@@ -18,7 +18,7 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
         ]
     };
     for (was, now) in live(before).iter().zip(&live(after)) {
-        all.extend(lines(was).differences(&lines(now)));
+        all.extend(lines(before, was).differences(&lines(after, now)));
     }
     for layer in &after.layers {
         let Some(was) = before.layer(layer.id) else {
@@ -26,7 +26,7 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
         };
         if !Arc::ptr_eq(was, layer) {
             all.extend(renamed(&was.name, &layer.name));
-            let changes = of_layer(was, layer);
+            let changes = of_layer((before, was), (after, layer));
             all.extend(prefixed(&layer.name, changes));
         }
         let changes = moved(before, was).differences(&moved(after, layer));
@@ -35,7 +35,7 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     all
 }
 
-fn of_layer(was: &Layer, now: &Layer) -> Vec<String> {
+fn of_layer((before, was): (&Document, &Layer), (after, now): (&Document, &Layer)) -> Vec<String> {
     let mut all = Vec::new();
     // Another image, as after another fit, has a display of its own.
     let data = |layer: &Layer| layer.content.volume().map(|v| v.id());
@@ -44,7 +44,8 @@ fn of_layer(was: &Layer, now: &Layer) -> Vec<String> {
         let differ =
             was.display.window != now.display.window || level(&was.display) != level(&now.display);
         let decimals = if differ { decimals(now) } else { 0 };
-        all.extend(display(was, decimals).differences(&display(now, decimals)));
+        let fields = display(before, was, decimals);
+        all.extend(fields.differences(&display(after, now, decimals)));
     }
     all
 }
@@ -63,10 +64,10 @@ fn decimals(layer: &Layer) -> usize {
     decimals_of(span).max(0) as usize
 }
 
-fn display(layer: &Layer, decimals: usize) -> Fields {
+fn display(document: &Document, layer: &Layer, decimals: usize) -> Fields {
     let display = &layer.display;
     if matches!(layer.content, Content::Tractogram(_)) {
-        return lines(display);
+        return lines(document, display);
     }
     let mut fields = Fields::default();
     let scale = f64::from(layer.unit_scale);
@@ -132,15 +133,12 @@ fn in_scene(fields: &mut Fields, look: &VolumeLook, (scale, decimals): (f64, usi
 }
 
 /// Display of the live streamlines, of rays, or of a layer of them.
-fn lines(display: &Display) -> Fields {
+fn lines(document: &Document, display: &Display) -> Fields {
     let mut fields = Fields::default();
-    fields.name("Colour by", colouring(&display.line_colouring));
-    let by_measure = matches!(
-        display.line_colouring,
-        LineColouring::Measure | LineColouring::MeasureAlong
-    );
-    if by_measure {
-        fields.name("Colour map", display.colour_map.name());
+    let by = &display.line_colouring;
+    fields.name("Colour by", document.colouring_name(by));
+    if by.has_scale() {
+        scale(&mut fields, display);
     }
     match display.line_style {
         LineStyle::Lines { .. } => fields.name("Draw as", "Lines"),
@@ -154,18 +152,28 @@ fn lines(display: &Display) -> Fields {
     fields
 }
 
-fn colouring(by: &LineColouring) -> String {
-    let name = match by {
-        LineColouring::Direction => "Direction",
-        LineColouring::Fa => "FA",
-        LineColouring::Length => "Length",
-        LineColouring::StopReason => "Stop reason",
-        LineColouring::Measure => "CM",
-        LineColouring::MeasureAlong => "CM along the ray",
-        LineColouring::Weight => "Weight",
-        LineColouring::Fixed(rgb) => return colour(*rgb),
+/// The scale of values, where the colours show numbers.
+fn scale(fields: &mut Fields, display: &Display) {
+    let scale = &display.line_scale;
+    let statistics = [
+        (LineStatistic::EachPoint, "Each point"),
+        (LineStatistic::Mean, "Mean"),
+        (LineStatistic::Minimum, "Smallest"),
+        (LineStatistic::Maximum, "Largest"),
+    ];
+    fields.choice("Value shown", &scale.statistic, &statistics);
+    fields.name("Colour map", display.line_map().name());
+    let ends = |range: Option<(f32, f32)>, none: &str| {
+        let text = range.map(|(low, high)| {
+            let [low, high] = [low, high].map(super::shortest_f64);
+            format!("{low}–{high}")
+        });
+        text.unwrap_or_else(|| none.to_owned())
     };
-    name.to_owned()
+    fields.name("Range", ends(scale.range, "automatic"));
+    let scales = [(false, "Linear"), (true, "Logarithmic")];
+    fields.choice("Scale", &scale.logarithmic, &scales);
+    fields.name("Shown values", ends(scale.limits, "all"));
 }
 
 fn colours(colours: Colours) -> String {

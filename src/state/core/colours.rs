@@ -39,3 +39,14 @@ pub const fn tissue_rgb(tissue: Tissue) -> [u8; 3] {
         Tissue::Csf => [0x56, 0xB4, 0xE9],
     }
 }
+
+/// The colour of one of many similar objects by its number: [`CATEGORIES`], then darker and paler ones.
+pub fn category_rgb(number: usize) -> [u8; 3] {
+    let base = CATEGORIES[number % CATEGORIES.len()];
+    let mix = |to: f32, share: f32| base.map(|c| (f32::from(c) * (1.0 - share) + to * share) as u8);
+    match number / CATEGORIES.len() % 3 {
+        0 => base,
+        1 => mix(0.0, 0.4),
+        _ => mix(255.0, 0.5),
+    }
+}

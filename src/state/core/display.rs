@@ -2,10 +2,14 @@
 
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation, LineStyle};
+use crate::data::region::RegionId;
 use crate::solvers::tensor_fit::FitMap;
+use crate::solvers::tractogram::line_values::LineStatistic;
+use crate::state::core::layer::LayerId;
 use crate::state::core::overlay::Overlay;
 use crate::state::core::volume_look::VolumeLook;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The colouring of streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -24,7 +28,88 @@ pub enum LineColouring {
     MeasureAlong,
     /// How much of the signal the streamline explains; within the display's window.
     Weight,
+    /// A value of the file, by its name.
+    Value(String),
+    /// Values in a file of their own: TSF, or a text with one number per streamline.
+    ValuesFile(PathBuf),
+    /// An image along the streamline.
+    Image(LayerId),
+    Distance(DistanceFrom),
+    /// The direction from the first to the last point.
+    EndToEnd,
+    /// The first of its groups.
+    Group,
     Fixed([u8; 3]),
+}
+
+/// The place from which the distance of streamlines is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DistanceFrom {
+    Region(RegionId),
+    /// A layer that is a mask.
+    Mask(LayerId),
+}
+
+impl LineColouring {
+    /// Whether it shows numbers by a scale of colours.
+    pub fn has_scale(&self) -> bool {
+        !matches!(
+            self,
+            Self::Direction | Self::StopReason | Self::EndToEnd | Self::Group | Self::Fixed(_)
+        )
+    }
+}
+
+/// How the values of streamlines are shown as colours, and which of them are shown at all.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LineScale {
+    /// How the values of its points become that of a streamline, where it has one at each of them.
+    pub statistic: LineStatistic,
+    /// Colours of values that have no other default.
+    pub colour_map: ColourMap,
+    /// The values of the first and the last colour; `None`: chosen by the values.
+    pub range: Option<(f32, f32)>,
+    pub logarithmic: bool,
+    /// Points, or whole streamlines, with values outside these limits are hidden.
+    pub limits: Option<(f32, f32)>,
+}
+
+impl Default for LineScale {
+    fn default() -> Self {
+        Self {
+            statistic: LineStatistic::EachPoint,
+            colour_map: ColourMap::Viridis,
+            range: None,
+            logarithmic: false,
+            limits: None,
+        }
+    }
+}
+
+impl LineScale {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The scale without numbers that JSON cannot hold.
+    pub fn finite(&self) -> Self {
+        let finite = |range: &(f32, f32)| range.0.is_finite() && range.1.is_finite();
+        Self {
+            range: self.range.filter(finite),
+            limits: self.limits.filter(finite),
+            ..self.clone()
+        }
+    }
+
+    /// The scale of other values: their range differs, the colours stay.
+    pub fn for_other_values(&self) -> Self {
+        Self {
+            colour_map: self.colour_map,
+            ..Self::default()
+        }
+    }
 }
 
 /// Display of a layer.
@@ -45,10 +130,30 @@ pub struct Display {
     pub frame: usize,
     pub line_style: LineStyle,
     pub line_colouring: LineColouring,
+    #[serde(skip_serializing_if = "LineScale::is_default")]
+    pub line_scale: LineScale,
     /// Display in the 3-D view; `None` until requested.
     pub volume: Option<VolumeLook>,
     #[serde(skip_serializing_if = "Overlay::is_default")]
     pub overlay: Overlay,
+}
+
+impl Display {
+    /// Whether the colour map of its streamlines is [`Display::colour_map`], as for values computed here.
+    pub fn has_map_of_window(&self) -> bool {
+        matches!(
+            self.line_colouring,
+            LineColouring::Measure | LineColouring::MeasureAlong | LineColouring::Weight
+        )
+    }
+
+    /// The colour map of its streamlines.
+    pub fn line_map(&self) -> ColourMap {
+        match self.has_map_of_window() {
+            true => self.colour_map,
+            false => self.line_scale.colour_map,
+        }
+    }
 }
 
 impl Default for Display {
@@ -111,6 +216,7 @@ pub fn image_display(window: (f32, f32)) -> Display {
             radius_mm: TUBE_RADIUS_MM,
         },
         line_colouring: LineColouring::Direction,
+        line_scale: LineScale::default(),
         volume: None,
         overlay: Overlay::default(),
     }

@@ -3,7 +3,7 @@
 use crate::state::core::phase::Phase;
 use crate::state::streamlines::StreamlineAction;
 use crate::state::streamlines::update::{
-    agreement, edits, measure, save, select_manually, set, set_truth,
+    agreement, colour_by_file, edits, measure, save, select_manually, set, set_truth,
 };
 use crate::state::{Effect, State};
 
@@ -49,6 +49,7 @@ pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect
             set(state, "Connections", Phase::Done, |b| b.connect = connect);
         }
         StreamlineAction::SetTruth(path) => set_truth(state, path),
+        StreamlineAction::ColourByFile { layer, path } => colour_by_file(state, layer, path),
         StreamlineAction::Sort(table) => state.view.table = table,
         StreamlineAction::Open(drawer) => state.view.bottom_panel = drawer,
         StreamlineAction::SetHeight(height) => {

@@ -1,16 +1,30 @@
 //! The current streamlines, and their known values.
 
-use crate::data::{DataId, Tractogram, Volume, VolumeKind};
+use crate::data::text::file_name;
+use crate::data::tractogram::LENGTH;
+use crate::data::{DataId, Shape, Tractogram, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
+use crate::solvers::tractogram::line_values::LineStatistic;
 use crate::state::State;
-use crate::state::core::display::LineColouring;
+use crate::state::core::display::{Display, DistanceFrom, LineColouring};
+use crate::state::core::fields::colour;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
+use crate::state::streamlines::jobs::colours::ColourSource;
+use crate::state::streamlines::jobs::pick::VisibleValues;
 use crate::state::streamlines::{
-    Column, ManualSelection, SameArc, StreamlineSelection, ValueSource,
+    COLOUR_VALUES, ColourKey, ColourSourceKey, Column, LineColours, ManualSelection, SameArc,
+    SameShape, StreamlineSelection, ValueSource,
 };
+use std::path::Path;
 use std::sync::Arc;
+
+/// Whether a file of values has one for each point, as in `io::scalars`, which the state may not use.
+pub fn is_tsf(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("tsf"))
+}
 
 /// A layer's streamlines.
 pub fn streamlines_of(layer: &Layer) -> Option<&Tractogram> {
@@ -20,12 +34,42 @@ pub fn streamlines_of(layer: &Layer) -> Option<&Tractogram> {
     }
 }
 
-/// Whether the colours of a layer show the FA, and its streamlines hold none.
-pub(in crate::state) fn lacks_fa(layer: &Layer, lines: &Tractogram) -> bool {
-    layer.display.line_colouring == LineColouring::Fa && !lines.per_point.contains_key("fa")
+/// Values that the colours of a layer need.
+pub(in crate::state) struct ColourRequest {
+    pub key: ColourKey,
+    pub tractogram: Tractogram,
+    pub source: ColourSource,
 }
 
 impl Document {
+    /// The colouring of streamlines as it is named in the interface.
+    pub fn colouring_name(&self, colouring: &LineColouring) -> String {
+        let name = match colouring {
+            LineColouring::Direction => "Direction",
+            LineColouring::Fa => "FA",
+            LineColouring::Length => "Length",
+            LineColouring::StopReason => "Stop reason",
+            LineColouring::Measure => "CM",
+            LineColouring::MeasureAlong => "CM along the ray",
+            LineColouring::Weight => "Weight",
+            LineColouring::EndToEnd => "End to end",
+            LineColouring::Group => "Group",
+            LineColouring::Value(name) => return self.column_name(&Column::Value(name.clone())),
+            LineColouring::Image(layer) => return self.column_name(&Column::Image(*layer)),
+            LineColouring::Distance(from) => {
+                let name = match from {
+                    DistanceFrom::Region(id) => self.region(*id).map(|r| &r.name),
+                    DistanceFrom::Mask(id) => self.layer(*id).map(|l| &l.name),
+                };
+                let name = name.map_or("a deleted region", String::as_str);
+                return format!("Distance from {name}");
+            }
+            LineColouring::ValuesFile(path) => return file_name(path),
+            LineColouring::Fixed(rgb) => return colour(*rgb),
+        };
+        name.to_owned()
+    }
+
     /// The heading of a column.
     pub fn column_name(&self, column: &Column) -> String {
         match column {
@@ -87,17 +131,210 @@ impl State {
         Some(self.selection(layer.id).map_or(all, |kept| &kept.shown))
     }
 
-    /// The streamlines of a layer as they are drawn: those that its rules keep, with the fit's FA if their colours show
-    /// it. While it is being sampled along newly kept ones, the previous ones are drawn.
+    /// The streamlines of a layer as they are drawn: those that its rules keep, with the values that their colours show.
+    /// While these are being computed for newly kept ones, the previous ones are drawn.
     pub fn drawn_streamlines<'a>(&'a self, layer: &'a Layer) -> Option<&'a Tractogram> {
         let kept = self.kept_streamlines(layer)?;
-        let along = self.runtime.streamlines.fa_along.get(&layer.id);
-        let sampled = along.and_then(|along| {
-            let (key, sampled) = along.shown()?;
-            let is_current = key.tractogram == kept.id();
-            (is_current || along.running().is_some()).then_some(sampled)
-        });
-        Some(sampled.filter(|_| lacks_fa(layer, kept)).unwrap_or(kept))
+        let colours = self.line_colours(layer);
+        Some(colours.map_or(kept, |colours| &colours.tractogram))
+    }
+
+    /// The values that the colours of a layer show, if they had to be computed; the previous ones while new ones are
+    /// being computed.
+    pub fn line_colours(&self, layer: &Layer) -> Option<&LineColours> {
+        let live = self.runtime.streamlines.colours.get(&layer.id)?;
+        let (key, colours) = live.shown()?;
+        let requested = self.colour_key(layer)?;
+        (*key == requested || live.running().is_some()).then_some(colours)
+    }
+
+    /// Whether the colours of a layer are those of other values than requested, which are being computed.
+    pub fn has_stale_colours(&self, layer: &Layer) -> bool {
+        let Some(live) = self.runtime.streamlines.colours.get(&layer.id) else {
+            return false;
+        };
+        let Some(requested) = self.colour_key(layer) else {
+            return false;
+        };
+        let same = |key: &ColourKey| {
+            let requested = (&requested.colouring, requested.statistic, &requested.source);
+            (&key.colouring, key.statistic, &key.source) == requested
+        };
+        live.running().is_some() && !live.shown().is_some_and(|(key, _)| same(key))
+    }
+
+    /// Why the requested colours of a layer cannot be shown; `None` while they can, or are being computed.
+    pub fn why_no_colours(&self, layer: &Layer) -> Option<&'static str> {
+        let live = self.runtime.streamlines.colours.get(&layer.id)?;
+        let requested = self.colour_key(layer)?;
+        if live.has_failed_for(&requested) {
+            return Some("The values were not computed; choose the colouring again");
+        }
+        let (key, colours) = live.shown()?;
+        let is_scale = requested.colouring.has_scale() && !colours.is_packed;
+        let is_empty = *key == requested && is_scale && colours.ranges.is_none();
+        is_empty.then_some("No point has a value here: the image may lie elsewhere")
+    }
+
+    /// The key of the values that the colours of a layer show; `None` if its streamlines hold them, or if their source is
+    /// gone.
+    fn colour_key(&self, layer: &Layer) -> Option<ColourKey> {
+        let kept = self.kept_streamlines(layer).filter(|l| !l.is_empty())?;
+        let display = &layer.display;
+        let (source, has_points) = match &display.line_colouring {
+            LineColouring::ValuesFile(path) => (ColourSourceKey::Own, is_tsf(path)),
+            _ => {
+                let (key, source) = self.colour_source(kept, display)?;
+                let has_points = match &source {
+                    ColourSource::File(name) => kept.per_point.contains_key(name),
+                    ColourSource::Image(..) | ColourSource::Distance(_) => true,
+                    _ => false,
+                };
+                (key, has_points)
+            }
+        };
+        Some(ColourKey {
+            tractogram: kept.id(),
+            colouring: display.line_colouring.clone(),
+            statistic: match has_points {
+                true => display.line_scale.statistic,
+                false => LineStatistic::EachPoint,
+            },
+            source,
+        })
+    }
+
+    /// The request for the values that the colours of a layer need.
+    pub(in crate::state) fn colour_request(&self, layer: &Layer) -> Option<ColourRequest> {
+        let key = self.colour_key(layer)?;
+        let kept = self.kept_streamlines(layer)?;
+        let source = match &layer.display.line_colouring {
+            LineColouring::ValuesFile(path) => ColourSource::ValuesFile {
+                path: path.clone(),
+                all: streamlines_of(layer)?.clone(),
+                kept: self
+                    .selection(layer.id)
+                    .map(|kept| (kept.marks.0.clone(), kept.every)),
+            },
+            _ => self.colour_source(kept, &layer.display)?.1,
+        };
+        Some(ColourRequest {
+            key,
+            tractogram: kept.clone(),
+            source,
+        })
+    }
+
+    fn colour_source(
+        &self,
+        lines: &Tractogram,
+        display: &Display,
+    ) -> Option<(ColourSourceKey, ColourSource)> {
+        let own = |name: &str| {
+            let source = ColourSource::File(name.to_owned());
+            Some((ColourSourceKey::Own, source))
+        };
+        let has_points = |name: &str| lines.per_point.contains_key(name);
+        let is_combined = display.line_scale.statistic != LineStatistic::EachPoint;
+        match &display.line_colouring {
+            LineColouring::Fa if has_points("fa") => own("fa").filter(|_| is_combined),
+            LineColouring::Fa => {
+                let fa = &self.document.tensors.as_ref()?.fa;
+                let key = ColourSourceKey::Image(fa.id(), 0, None);
+                Some((key, ColourSource::Image(fa.clone(), 0)))
+            }
+            LineColouring::Length if lines.per_streamline.contains_key(LENGTH) => None,
+            LineColouring::Length => own(LENGTH),
+            LineColouring::MeasureAlong if has_points("cm") => own("cm").filter(|_| is_combined),
+            LineColouring::Value(name) => {
+                let known = has_points(name) || lines.per_streamline.contains_key(name);
+                own(name).filter(|_| known)
+            }
+            LineColouring::Image(layer) => self.image_source(*layer),
+            LineColouring::Distance(DistanceFrom::Region(id)) => {
+                let shape = self.document.region(*id)?.shape.clone();
+                let key = ColourSourceKey::Region(SameShape(shape.clone()));
+                Some((key, ColourSource::Distance(shape)))
+            }
+            LineColouring::Distance(DistanceFrom::Mask(id)) => {
+                let Content::Mask(mask) = &self.document.layer(*id)?.content else {
+                    return None;
+                };
+                let shape = Arc::new(Shape::Mask(mask.clone()));
+                let key = ColourSourceKey::Mask(mask.id());
+                Some((key, ColourSource::Distance(shape)))
+            }
+            LineColouring::EndToEnd => Some((ColourSourceKey::Own, ColourSource::EndToEnd)),
+            LineColouring::Group => {
+                let source = (ColourSourceKey::Own, ColourSource::Group);
+                (!lines.groups.is_empty()).then_some(source)
+            }
+            _ => None,
+        }
+    }
+
+    /// The image of a layer as a source of colours.
+    fn image_source(&self, layer: LayerId) -> Option<(ColourSourceKey, ColourSource)> {
+        let layer = self.document.layer(layer)?;
+        let volume = layer.content.volume()?;
+        if volume.kind == VolumeKind::Rgb {
+            let brightness = layer.display.brightness;
+            let key = ColourSourceKey::Image(volume.id(), 0, Some(brightness));
+            return Some((key, ColourSource::ColourImage(volume.clone(), brightness)));
+        }
+        let (volume, frame) = self.column_image(layer.id)?;
+        let key = ColourSourceKey::Image(volume.id(), frame, None);
+        let source = match volume.labels.is_some() {
+            true => ColourSource::Labels(volume.clone()),
+            false => ColourSource::Image(volume.clone(), frame),
+        };
+        Some((key, source))
+    }
+
+    /// The values that hide parts of a layer's drawn streamlines; `None` if nothing is hidden, or if only some of those
+    /// that the rules keep are drawn.
+    pub(in crate::state) fn visible_values(&self, layer: &Layer) -> Option<VisibleValues> {
+        let limits = layer.display.line_scale.limits?;
+        let is_thinned = self.selection(layer.id).is_some_and(|kept| kept.every > 1);
+        let drawn = self.drawn_streamlines(layer).filter(|_| !is_thinned)?;
+        // Earlier values may be those of other streamlines.
+        if drawn.len() != self.kept_streamlines(layer)?.len() {
+            return None;
+        }
+        let own = match &layer.display.line_colouring {
+            LineColouring::Fa => "fa",
+            LineColouring::Length => LENGTH,
+            LineColouring::Measure => "measure",
+            LineColouring::MeasureAlong => "cm",
+            LineColouring::Weight => WEIGHT,
+            _ => "",
+        };
+        let names = || drawn.per_point.keys().chain(drawn.per_streamline.keys());
+        let computed = names().find(|name| name.starts_with(COLOUR_VALUES));
+        let name = computed.or_else(|| names().find(|name| *name == own))?;
+        Some(VisibleValues {
+            name: name.clone(),
+            drawn: drawn.clone(),
+            limits,
+        })
+    }
+
+    /// The factor from stored to displayed values of a colouring, and their unit.
+    pub fn line_unit(&self, colouring: &LineColouring) -> (f32, &'static str) {
+        match colouring {
+            LineColouring::Image(id) => self
+                .document
+                .layer(*id)
+                .map_or((1.0, ""), |layer| (layer.unit_scale, layer.unit)),
+            LineColouring::Distance(_) | LineColouring::Length => (1.0, "mm"),
+            LineColouring::Value(name) if name == LENGTH => (1.0, "mm"),
+            _ => (1.0, ""),
+        }
+    }
+
+    /// Whether streamlines can be coloured by an image.
+    pub fn has_colours_of_image(&self, layer: LayerId) -> bool {
+        self.image_source(layer).is_some()
     }
 
     /// Whether the FA along streamlines is known, or can be sampled from the fit.

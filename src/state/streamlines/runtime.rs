@@ -7,8 +7,10 @@ use crate::solvers::compare::PathwayAgreement;
 use crate::solvers::connectivity::{self, Connectome};
 use crate::solvers::score::Scores;
 use crate::solvers::tractogram::ProfileParams;
+use crate::solvers::tractogram::line_values::{LineStatistic, ValueRanges};
 use crate::solvers::tractogram::profile::Profile;
 use crate::state::LayerId;
+use crate::state::core::display::LineColouring;
 use crate::state::streamlines::{
     Live, LiveKey, RegionRule, SameArc, SelectionMode, StreamlineRules,
 };
@@ -131,6 +133,44 @@ pub struct AgreementKey {
     pub epsilon: f64,
 }
 
+/// Everything that the values of colours depend on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColourKey {
+    pub tractogram: DataId,
+    pub colouring: LineColouring,
+    pub statistic: LineStatistic,
+    pub source: ColourSourceKey,
+}
+
+/// The data of an image, a region or a file from which the values of colours come.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ColourSourceKey {
+    /// The streamlines themselves, or the file that the colouring names.
+    Own,
+    /// An image, its frame and, for colours, its brightness.
+    Image(DataId, usize, Option<f32>),
+    Region(SameShape),
+    Mask(DataId),
+}
+
+/// Streamlines with the values that their colours show.
+#[derive(Clone, Debug)]
+pub struct LineColours {
+    pub tractogram: Tractogram,
+    pub colouring: LineColouring,
+    pub statistic: LineStatistic,
+    /// The values are colours themselves, which no scale explains.
+    pub is_packed: bool,
+    /// `None` for packed colours, and without a finite value.
+    pub ranges: Option<ValueRanges>,
+}
+
+/// Names of values of colours begin with this; no value of a file does.
+pub const COLOUR_VALUES: &str = "\u{1}values ";
+/// Names of values that are colours themselves begin with this.
+pub const PACKED_COLOURS: &str = "\u{1}colours ";
+
+impl LiveKey for ColourKey {}
 impl LiveKey for SelectionKey {}
 impl LiveKey for ColumnKey {}
 impl LiveKey for OrderKey {}
@@ -145,8 +185,8 @@ pub struct StreamlineRuntime {
     pub subject: Option<LayerId>,
     /// The streamlines that the rules of each layer keep.
     pub selections: BTreeMap<LayerId, Live<SelectionKey, StreamlineSelection>>,
-    /// The drawn streamlines of each layer with the fit's FA along them, where their colours show it and they hold none.
-    pub fa_along: BTreeMap<LayerId, Live<ColumnKey, Tractogram>>,
+    /// The drawn streamlines of each layer with the values of their colours, where they do not hold them.
+    pub colours: BTreeMap<LayerId, Live<ColourKey, LineColours>>,
     pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
     /// The kept and the missed live curves with an end that stopped for the reason.

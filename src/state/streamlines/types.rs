@@ -1,10 +1,11 @@
 //! Settings for the streamlines of a layer: selection, values, connections; and rulers on slices.
 
 pub use crate::state::core::live::{Live, LiveKey, SameArc};
-pub use crate::state::streamlines::current::streamlines_of;
+pub use crate::state::streamlines::current::{is_tsf, streamlines_of};
 pub use crate::state::streamlines::runtime::{
-    ColumnKey, ConnectKey, LabelledConnectome, ManualSelection, NamedProfile, OrderKey, ProfileKey,
-    SameShape, ScoreKey, SelectionKey, StreamlineRuntime, StreamlineSelection, ValueSource,
+    COLOUR_VALUES, ColourKey, ColourSourceKey, ColumnKey, ConnectKey, LabelledConnectome,
+    LineColours, ManualSelection, NamedProfile, OrderKey, PACKED_COLOURS, ProfileKey, SameShape,
+    ScoreKey, SelectionKey, StreamlineRuntime, StreamlineSelection, ValueSource,
 };
 
 use crate::data::Role;
@@ -366,6 +367,11 @@ pub enum StreamlineAction {
     SetConnect(ConnectSettings),
     /// The folder of a truth, or its file `truth.json`.
     SetTruth(PathBuf),
+    /// Colours the streamlines of a layer by the values of a file.
+    ColourByFile {
+        layer: LayerId,
+        path: PathBuf,
+    },
     Sort(TableView),
     Open(Option<BottomPanel>),
     SetHeight(f32),

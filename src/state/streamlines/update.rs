@@ -17,6 +17,7 @@ use crate::state::core::notices::Topic;
 use crate::state::core::phase::Phase;
 use crate::state::edit::edit;
 use crate::state::streamlines::StreamlineSettings;
+pub(in crate::state) use crate::state::streamlines::update::colours::colour_by_file;
 pub use crate::state::streamlines::update::command_line::{panel_command, selection_command};
 pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;

@@ -96,6 +96,8 @@ pub enum PathPurpose {
     Scheme,
     /// The truth that streamlines are scored against.
     Truth,
+    /// Values that colour the streamlines of a layer.
+    LineValues(LayerId),
     /// The content of the panel below the views, as a table.
     Csv(BottomPanel),
     /// A file of the session being opened, by its number.
@@ -254,6 +256,7 @@ impl PathPurpose {
                 | Self::Affine { .. }
                 | Self::Scheme
                 | Self::Truth
+                | Self::LineValues(_)
                 | Self::Responses(_)
         )
     }
@@ -310,6 +313,9 @@ impl PathPurpose {
             }
             Self::Scheme => "A Camino scheme file",
             Self::Truth => "The folder of a truth, or its truth.json",
+            Self::LineValues(_) => {
+                "Values of the streamlines: TSF, or text with one number for each"
+            }
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Missing(_, name) => {
                 return format!("Where is {name} now?");
@@ -342,6 +348,7 @@ impl PathPurpose {
             | Self::Affine { .. }
             | Self::Scheme
             | Self::Truth
+            | Self::LineValues(_)
             | Self::Responses(_) => None,
             Self::Session { .. } | Self::Csv(_) | Self::Figures(_) => None,
             Self::Streamlines { .. } | Self::Filter(..) => Some(RecentExports::STREAMLINES),
@@ -364,6 +371,7 @@ impl PathPurpose {
             | Self::Affine { .. }
             | Self::Scheme
             | Self::Truth
+            | Self::LineValues(_)
             | Self::Responses(_) => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
             Self::Session { .. } => vec![SESSION],
@@ -513,6 +521,9 @@ impl PathPurpose {
             Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
             Self::Truth => Action::Streamline(StreamlineAction::SetTruth(path)),
+            Self::LineValues(layer) => {
+                Action::Streamline(StreamlineAction::ColourByFile { layer, path })
+            }
             Self::Region(region) => Action::Region(RegionAction::Save { region, path }),
             Self::Regions { as_labels, .. } => {
                 Action::Region(RegionAction::SaveAll { path, as_labels })

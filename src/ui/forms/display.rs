@@ -1,21 +1,19 @@
 //! Display of a layer: window, brightness, colours, opacity.
 
-use super::overlay;
+use super::{lines, overlay};
 use crate::data::appearance::ColourMap;
 use crate::data::{Volume, VolumeKind};
 use crate::parameters::shortest_f64;
-use crate::scene::draw_list::{Colours, Interpolation, LineStyle};
-use crate::state::core::display::{
-    self, LABEL_OPACITY, LineColouring, MASK_OPACITY, TUBE_RADIUS_MM,
-};
-use crate::state::filter::WEIGHT;
+use crate::scene::draw_list::{Colours, Interpolation};
+use crate::state::core::display::{self, LABEL_OPACITY, LineColouring, MASK_OPACITY};
 use crate::state::origin::Origin;
 use crate::state::{
     Action, Content, Display, FilesAction, Layer, LayerAction, Pane, Phase, Reading, Slab, Space,
     State, View, ViewAction,
 };
 use crate::ui::Memory;
-use crate::ui::theme::{self, space};
+use crate::ui::files::{DialogPosition, PathPurpose};
+use crate::ui::theme::space;
 use crate::ui::widgets::button::segmented_but;
 use crate::ui::widgets::slider::{Columns, RangeRow, Scale, SliderRow, help_over, label};
 use crate::ui::widgets::{charts, menu};
@@ -186,14 +184,16 @@ pub fn controls(
             overlay::of_labels(ui, layer, help, &mut set);
         }
         Content::Tractogram(t) => {
-            let measured = t.per_streamline.contains_key("measure");
-            let has = AvailableValues {
-                measure: measured,
-                weight: t.per_streamline.contains_key(WEIGHT),
-                lacks_fa: (!state.has_fa_along(t)).then_some(AvailableValues::NO_FIT),
-                stop_reasons: t.per_streamline.contains_key("stop_end"),
-            };
-            lines(ui, d, has, &mut set);
+            let has = lines::AvailableValues::of_layer(state, layer, t);
+            if lines::show(ui, d, &has, &mut set) {
+                let text = match &d.line_colouring {
+                    LineColouring::ValuesFile(path) => path.display().to_string(),
+                    _ => String::new(),
+                };
+                let purpose = PathPurpose::LineValues(layer.id);
+                let (files, middle) = (&mut memory.files, DialogPosition::Middle);
+                files.ask_for_path(ui.ctx(), purpose, middle, &text);
+            }
             file_space(ui, state, layer, actions);
         }
     }
@@ -222,7 +222,12 @@ fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Actio
     }
 }
 
-fn opacity(ui: &mut Ui, d: &Display, default: f32, set: &mut impl FnMut(Display, Phase)) {
+pub(super) fn opacity(
+    ui: &mut Ui,
+    d: &Display,
+    default: f32,
+    set: &mut impl FnMut(Display, Phase),
+) {
     let row = SliderRow::new("Opacity", f64::from(d.opacity) * 100.0, 0.0..=100.0)
         .decimals(0)
         .default(shortest_f64(default) * 100.0)
@@ -302,7 +307,7 @@ fn window(
     }
 }
 
-fn colour_maps(ui: &mut Ui, all: &[ColourMap], now: ColourMap) -> Option<ColourMap> {
+pub(super) fn colour_maps(ui: &mut Ui, all: &[ColourMap], now: ColourMap) -> Option<ColourMap> {
     let texts = ("Colour map", "Colours from low to high");
     let choice = (all, Colours::Map(now));
     match colour_maps_and(ui, texts, choice, now.name(), std::iter::empty())? {
@@ -354,16 +359,6 @@ pub fn colour_of(map: ColourMap, t: f32) -> Color32 {
     Color32::from_rgb(r, g, b)
 }
 
-const COLOURINGS: [(LineColouring, &str); 7] = [
-    (LineColouring::Weight, "Weight"),
-    (LineColouring::Measure, "CM"),
-    (LineColouring::MeasureAlong, "CM along the ray"),
-    (LineColouring::Direction, "Direction"),
-    (LineColouring::Fa, "FA"),
-    (LineColouring::Length, "Length"),
-    (LineColouring::StopReason, "Stop reason"),
-];
-
 /// The choice of the streamlines that the 3-D view shows.
 pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     const PANES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
@@ -393,142 +388,4 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
             }))));
         }
     }
-}
-
-/// Values for colouring that not all streamlines have.
-#[derive(Clone, Copy)]
-pub struct AvailableValues {
-    /// A connectivity measure.
-    pub measure: bool,
-    /// The weight: how much of the signal each explains.
-    pub weight: bool,
-    /// Why there is no FA along them, nor a fit to sample it from.
-    pub lacks_fa: Option<&'static str>,
-    pub stop_reasons: bool,
-}
-
-impl AvailableValues {
-    /// There is nothing to sample FA from.
-    pub const NO_FIT: &str = "needs a fit";
-
-    /// Why the colours cannot show a value.
-    fn why_not(self, colouring: &LineColouring) -> Option<&'static str> {
-        match colouring {
-            LineColouring::Fa => self.lacks_fa,
-            LineColouring::StopReason if !self.stop_reasons => Some("file has no stop reasons"),
-            _ => None,
-        }
-    }
-}
-
-/// Colour, shape and opacity of streamlines.
-pub fn lines(ui: &mut Ui, d: &Display, has: AvailableValues, set: &mut impl FnMut(Display, Phase)) {
-    let measured = has.measure;
-    let by_measure =
-        |c: &LineColouring| matches!(c, LineColouring::Measure | LineColouring::MeasureAlong);
-    // Without its values, a colouring is drawn by direction.
-    let drawn = match has.why_not(&d.line_colouring) {
-        Some(_) => &LineColouring::Direction,
-        None => &d.line_colouring,
-    };
-    let now = COLOURINGS.iter().find(|c| c.0 == *drawn);
-    let fixed = || {
-        let mut named = theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES);
-        named.find(|(_, rgb)| d.line_colouring == LineColouring::Fixed(*rgb))
-    };
-    let shown = match now {
-        Some((_, name)) => name,
-        None => fixed().map_or("One colour", |(name, _)| name),
-    };
-    let help = "Value that the colour of a streamline shows";
-    let chosen = select_row(ui, "Colour by", help, shown, |ui| {
-        let mut chosen = None;
-        for (colouring, name) in COLOURINGS {
-            let lacks = by_measure(&colouring) && !measured
-                || colouring == LineColouring::Weight && !has.weight;
-            if lacks {
-                continue;
-            }
-            let item = menu::Item::new(name).chosen(colouring == *drawn);
-            if item.disabled(has.why_not(&colouring)).show(ui) {
-                chosen = Some(colouring);
-            }
-        }
-        menu::line(ui);
-        for (name, rgb) in theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES) {
-            let colouring = LineColouring::Fixed(rgb);
-            let current = colouring == d.line_colouring;
-            let [r, g, b] = rgb;
-            if menu::glyph_item(ui, name, "", current, |painter, at| {
-                painter.circle_filled(at, 6.0, Color32::from_rgb(r, g, b));
-            }) {
-                chosen = Some(colouring);
-            }
-        }
-        chosen
-    });
-    if let Some(line_colouring) = chosen {
-        set(
-            Display {
-                line_colouring,
-                ..d.clone()
-            },
-            Phase::Done,
-        );
-    }
-    if measured && !by_measure(&d.line_colouring) {
-        // Keeps the rows below in place.
-        SliderRow::new("Colour map", 0.0, 0.0..=1.0)
-            .help("Colours from low to high")
-            .inactive(Some("of CM only"))
-            .show(ui);
-    } else if by_measure(&d.line_colouring)
-        && let Some(colour_map) = colour_maps(ui, &ColourMap::FOR_MEASURES, d.colour_map)
-    {
-        let display = d.clone();
-        set(
-            Display {
-                colour_map,
-                ..display
-            },
-            Phase::Done,
-        );
-    }
-    let tubes = matches!(d.line_style, LineStyle::Tubes { .. });
-    let text = ["Lines", "Tubes"];
-    let help = "Lines stay fast with many streamlines; tubes show depth";
-    if let Some(i) = segment_row(ui, "Draw as", help, &text, usize::from(tubes)) {
-        let line_style = if i == 1 {
-            display::line_display().line_style
-        } else {
-            LineStyle::Lines { width_px: 1.5 }
-        };
-        set(
-            Display {
-                line_style,
-                ..d.clone()
-            },
-            Phase::Done,
-        );
-    }
-    if let LineStyle::Tubes { radius_mm } = d.line_style {
-        let row = SliderRow::new("Tube radius", f64::from(radius_mm), 0.1..=1.5)
-            .default(shortest_f64(TUBE_RADIUS_MM))
-            .limits(0.02..=10.0)
-            .unit("mm")
-            .help("Radius of the tubes in 3-D; it changes no result");
-        if let Some((v, phase)) = row.value(ui) {
-            let line_style = LineStyle::Tubes {
-                radius_mm: v as f32,
-            };
-            set(
-                Display {
-                    line_style,
-                    ..d.clone()
-                },
-                phase,
-            );
-        }
-    }
-    opacity(ui, d, 1.0, set);
 }

@@ -12,6 +12,7 @@ pub mod geodesic;
 pub mod glyphs;
 pub mod level_set;
 mod lifted;
+mod lines;
 pub mod measure;
 pub mod mosaic;
 mod noise;

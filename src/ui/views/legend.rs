@@ -6,13 +6,16 @@ use crate::data::{Tractogram, VolumeKind};
 use crate::scene::draw_list::{Colours, LineColour, MarkShape, SurfaceColours, VolumeStyle};
 use crate::scene::{self, noise, pathways};
 use crate::solvers::curves::StopReason;
-use crate::state::core::colours::tissue_rgb;
+use crate::solvers::tractogram::line_values::LineStatistic;
+use crate::state::core::colours::{category_rgb, tissue_rgb};
+use crate::state::core::display::LineColouring;
 use crate::state::core::ends::EndKind;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
 use crate::state::pathways::{SHARE_OF_REPETITIONS, ShownCost};
 use crate::state::tensors::recipe::fod::FodMap;
-use crate::state::{Display, Layer, State};
+use crate::state::{Display, Layer, LayerId, State};
 use crate::ui::format::{fixed, measure, range_texts, with_unit};
+use std::borrow::Cow;
 
 const WEIGHT_NAME: &str = "Weight";
 /// The streamlines that a cut of weights removes.
@@ -33,7 +36,7 @@ pub enum Legend {
         is_stale: bool,
     },
     /// The colour of the voxels, or lines and marks, of each text, and the shape of the marks; `None`: it has no mark.
-    Classes(Vec<(&'static str, [u8; 3], Option<MarkShape>)>),
+    Classes(Vec<(Cow<'static, str>, [u8; 3], Option<MarkShape>)>),
 }
 
 impl Legend {
@@ -84,7 +87,10 @@ fn tissues(state: &State) -> Legend {
     let result = state.document.distributions.result.as_ref();
     let measured = result.map_or(&[][..], |result| &result.fods.measured);
     let tissues = measured.iter().map(|measured| measured.tissue);
-    let class = |tissue: Tissue| (tissue.label(), tissue_rgb(tissue), Some(MarkShape::Square));
+    let class = |tissue: Tissue| {
+        let square = Some(MarkShape::Square);
+        (tissue.label().into(), tissue_rgb(tissue), square)
+    };
     Legend::Classes(tissues.map(class).collect())
 }
 
@@ -205,8 +211,12 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     for (tractogram, display) in lines {
         let layer = layer_of(state, tractogram);
         let shown = layer.map(|layer| state.document.shown_by_weight(layer.id));
-        let is_stale = layer.is_some_and(|layer| stale == Some(layer.id));
-        let Some(legend) = of_lines(tractogram, display, shown, is_stale) else {
+        let has_stale = Stale {
+            weights: layer.is_some_and(|layer| stale == Some(layer.id)),
+            colours: layer.is_some_and(|layer| state.has_stale_colours(layer)),
+        };
+        let lines = (*tractogram, &**display);
+        let Some(legend) = of_lines(state, lines, shown, has_stale) else {
             continue;
         };
         match all.iter_mut().find(|(known, _)| *known == legend) {
@@ -247,15 +257,28 @@ fn layer_of<'a>(state: &'a State, tractogram: &Tractogram) -> Option<&'a Layer> 
     layer.map(AsRef::as_ref)
 }
 
+/// The parts of the colours of streamlines that are out of date.
+#[derive(Clone, Copy)]
+struct Stale {
+    weights: bool,
+    colours: bool,
+}
+
 fn of_lines(
-    tractogram: &Tractogram,
-    display: &Display,
+    state: &State,
+    (tractogram, display): (&Tractogram, &Display),
     shown: Option<ShownStreamlines>,
-    has_stale_weights: bool,
+    stale: Stale,
 ) -> Option<Legend> {
     match scene::line_colour(tractogram, display) {
         LineColour::Direction => Some(Legend::Dec),
         LineColour::Fixed(_) => None,
+        LineColour::Packed { .. } => Some(match &display.line_colouring {
+            LineColouring::Group => Legend::Classes(groups(tractogram)),
+            // Labels have the colours of their image.
+            LineColouring::Image(id) if is_label_map(state, *id) => return None,
+            _ => Legend::Dec,
+        }),
         LineColour::Scalar {
             colour_map: ColourMap::Stops,
             ..
@@ -264,8 +287,10 @@ fn of_lines(
             name,
             range: (low, high),
             colour_map,
+            logarithmic,
+            ..
         } => {
-            let is_stale = has_stale_weights && name == WEIGHT;
+            let is_stale = stale.weights && name == WEIGHT || stale.colours;
             let (name, text) = match name.as_str() {
                 "fa" => ("FA".to_owned(), [format!("{low:.2}"), format!("{high:.2}")]),
                 "length" => (
@@ -284,7 +309,17 @@ fn of_lines(
                     "CM along ray".to_owned(),
                     [low, high].map(|v| measure(f64::from(v))),
                 ),
-                _ => (name, range_texts([low, high].map(f64::from))),
+                _ => {
+                    let name = value_name(state, display);
+                    (
+                        named(&name, is_stale),
+                        value_texts(state, display, low, high),
+                    )
+                }
+            };
+            let name = match logarithmic {
+                true => format!("{name}, logarithmic"),
+                false => name,
             };
             let [low, high] = text;
             Some(Legend::Bar {
@@ -296,6 +331,47 @@ fn of_lines(
             })
         }
     }
+}
+
+/// The name of values that were computed for the colours, with what is shown of those along a streamline.
+fn value_name(state: &State, display: &Display) -> String {
+    let name = state.document.colouring_name(&display.line_colouring);
+    match display.line_scale.statistic {
+        LineStatistic::EachPoint => name,
+        LineStatistic::Mean => format!("{name}, mean"),
+        LineStatistic::Minimum => format!("{name}, smallest"),
+        LineStatistic::Maximum => format!("{name}, largest"),
+    }
+}
+
+/// The ends of a scale of such values: those of an image in its unit, distances in mm.
+fn value_texts(state: &State, display: &Display, low: f32, high: f32) -> [String; 2] {
+    let (scale, unit) = state.line_unit(&display.line_colouring);
+    let texts = range_texts([low, high].map(|v| f64::from(v * scale)));
+    texts.map(|text| with_unit(&text, unit))
+}
+
+fn is_label_map(state: &State, layer: LayerId) -> bool {
+    let layer = state.document.layer(layer);
+    let volume = layer.and_then(|layer| layer.content.volume());
+    volume.is_some_and(|volume| volume.labels.is_some())
+}
+
+/// The groups of streamlines, in the order of their names; with many, the first and the number of the others.
+fn groups(tractogram: &Tractogram) -> Vec<(Cow<'static, str>, [u8; 3], Option<MarkShape>)> {
+    const SHOWN: usize = 12;
+    const OTHERS: [u8; 3] = [0x80; 3];
+    let all = tractogram.groups.len();
+    let shown = if all > SHOWN { SHOWN - 1 } else { all };
+    let names = tractogram.groups.keys().take(shown).enumerate();
+    let mut classes: Vec<_> = names
+        .map(|(number, name)| (Cow::Owned(name.clone()), category_rgb(number), None))
+        .collect();
+    if all > shown {
+        let more = format!("{} more", all - shown);
+        classes.push((Cow::Owned(more), OTHERS, None));
+    }
+    classes
 }
 
 /// A name that says whether its values are stale.
@@ -316,7 +392,7 @@ fn top_image(state: &State) -> Option<&Layer> {
 
 /// The reasons that are drawn, the most frequent first: of the ends that have marks, and of last ends, which colour the
 /// lines.
-fn stops(counts: &[Vec<u64>; 2]) -> Vec<(&'static str, [u8; 3], Option<MarkShape>)> {
+fn stops(counts: &[Vec<u64>; 2]) -> Vec<(Cow<'static, str>, [u8; 3], Option<MarkShape>)> {
     let kinds = EndKind::by_reason();
     let count = |reason: StopReason| {
         let at = |end: usize| counts[end].get(reason as usize).copied().unwrap_or(0);
@@ -330,7 +406,8 @@ fn stops(counts: &[Vec<u64>; 2]) -> Vec<(&'static str, [u8; 3], Option<MarkShape
         .into_iter()
         .map(|r| {
             let colour = ColourMap::STOP_COLOURS[r as usize];
-            (r.label(), colour, kinds[r as usize].map(scene::end_shape))
+            let shape = kinds[r as usize].map(scene::end_shape);
+            (r.label().into(), colour, shape)
         })
         .collect()
 }

@@ -21,6 +21,7 @@ use crate::ui::widgets::end_mark::end_mark;
 use crate::ui::widgets::paint::Span;
 use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
 use glam::DVec3;
+use std::borrow::Cow;
 
 const MARGIN: f32 = 10.0;
 /// Space between a region and its name.
@@ -335,7 +336,7 @@ pub(super) fn classes(
     (p, ground): (&Palette, annotations::Ground),
     (pane, at_left): (Rect, bool),
     top: f32,
-    labels: &[(&str, [u8; 3], Option<MarkShape>)],
+    labels: &[(Cow<str>, [u8; 3], Option<MarkShape>)],
 ) -> Rect {
     let (edge, way, align) = match at_left {
         true => (pane.left() + MARGIN, 1.0, Align2::LEFT_CENTER),
@@ -345,7 +346,7 @@ pub(super) fn classes(
     for (i, (label, [r, g, b], shape)) in labels.iter().enumerate() {
         let y = top + 8.0 + 16.0 * i as f32;
         let at = pos2(edge + way * 14.0, y);
-        let span = (*label, theme::regular(size::CAPTION), p.t2);
+        let span = (&**label, theme::regular(size::CAPTION), p.t2);
         let place = annotations::on(painter, at, align, &[span], ground);
         all = all.union(place);
         let dot = Rect::from_center_size(pos2(edge + way * 4.0, y), vec2(8.0, 8.0));

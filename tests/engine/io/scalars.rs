@@ -4,7 +4,7 @@ use super::sentence;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
-use arcuate::io::scalars::CompanionFile;
+use arcuate::io::scalars::{CompanionFile, FileValues};
 use arcuate::io::{self, scalars, streamlines, tck};
 use arcuate::solvers::curves::StopReason;
 use libtest_mimic::Trial;
@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
             replaced,
         ),
         test("io::scalars::the guide lists the codes", codes_in_guide),
+        test("io::scalars::a file of values elsewhere", elsewhere),
     ]
 }
 
@@ -84,6 +85,45 @@ fn purpose_in_files() {
     assert_eq!(reread.codes["stop_end"], plain.codes["stop_end"]);
     assert_eq!(reread.filtered(&[true, false, true]).key(), plain.key());
     assert_eq!(*read("a.vtp").per_streamline["stop_end"], [0.0, 1.0, 0.0]);
+}
+
+/// Values in files of any name: as TSF or as text, of these streamlines and of no others.
+fn elsewhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let control = Control::new();
+    let numbers: Vec<f32> = (0..6).map(|i| i as f32 * 0.5).collect();
+    let plain = lines(3).with_per_point("along", numbers.clone());
+    streamlines::save(&at("a.tck"), &plain, "arcuate track", &control).expect("saved");
+    scalars::save_points(&at("other.tsf"), &at("a.tck"), &plain, "along").expect("saved");
+    std::fs::write(at("weights.csv"), "1, 2.5\n-3 # the last\n").expect("written");
+    let read = |name: &str| match io::open(&at(name), &control) {
+        Ok(io::Opened::Tractogram(tractogram, _)) => tractogram,
+        other => panic!("{other:?}"),
+    };
+    let opened = read("a.tck");
+    let values =
+        |name: &str, tractogram: &Tractogram| scalars::open_values(&at(name), tractogram, &control);
+    // Streamlines of the same file, and those of a format that has no time stamp.
+    for tractogram in [&opened, &lines(3)] {
+        let points = values("other.tsf", tractogram).expect("values");
+        assert_eq!(points, FileValues::PerPoint(numbers.clone()));
+        let each = values("weights.csv", tractogram).expect("values");
+        assert_eq!(each, FileValues::PerStreamline(vec![1.0, 2.5, -3.0]));
+    }
+    for name in ["other.tsf", "weights.csv"] {
+        let error = values(name, &lines(4)).expect_err("of other streamlines");
+        assert!(error.to_string().contains(name), "{error}");
+        assert!(
+            error.to_string().contains("expected one number for each"),
+            "{error}"
+        );
+    }
+    // The same number of streamlines, written later.
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    streamlines::save(&at("b.tck"), &plain, "arcuate track", &control).expect("saved");
+    let error = values("other.tsf", &read("b.tck")).expect_err("of other streamlines");
+    assert!(error.to_string().contains("timestamp"), "{error}");
 }
 
 /// Files next to a replaced TCK are not used as values of the new streamlines.

@@ -46,6 +46,8 @@ pub fn busy_scene(random: &mut Random, streamlines: usize) -> ScenePane {
         name: "value".to_owned(),
         range: (0.0, 1.0),
         colour_map: ColourMap::Viridis,
+        logarithmic: false,
+        limits: None,
     };
     let mut list = scene(200, DVec3::new(120.0, -260.0, 70.0));
     list.lines = vec![lines(
@@ -443,6 +445,8 @@ fn very_many() {
         name: "value".to_owned(),
         range: (0.0, 1.0),
         colour_map: ColourMap::Viridis,
+        logarithmic: false,
+        limits: None,
     };
     let mut list = scene(64, DVec3::new(120.0, -260.0, 70.0));
     list.lines = vec![lines(&many, colour, LineStyle::Lines { width_px: 1.0 })];

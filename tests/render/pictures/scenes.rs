@@ -266,6 +266,8 @@ fn lightness() {
             name: "measure".to_owned(),
             range: (0.0, 1.0),
             colour_map: ColourMap::Viridis,
+            logarithmic: false,
+            limits: None,
         };
         for radius_mm in [0.35, 1.5] {
             let mut list = scene(160, eye);

@@ -108,6 +108,8 @@ fn values_are_colours() {
             name: name.to_owned(),
             range: (0.0, 1.0),
             colour_map: ColourMap::Viridis,
+            logarithmic: false,
+            limits: None,
         };
         let mut list = pane(41, DVec3::new(20.0, 20.0, 0.0), DVec3::X, DVec3::Y, 1.0);
         list.lines = vec![lines(&both, colour, LineStyle::Lines { width_px: 4.0 })];

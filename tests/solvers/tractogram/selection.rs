@@ -51,7 +51,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn on(threads: usize) -> Backend {
+pub(super) fn on(threads: usize) -> Backend {
     Backend::choose(&BackendChoice {
         kind: BackendKind::Cpu,
         threads: Some(threads),
@@ -78,7 +78,7 @@ fn by_regions(regions: Vec<Region>) -> SelectionRules {
 }
 
 /// Random walks of 1 to 90 points with segments of up to 4 mm, within some 30 mm.
-fn walks(random: &mut Random, count: usize) -> Tractogram {
+pub(super) fn walks(random: &mut Random, count: usize) -> Tractogram {
     let (mut points, mut offsets) = (Vec::new(), vec![0]);
     for _ in 0..count {
         let mut at = random.direction() * random.uniform(0.0, 25.0);

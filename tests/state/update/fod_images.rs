@@ -334,7 +334,7 @@ fn response_voxels() {
         panic!("a legend of tissues");
     };
     let white = (
-        "White matter",
+        "White matter".into(),
         tissue_rgb(Tissue::WhiteMatter),
         Some(MarkShape::Square),
     );

@@ -238,6 +238,8 @@ fn colours_streamlines() {
         name: name.to_owned(),
         range,
         colour_map,
+        logarithmic: false,
+        limits: None,
     };
     assert_eq!(coloured(LineColouring::Direction), LineColour::Direction);
     assert_eq!(
@@ -352,7 +354,7 @@ fn legend_of_ends() {
     };
     let shown: Vec<_> = reasons
         .iter()
-        .map(|(name, _, mark)| (*name, *mark))
+        .map(|(name, _, mark)| (&**name, *mark))
         .collect();
     let expected = [
         (StopReason::LowFa.label(), Some(MarkShape::Diamond)),

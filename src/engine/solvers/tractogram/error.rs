@@ -46,6 +46,8 @@ pub enum InputError {
         bytes: u64,
         free_bytes: u64,
     },
+    /// A mask is empty, or its grid has no right angles.
+    NoDistances,
     /// No streamline has a length.
     NoLength,
     /// The streamlines do not state their repetitions.
@@ -140,6 +142,10 @@ impl fmt::Display for InputError {
                 "Found a streamline of repetition {repetition}, expected a whole number from 0 to {}; give the number of \
                  repetitions of the bootstrap",
                 repetitions.saturating_sub(1)
+            ),
+            Self::NoDistances => f.write_str(
+                "Found a mask that is empty or whose axes have no right angles, expected one with voxels on a grid \
+                 with right angles; measure the distance from another region",
             ),
             Self::NoLength => f.write_str(
                 "Found no streamline with a length, expected at least one; choose other streamlines",

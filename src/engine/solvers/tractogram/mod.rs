@@ -18,6 +18,7 @@
 //! ```
 
 mod error;
+pub mod line_values;
 mod parameters;
 pub mod pick;
 pub mod profile;

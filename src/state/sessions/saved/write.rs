@@ -423,6 +423,7 @@ fn finite(display: &Display) -> Display {
         opacity: or(display.opacity, 1.0),
         brightness: or(display.brightness, 1.0),
         hide_below_fa: or(display.hide_below_fa, 0.0),
+        line_scale: display.line_scale.finite(),
         volume: display.volume.as_ref().map(|v| v.finite()),
         overlay: display.overlay.finite(),
         ..display.clone()

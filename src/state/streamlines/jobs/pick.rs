@@ -20,8 +20,43 @@ pub const EXTRACT: Slot = Slot::latest_wins("extract");
 #[derive(Clone, Debug)]
 pub struct PickStreamlines {
     pub among: CountedStreamlines,
+    /// The limits that hide some of them.
+    pub visible: Option<VisibleValues>,
     pub screen: pick::Screen,
     pub target: pick::PickQuery,
+}
+
+/// The values that hide parts of streamlines.
+#[derive(Clone, Debug)]
+pub struct VisibleValues {
+    /// The streamlines as they are drawn, in the order of the marked ones.
+    pub drawn: Tractogram,
+    pub name: String,
+    pub limits: (f32, f32),
+}
+
+impl VisibleValues {
+    /// Marks of the streamlines that show at least a part of themselves.
+    fn marks(&self, among: &CountedStreamlines) -> Vec<bool> {
+        let (low, high) = self.limits;
+        let is_within = |v: &f32| low <= *v && *v <= high;
+        let drawn = &self.drawn;
+        let is_visible = |line: usize| match drawn.per_point.get(&self.name) {
+            Some(values) => {
+                let own = drawn.offsets[line] as usize..drawn.offsets[line + 1] as usize;
+                values[own].iter().any(is_within)
+            }
+            None => {
+                let values = drawn.per_streamline.get(&self.name);
+                values.is_none_or(|values| is_within(&values[line]))
+            }
+        };
+        let mut drawn_lines = 0..drawn.len();
+        let marked = |line: usize| among.marks.as_ref().is_none_or(|marks| marks[line]);
+        let all = 0..among.tractogram.len();
+        all.map(|line| marked(line) && drawn_lines.next().is_some_and(is_visible))
+            .collect()
+    }
 }
 
 impl Job for PickStreamlines {
@@ -41,7 +76,9 @@ impl Job for PickStreamlines {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let (tractogram, marks) = (&self.among.tractogram, self.among.marks.as_deref());
+        let tractogram = &self.among.tractogram;
+        let seen = self.visible.as_ref().map(|v| v.marks(&self.among));
+        let marks = seen.as_deref().or(self.among.marks.as_deref());
         let backend = worker.backend();
         Ok(pick::pick(
             tractogram,

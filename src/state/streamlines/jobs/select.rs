@@ -111,13 +111,15 @@ fn thinned(
         };
         return Ok((shown, 1));
     }
+    Ok((tractogram.filtered(&thinned_marks(marks, every)), every))
+}
+
+/// Every `every`th of the marks.
+pub(super) fn thinned_marks(marks: &[bool], every: usize) -> Vec<bool> {
     let mut nth = 0;
-    let some: Vec<bool> = marks
-        .iter()
-        .map(|m| {
-            nth += usize::from(*m);
-            *m && nth % every == 1
-        })
-        .collect();
-    Ok((tractogram.filtered(&some), every))
+    let thinned = marks.iter().map(|m| {
+        nth += usize::from(*m);
+        *m && (every == 1 || nth % every == 1)
+    });
+    thinned.collect()
 }

@@ -1,42 +1,42 @@
-//! Values along streamlines that the colours of a layer require.
+//! Values of streamlines that the colours of a layer require.
 
-use crate::data::{Tractogram, Volume};
-use crate::state::streamlines::current::lacks_fa;
-use crate::state::streamlines::jobs::along::SampleFa;
-use crate::state::streamlines::{ColumnKey, ValueSource};
+use crate::state::core::display::LineColouring;
+use crate::state::edit::edit;
+use crate::state::streamlines::current::ColourRequest;
+use crate::state::streamlines::jobs::colours::ColourStreamlines;
 use crate::state::{Effect, LayerId, State};
+use std::path::PathBuf;
 
-/// Samples the fit's FA along the drawn streamlines of each layer whose colours show it.
+/// Colours the streamlines of a layer by the values of a file, which may have changed since it was last read.
+pub(in crate::state) fn colour_by_file(state: &mut State, layer: LayerId, path: PathBuf) {
+    state.runtime.streamlines.colours.remove(&layer);
+    edit(state, "Display", false, |d| {
+        d.edit_layer(layer, |l| {
+            let display = &mut l.display;
+            display.line_colouring = LineColouring::ValuesFile(path);
+            display.line_scale = display.line_scale.for_other_values();
+        });
+    });
+}
+
+/// Requests the values that the colours of each visible layer show and that its streamlines do not hold.
 pub(super) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    let needed = needed(state);
-    let fa_along = &mut state.runtime.streamlines.fa_along;
-    fa_along.retain(|layer, _| needed.iter().any(|(id, ..)| id == layer));
-    for (layer, tractogram, fa) in needed {
-        let key = ColumnKey {
-            tractogram: tractogram.id(),
-            source: ValueSource::Image(fa.id(), 0),
-        };
-        let live = state.runtime.streamlines.fa_along.entry(layer).or_default();
-        if live.ask(Some(key)).is_some() {
-            effects.push(Effect::submit(SampleFa {
+    let layers = state.document.layers.iter();
+    let layers = layers.filter(|layer| layer.display.visible);
+    let needed = layers.filter_map(|layer| Some((layer.id, state.colour_request(layer)?)));
+    let needed: Vec<(LayerId, ColourRequest)> = needed.collect();
+    let colours = &mut state.runtime.streamlines.colours;
+    colours.retain(|layer, _| needed.iter().any(|(id, _)| id == layer));
+    for (layer, request) in needed {
+        let live = colours.entry(layer).or_default();
+        if let Some(key) = live.ask(Some(request.key)) {
+            effects.push(Effect::submit(ColourStreamlines {
                 layer,
-                tractogram,
-                fa,
+                tractogram: request.tractogram,
+                colouring: key.colouring,
+                source: request.source,
+                statistic: key.statistic,
             }));
         }
     }
-}
-
-fn needed(state: &State) -> Vec<(LayerId, Tractogram, Volume)> {
-    let Some(fa) = state.document.tensors.as_ref().map(|tensors| &tensors.fa) else {
-        return Vec::new();
-    };
-    let layers = state.document.layers.iter();
-    let layers = layers.filter(|layer| layer.display.visible);
-    let lines = layers.filter_map(|layer| {
-        let kept = state.kept_streamlines(layer)?;
-        let requested = lacks_fa(layer, kept) && !kept.is_empty();
-        requested.then(|| (layer.id, kept.clone(), fa.clone()))
-    });
-    lines.collect()
 }

@@ -22,9 +22,11 @@ pub fn pick(
         tractogram: lines.clone(),
         marks: state.counted_marks(id).map(|m| m.0),
     };
+    let visible = state.visible_values(layer);
     state.runtime.streamlines.pending_pick = Some((id, tractogram, how));
     effects.push(Effect::submit(PickStreamlines {
         among,
+        visible,
         screen,
         target: requested,
     }));

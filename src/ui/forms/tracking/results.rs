@@ -22,7 +22,7 @@ use crate::state::{
     State, TrackAction, ViewAction,
 };
 use crate::ui::forms::geodesic::measures;
-use crate::ui::forms::{density, display, odf_tracking};
+use crate::ui::forms::{density, display, lines, odf_tracking};
 use crate::ui::streamline_summary::{self, Lengths, Remark, Suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::eye;
@@ -508,20 +508,20 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
     if open {
         let measured = state.document.track.method == Method::Rays;
         let shown = state.document.live_display();
-        let has = display::AvailableValues {
+        let has = lines::AvailableValues {
             measure: measured,
-            weight: false,
             // Streamlines along distributions have no FA of their own.
             lacks_fa: match state.document.track.kind().model() {
                 Model::Tensors => None,
                 Model::Distributions if state.document.tensors.is_some() => {
                     Some("keep as layer first")
                 }
-                Model::Distributions => Some(display::AvailableValues::NO_FIT),
+                Model::Distributions => Some(lines::AvailableValues::NO_FIT),
             },
             stop_reasons: true,
+            ..lines::AvailableValues::default()
         };
-        display::lines(ui, shown, has, &mut |display, phase| {
+        lines::show(ui, shown, &has, &mut |display, phase| {
             actions.push(Action::Track(TrackAction::SetDisplay { display, phase }));
         });
         display::slab(ui, &state.view, actions);
