@@ -107,6 +107,10 @@ pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
 }
 
 /// Changes of one layer, or of their list.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a few of them exist at a time, and a box at every use would be longer to read"
+)]
 #[derive(Clone, Debug)]
 pub enum LayerAction {
     Select(Option<LayerId>),
