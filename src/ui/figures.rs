@@ -50,8 +50,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     subject_row(ui, state, (subject, name), actions);
     image_row(ui, state, (layer, volume, frame), actions);
     let live = &state.runtime.figures.live;
-    let known = live.value().filter(|_| !live.has_failed());
-    let Some(figures) = known else {
+    let Some(figures) = state.shown_figures() else {
         let text = live.failure().unwrap_or("Measuring…");
         rows::hint(ui, text);
         if live.failure().is_none() {

@@ -1,8 +1,9 @@
 //! Questions to the state: what is measured, in which image, and whether the figures are those of the present voxels.
 
 use crate::data::{Shape, Volume};
+use crate::solvers::region::ValueStatistics;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::live::{LAG, Standing};
+use crate::state::core::live::{LAG, LiveKey as _, Standing};
 use crate::state::figures::jobs::MeasuredVoxels;
 use crate::state::figures::{FigureSubject, FiguresKey, SameField, SubjectVoxels};
 use crate::state::pathways::update::chosen_pathway;
@@ -129,6 +130,14 @@ impl State {
             frame,
         };
         Some((key, measured, volume.clone()))
+    }
+
+    /// The figures to show: those of the present subject, image and volume, of its present voxels or of earlier ones.
+    pub fn shown_figures(&self) -> Option<&ValueStatistics> {
+        let live = &self.runtime.figures.live;
+        let (requested, ..) = self.figures_request()?;
+        let (key, figures) = live.shown().filter(|_| !live.has_failed())?;
+        key.stands_in_for(&requested).then_some(figures)
     }
 
     /// How the figures shown relate to the present voxels; `None` if none are shown.

@@ -2,7 +2,7 @@
 
 use crate::solvers::region::ValueStatistics;
 use crate::state::core::layer::Content;
-use crate::state::core::live::Detail;
+use crate::state::core::live::{Detail, Standing};
 use crate::state::figures::jobs::{FIGURES, MeasureFigures, SaveFigures};
 use crate::state::figures::{FigureSubject, FigureTable, FiguresKey, Selected};
 use crate::state::regions::jobs::csv::NamedStatistics;
@@ -72,14 +72,16 @@ pub(in crate::state) fn receive(state: &mut State, key: &FiguresKey, figures: Va
 pub(in crate::state) fn copy(state: &mut State, effects: &mut Vec<Effect>) {
     let image = state.figure_image();
     let name = image.map(|(layer, _, frame)| (layer.name.clone(), frame));
-    let Some(((name, frame), (_, figures))) = name.zip(state.runtime.figures.live.shown()) else {
+    let is_final = state.figures_standing() == Some(Standing::Final);
+    let figures = state.shown_figures().filter(|_| is_final).cloned();
+    let Some(((name, frame), figures)) = name.zip(figures) else {
         state.runtime.notices.status = "There are no figures to copy yet".into();
         return;
     };
     let row = NamedStatistics {
         name,
         volume: frame,
-        statistics: figures.clone(),
+        statistics: figures,
     };
     let (heads, fields) = (NamedStatistics::HEADS.join("\t"), row.fields().join("\t"));
     effects.push(Effect::CopyText(format!("{heads}\n{fields}\n")));

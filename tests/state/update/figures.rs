@@ -195,6 +195,7 @@ fn stale() {
         FigureSubject::Region(state.document.regions[1].id)
     );
     assert_ne!(state.figures_standing(), Some(Standing::Final));
+    assert!(state.shown_figures().is_none());
 }
 
 fn selection() {
