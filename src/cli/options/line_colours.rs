@@ -18,8 +18,9 @@ const OPEN: f32 = 3e38;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct LineColourOptions {
-    /// Colour streamlines by direction, end-to-end, fa, length, stop-reason, weight, group, value:NAME (of
-    /// the file), file:FILE (values as TSF, or as text with one for each streamline), image:LAYER, distance:REGION (or a layer that is a mask), or one colour as #RRGGBB
+    /// Colour streamlines by direction, end-to-end, fa, length, stop-reason, weight, group, value:NAME (of the file),
+    /// file:FILE (values as TSF, or as text with one for each streamline), image:LAYER, distance:REGION (or a layer that
+    /// is a mask), or one colour as #RRGGBB
     #[arg(long, value_name = "BY", value_parser = line_colour)]
     pub line_colour: Option<LineColour>,
     /// Value that a streamline shows: those of its points, or their mean, minimum or maximum

@@ -165,15 +165,18 @@ fn scale(fields: &mut Fields, display: &Display) {
     fields.name("Colour map", display.line_map().name());
     let ends = |range: Option<(f32, f32)>, none: &str| {
         let text = range.map(|(low, high)| {
-            let [low, high] = [low, high].map(super::shortest_f64);
-            format!("{low}–{high}")
+            // Four significant digits of the larger end.
+            let size = low.abs().max(high.abs()).max(f32::MIN_POSITIVE);
+            let digits = (3.0 - f64::from(size).log10().floor()).clamp(0.0, 8.0) as i32;
+            let rounded = |v: f32| (f64::from(v) * 10f64.powi(digits)).round() / 10f64.powi(digits);
+            format!("{}–{}", rounded(low), rounded(high))
         });
         text.unwrap_or_else(|| none.to_owned())
     };
     fields.name("Range", ends(scale.range, "automatic"));
     let scales = [(false, "Linear"), (true, "Logarithmic")];
     fields.choice("Scale", &scale.logarithmic, &scales);
-    fields.name("Shown values", ends(scale.limits, "all"));
+    fields.name("Show only", ends(scale.limits, "all"));
 }
 
 fn colours(colours: Colours) -> String {

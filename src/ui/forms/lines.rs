@@ -5,6 +5,7 @@ mod scale;
 use super::display::{opacity, segment_row, select_row};
 use crate::data::Tractogram;
 use crate::data::text::file_name;
+use crate::data::tractogram::LENGTH;
 use crate::parameters::shortest_f64;
 use crate::scene;
 use crate::scene::draw_list::{LineColour, LineStyle};
@@ -127,7 +128,8 @@ impl LayerValues {
         let by = &display.line_colouring;
         Self {
             images: images.map(|l| (l.id, l.name.clone())).collect(),
-            values: own.cloned().collect(),
+            // The length has a row of its own.
+            values: own.filter(|name| *name != LENGTH).cloned().collect(),
             places: regions.chain(masks).collect(),
             has_groups: !lines.groups.is_empty(),
             per_point: match by {

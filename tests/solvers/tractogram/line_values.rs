@@ -2,9 +2,10 @@
 
 use super::selection::{on, walks};
 use crate::support::fields::odd_grid;
-use crate::support::{Random, test};
+use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Labels, Mask, Shape, Tractogram, Volume, VolumeKind};
+use arcuate::io;
 use arcuate::solvers::region::distances_around;
 use arcuate::solvers::tractogram::line_values::{
     LineStatistic, LineValues, end_to_end, of_colour_image, of_file, of_groups, of_image,
@@ -13,6 +14,7 @@ use arcuate::solvers::tractogram::line_values::{
 use arcuate::solvers::tractogram::sample_frame;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -27,10 +29,15 @@ pub fn tests() -> Vec<Trial> {
         test("line values::colour images", colour_images),
         test("line values::ranges are percentiles", percentiles),
         test("line values::no number of threads changes them", threads),
+        data_test(
+            "line values::of a bundle as by numpy",
+            "tractograms/arcuate_groups_stored.trx",
+            real_bundle,
+        ),
     ]
 }
 
-fn image(tractogram: &Tractogram, volume: &Volume, statistic: LineStatistic) -> Arc<[f32]> {
+fn image_values(tractogram: &Tractogram, volume: &Volume, statistic: LineStatistic) -> Arc<[f32]> {
     let values = of_image(tractogram, (volume, 0), statistic, &on(2), &Control::new());
     values.expect("values").values().clone()
 }
@@ -53,7 +60,7 @@ fn linear() {
     for _ in 0..10 {
         let (volume, slope, offset) = linear_image(&mut random);
         let all = walks(&mut random, 40);
-        let values = image(&all, &volume, LineStatistic::EachPoint);
+        let values = image_values(&all, &volume, LineStatistic::EachPoint);
         let grid = &volume.grid;
         let last = DVec3::from_array(grid.shape.map(|n| (n - 1) as f64));
         let mut between = 0;
@@ -93,7 +100,7 @@ fn as_single() {
         let volume = noise(&mut random);
         let all = walks(&mut random, 60);
         let at = sample_frame(&volume, 0);
-        let values = image(&all, &volume, LineStatistic::EachPoint);
+        let values = image_values(&all, &volume, LineStatistic::EachPoint);
         for (point, value) in all.points.iter().zip(values.iter()) {
             let expected = at(point);
             assert_eq!(value.is_nan(), expected.is_nan(), "{point:?}");
@@ -107,7 +114,7 @@ fn as_single() {
     let flat = Volume::scalar(Arc::new(grid), vec![1.0, 3.0]);
     let points = vec![[f32::NAN, 0.0, 0.0], [0.5, 0.2, -0.3], [f32::INFINITY; 3]];
     let line = Tractogram::new(points, vec![0, 3]);
-    let values = image(&line, &flat, LineStatistic::EachPoint);
+    let values = image_values(&line, &flat, LineStatistic::EachPoint);
     assert!(values[0].is_nan() && values[2].is_nan());
     assert_eq!(values[1], 2.0);
 }
@@ -116,9 +123,9 @@ fn combined() {
     let mut random = Random::fresh("values over streamlines");
     let volume = noise(&mut random);
     let all = walks(&mut random, 1500);
-    let points = image(&all, &volume, LineStatistic::EachPoint);
+    let points = image_values(&all, &volume, LineStatistic::EachPoint);
     for statistic in LineStatistic::ALL.into_iter().skip(1) {
-        let values = image(&all, &volume, statistic);
+        let values = image_values(&all, &volume, statistic);
         assert_eq!(values.len(), all.len());
         for (line, value) in values.iter().enumerate() {
             let own = all.offsets[line] as usize..all.offsets[line + 1] as usize;
@@ -314,5 +321,34 @@ fn threads() {
             bits.collect::<Vec<u32>>()
         };
         assert_eq!(bits_on(1), bits_on(2));
+    }
+}
+
+/// Percentiles of the values of a real image along a real bundle, which numpy computed from the files in double precision.
+fn real_bundle(bundle: PathBuf) {
+    let control = Control::new();
+    let image = bundle.with_file_name("arcuate_groups_b0.nii.gz");
+    let tractogram = match io::open(&bundle, &control) {
+        Ok(io::Opened::Tractogram(tractogram, _)) => tractogram,
+        other => panic!("{other:?}"),
+    };
+    let volume = match io::open(&image, &control) {
+        Ok(io::Opened::Volume(volume, _)) => volume,
+        other => panic!("{other:?}"),
+    };
+    for (statistic, low, high) in [
+        (LineStatistic::EachPoint, 395.387_01, 748.364_5),
+        (LineStatistic::Mean, 493.841_6, 612.995_2),
+    ] {
+        let values = image_values(&tractogram, &volume, statistic);
+        let found = ranges(&values, &on(2)).expect("ranges").automatic;
+        // Percentiles between two values are not interpolated here.
+        let tolerance = if statistic == LineStatistic::Mean {
+            2.0
+        } else {
+            0.05
+        };
+        assert!((found.0 - low).abs() < tolerance, "{found:?}");
+        assert!((found.1 - high).abs() < tolerance, "{found:?}");
     }
 }

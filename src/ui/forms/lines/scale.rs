@@ -110,7 +110,7 @@ fn slider(layer: &LayerValues, ranges: Ranges, d: &Display) -> (f64, Scale) {
     let logarithmic = d.line_scale.logarithmic && low > 0.0 && high > low;
     let [low, high] = [low, high].map(|v| f64::from(v) * factor);
     let range: RangeInclusive<f64> = low.min(high)..=high.max(low);
-    let decimals = range_decimals([low, high]) as i32 + 1;
+    let decimals = range_decimals([low, high]) as i32;
     let scale = Scale {
         range,
         logarithmic,
