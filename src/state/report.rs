@@ -48,7 +48,9 @@ fn layer(document: &Document, layer: &Layer) -> Value {
         "command": document.command_line(layer).text(),
     });
     let by = &layer.display.line_colouring;
-    if let (Content::Tractogram(_), true) = (&layer.content, by.has_scale()) {
+    // The window is the scale of values that were computed here.
+    let has_scale = by.has_scale() && !layer.display.has_map_of_window();
+    if let (Content::Tractogram(_), true) = (&layer.content, has_scale) {
         let scale = &layer.display.line_scale;
         value["colours"] = json!({
             "by": document.colouring_name(by),

@@ -168,7 +168,9 @@ impl State {
         let live = self.runtime.streamlines.colours.get(&layer.id)?;
         let requested = self.colour_key(layer)?;
         if live.has_failed_for(&requested) {
-            return Some("The values were not computed; choose the colouring again");
+            return Some(
+                "The values were not computed: choose another colouring, then this one again",
+            );
         }
         let (key, colours) = live.shown()?;
         let is_scale = requested.colouring.has_scale() && !colours.is_packed;
