@@ -50,7 +50,9 @@ fn measure(window: &mut Window) {
 
 fn labels(window: &Window) -> Vec<String> {
     let all = window.query_all_by_role(egui::accesskit::Role::Label);
-    all.filter_map(|node| node.accesskit_node().label())
+    // The text of a label is its value.
+    all.map(|node| node.accesskit_node())
+        .filter_map(|node| node.label().or(node.value()))
         .collect()
 }
 
