@@ -103,7 +103,7 @@ pub struct Image {
     pub is_symmetric: bool,
     /// The opacity of scalars rises with the value: from 0 at the window's low end, or of absolute values from 0.
     pub opacity_by_value: bool,
-    /// Of the labels of a label map, only the outlines.
+    /// A label map shows only the outlines of its labels.
     pub is_outlined: bool,
 }
 

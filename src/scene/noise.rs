@@ -185,7 +185,7 @@ pub fn surface_colours(state: &State) -> Option<SurfaceColours> {
     })
 }
 
-/// The same, if the object is the surface of Segment.
+/// The colours of the surface of Segment, if it is the object.
 pub fn segmented_surface_colours(state: &State) -> Option<SurfaceColours> {
     surface_colours(state).filter(|_| is_shown(state))
 }

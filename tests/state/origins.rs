@@ -2,7 +2,7 @@
 
 use crate::support::test;
 use arcuate::data::axis_change::AxisChange;
-use arcuate::data::{BuiltInPhantom, Grid, Mask, Region, Role, Shape, Tractogram};
+use arcuate::data::{BuiltInPhantom, Grid, Mask, PhantomKind, Region, Role, Shape, Tractogram};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::solvers::{curves, tensor_fit};
@@ -257,12 +257,15 @@ fn undone() {
 
 fn phantoms() {
     let (plain, crossing) = (BuiltInPhantom::plain, BuiltInPhantom::crossing);
+    let block = |kind, seed| BuiltInPhantom { kind, seed };
     for (name, head, is_scan) in [
         ("phantom:1", plain(1), false),
         ("phantom:1:dwi", plain(1), true),
         ("phantom:18446744073709551615", plain(u64::MAX), false),
         ("phantom:crossing:1", crossing(1), false),
         ("phantom:crossing:7:dwi", crossing(7), true),
+        ("phantom:helix:3", block(PhantomKind::Helix, 3), false),
+        ("phantom:u-fibre:1:dwi", block(PhantomKind::UFibre, 1), true),
     ] {
         let expected = PhantomName { head, is_scan };
         assert_eq!(PhantomName::read(name), Some(Ok(expected)), "{name}");
@@ -273,7 +276,7 @@ fn phantoms() {
         "phantom:one",
         "phantom:-1",
         "phantom:1:t1",
-        "phantom:crossing",
+        "phantom:plain",
         "phantom:crossing:",
         "phantom:crossings:1",
     ] {
@@ -282,6 +285,12 @@ fn phantoms() {
             "{faulty}"
         );
     }
+    // Without a number, the seed is 1.
+    let helix = PhantomName {
+        head: block(PhantomKind::Helix, 1),
+        is_scan: false,
+    };
+    assert_eq!(PhantomName::read("phantom:helix"), Some(Ok(helix)));
     for file in ["dwi.nii.gz", "phantom", "phantom.nii", ""] {
         assert_eq!(PhantomName::read(file), None, "{file}");
     }

@@ -88,8 +88,10 @@ fn statistic(text: &str) -> Result<LineStatistic, ValueError> {
 }
 
 fn map(text: &str) -> Result<ColourMap, ValueError> {
-    let suitable =
-        |map: &ColourMap| !matches!(map, ColourMap::Mask | ColourMap::Stops | ColourMap::Speed);
+    let suitable = |map: &ColourMap| {
+        use ColourMap::{Mask, RedGrey, Speed, Stops};
+        !matches!(map, Mask | RedGrey | Speed | Stops)
+    };
     ColourMap::from_key(text).filter(suitable).ok_or_else(|| {
         ValueError::new(
             "viridis, magma, cividis, share, cost, green_red, diverging or grey",

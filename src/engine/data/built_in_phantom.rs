@@ -62,7 +62,7 @@ impl PhantomKind {
         }
     }
 
-    /// As part of a sentence, such as `helix`.
+    /// Its name within a sentence, such as `helix`.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Plain => "head",

@@ -146,10 +146,10 @@ const PLANAR: [Planar; 7] = [
 
 fn planar() -> Vec<Bundle> {
     const HALF_THICKNESS_MM: f64 = 6.0;
-    let made = PLANAR.iter().zip(1..).map(|((name, line), label)| {
+    let all = PLANAR.iter().zip(1..).map(|((name, line), label)| {
         let knot = |[x, y, half]: &[f64; 3]| (DVec3::new(*x, *y, 0.0), [HALF_THICKNESS_MM, *half]);
         let knots: Vec<_> = line.iter().map(knot).collect();
         bundle(name, label, DVec3::Z, &knots)
     });
-    made.collect()
+    all.collect()
 }

@@ -1,4 +1,4 @@
-//! Which values of an image are shown over other images, and how.
+//! The display of an image over others: the values that are shown, their opacity, and outlines.
 
 use serde::{Deserialize, Serialize};
 

@@ -94,8 +94,7 @@ pub fn controls(
     match &layer.content {
         Content::Image(volume) if volume.labels.is_some() => {
             opacity(ui, d, LABEL_OPACITY, &mut set);
-            let help = "Draws only the outline of each label";
-            overlay::of_labels(ui, layer, help, &mut set);
+            overlay::of_labels(ui, layer, overlay::LABELS, &mut set);
         }
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
             let colour = volume.kind == VolumeKind::Rgb;
@@ -180,8 +179,7 @@ pub fn controls(
         }
         Content::Mask(_) => {
             opacity(ui, d, MASK_OPACITY, &mut set);
-            let help = "Draws a line around the mask";
-            overlay::of_labels(ui, layer, help, &mut set);
+            overlay::of_labels(ui, layer, overlay::MASK, &mut set);
         }
         Content::Tractogram(t) => {
             let has = lines::AvailableValues::of_layer(state, layer, t);

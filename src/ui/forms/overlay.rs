@@ -8,6 +8,11 @@ use crate::ui::Memory;
 use crate::ui::widgets::slider::{RangeRow, Scale};
 use egui::Ui;
 
+/// Help of the outlines of a label map.
+pub const LABELS: &str = "Draws only the outline of each label";
+/// Help of the outline of a mask.
+pub const MASK: &str = "Draws a line around the mask";
+
 /// The rows of a scalar image.
 pub fn of_image(
     ui: &mut Ui,

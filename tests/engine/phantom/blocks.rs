@@ -105,8 +105,8 @@ fn planar() {
         "{least} {shared}"
     );
     let fan = bundle("Fan");
-    let apart = |t: f64| fan.point(t, 0.0, 0.9).distance(fan.point(t, 0.0, -0.9));
-    assert!(apart(1.0) > 4.0 * apart(0.0));
+    let width = |t: f64| fan.point(t, 0.0, 0.9).distance(fan.point(t, 0.0, -0.9));
+    assert!(width(1.0) > 4.0 * width(0.0));
     let angle = degrees(
         fan.direction(fan.point(0.9, 0.0, 0.9)),
         fan.direction(fan.point(0.9, 0.0, -0.9)),

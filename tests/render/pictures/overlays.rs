@@ -126,15 +126,15 @@ fn outlines() {
     for y in 4..60 {
         for x in 4..60 {
             let own = number(x, y);
-            let apart = |by: u32| {
+            let differs = |by: u32| {
                 let around = [(x - by, y), (x + by, y), (x, y - by), (x, y + by)];
                 around.iter().any(|(x, y)| number(*x, *y) != own)
             };
             let pixel = picture.pixel(x, y);
-            if own == 0 || !apart(2) {
+            if own == 0 || !differs(2) {
                 assert_eq!(pixel, [0, 0, 0, 255], "{x} {y}");
                 inside += usize::from(own > 0);
-            } else if apart(1) {
+            } else if differs(1) {
                 assert!(colour_difference(pixel, labels.colour(own)) <= 1, "{x} {y}");
                 rim += 1;
             }

@@ -78,8 +78,8 @@ pub fn lax_friedrichs(
                     }
                     let place = place as usize;
                     let own = values[place];
-                    let beside = beside(voxel, shape, own, &place_of, &values);
-                    let new = updated(&metric.speed[place], &viscosity, own, beside);
+                    let around = neighbours(voxel, shape, own, &place_of, &values);
+                    let new = updated(&metric.speed[place], &viscosity, own, around);
                     if new < own {
                         changed = changed.max(own - new);
                         values[place] = new;
@@ -105,7 +105,7 @@ pub fn lax_friedrichs(
 }
 
 /// The values before and behind a voxel along each axis; `None` along an axis without any neighbour.
-fn beside(
+fn neighbours(
     voxel: [usize; 3],
     shape: [usize; 3],
     own: f64,
@@ -134,9 +134,9 @@ fn beside(
     })
 }
 
-fn updated(w: &[f32; 6], viscosity: &[f64; 3], own: f64, beside: [Option<[f64; 2]>; 3]) -> f64 {
-    let p = beside.map(|pair| pair.map_or(0.0, |[a, b]| 0.5 * (b - a)));
-    let mean = beside.map(|pair| pair.map_or(own, |[a, b]| 0.5 * (a + b)));
+fn updated(w: &[f32; 6], viscosity: &[f64; 3], own: f64, neighbours: [Option<[f64; 2]>; 3]) -> f64 {
+    let p = neighbours.map(|pair| pair.map_or(0.0, |[a, b]| 0.5 * (b - a)));
+    let mean = neighbours.map(|pair| pair.map_or(own, |[a, b]| 0.5 * (a + b)));
     let [xx, xy, xz, yy, yz, zz] = w.map(f64::from);
     let square = xx * p[0] * p[0]
         + yy * p[1] * p[1]

@@ -17,7 +17,8 @@
 //! calibrated (as by Loh 1987, J Am Stat Assoc 82:155, with other data than the scan itself): on the bundles of synthetic
 //! heads (seeds 21 to 24, at SNR 15 also 11 to 14; 2 mm, 60 repetitions), bands with 2.2 contained E* without noise in
 //! 88, 92 and 96 % of 256, 128 and 128 pathways at SNR 15, 20 and 30, while the factor 1.645 of a normal distribution
-//! contained it in 78, 84 and 87 %. The test `pathway::band of E* against heads without noise` uses other heads.
+//! contained it in 78, 84 and 87 %. The test `pathway::band of E* against heads without noise` uses other heads. The
+//! factor for distributions is that of [`lifted::repetitions`](crate::solvers::lifted::repetitions).
 //!
 //! Percentiles describe the repetitions only, and are too narrow for E* without noise: they contained it in 44, 47 and
 //! 61 % of 128 pathways of four other heads (100 repetitions), although the spread of the repetitions was within 6 % of
