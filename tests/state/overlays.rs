@@ -102,7 +102,11 @@ fn contours() {
             is_outlined: true,
             ..Overlay::default()
         };
-        let display = Display { overlay, ..display };
+        let display = Display {
+            visible: true,
+            overlay,
+            ..display
+        };
         let action = LayerAction::SetDisplay {
             layer,
             display,
