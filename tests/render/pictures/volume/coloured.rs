@@ -19,7 +19,8 @@ pub fn tests() -> Vec<Trial> {
 }
 
 const RADIUS_MM: f64 = 10.0;
-const WINDOW: (f32, f32) = (-6.0, 8.0);
+/// Contains all values around the ball: the texture clamps values to the window before it interpolates.
+const WINDOW: (f32, f32) = (-18.0, 18.0);
 
 fn coloured() {
     let mut random = Random::fresh("coloured surfaces");

@@ -21,7 +21,7 @@ pub fn distances() {
         let grid = Arc::new(grid);
         let centre = grid.world(dvec3(9.5, 10.5, 11.5));
         let at = |v: usize| grid.world(DVec3::from_array(grid.voxel(v).map(|c| c as f64)));
-        let inside = (0..grid.voxel_count()).map(|v| u8::from(at(v).distance(centre) < 6.0));
+        let inside = (0..grid.voxel_count()).map(|v| u8::from(at(v).distance(centre) < 9.0));
         let mask = Mask::new(grid.clone(), inside.collect::<Vec<u8>>());
         let around = distances_around(&mask, 10.0, &control).unwrap().unwrap();
         let foot = centre + 14.0 * random.direction();
