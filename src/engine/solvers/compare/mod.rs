@@ -44,7 +44,7 @@
 //! let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
 //! let pairs = pairs(&masks, &backend, &control)?;
 //! assert_eq!([pairs[0].dice(), pairs[1].jaccard()], [1.0, 0.5]);
-//! let consensus = staple(&masks, &backend, &control)?;
+//! let consensus = staple(&masks, None, &backend, &control)?;
 //! assert!(consensus.probability.values[0] > 0.9 && consensus.probability.values[3] < 0.1);
 //! assert!(consensus.sensitivity[0] > 0.99 && consensus.sensitivity[2] < 0.7);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
