@@ -288,13 +288,13 @@ impl<'a> Sampled<'a> {
     }
 }
 
-/// The first frame as shares of a window, 0 to 1, as r8unorm; 1 where a value is missing.
+/// The first frame as shares of a window, 0 to 1, as r8unorm; 0 where a value is missing.
 fn upload_shares(gpu: &Gpu, volume: &Volume, (low, high): (f32, f32)) -> Texture {
     let sampled = Sampled::new(gpu, &volume.grid);
     let values = volume.frame(0);
     let share = |value: f32| match value.is_finite() {
         true => ((value - low) / (high - low)).clamp(0.0, 1.0),
-        false => 1.0,
+        false => 0.0,
     };
     let texels = sampled.voxels();
     let texels: Vec<u8> = texels

@@ -183,7 +183,7 @@ pub struct VolumeDraw {
 pub struct SurfaceColours {
     /// Beyond its grid, the values at its edge continue.
     pub image: ById<Volume>,
-    /// Values of the first and the last colour; missing values have the last one.
+    /// Values of the first and the last colour. Missing values have the first one: of distances, the shortest.
     pub window: (f32, f32),
     pub colour_map: ColourMap,
 }

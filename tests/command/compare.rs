@@ -267,7 +267,7 @@ fn statistics() {
         ".csv",
         here,
     );
-    // Of a scan, each volume has a row.
+    // The table has a row for each volume of a scan.
     let scan = run(
         "region --union sphere:0,0,20,9 --stats head/dwi.nii.gz --csv scan.csv",
         here,

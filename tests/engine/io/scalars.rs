@@ -119,7 +119,7 @@ fn elsewhere() {
             "{error}"
         );
     }
-    // The same number of streamlines, written later.
+    // Another file with equally many streamlines has a later timestamp.
     std::thread::sleep(std::time::Duration::from_millis(2));
     streamlines::save(&at("b.tck"), &plain, "arcuate track", &control).expect("saved");
     let error = values("other.tsf", &read("b.tck")).expect_err("of other streamlines");

@@ -1,14 +1,13 @@
 //! How often the band of E* through distributions contains E* without noise, on crossing heads of which none was used to
 //! calibrate it.
 
-use crate::support::{cuda_backend, fields::backend};
+use super::radiation::responses;
+use crate::support::cuda_backend;
+use crate::support::fields::{backend, sphere};
 use arcuate::compute::{Backend, Control};
-use arcuate::data::region::RegionId;
-use arcuate::data::spherical_harmonics::{evaluate, gauss_legendre, zonal};
+use arcuate::data::spherical_harmonics::evaluate;
 use arcuate::data::statistics::quantile;
-use arcuate::data::{
-    BuiltInPhantom, Gradients, Mask, OdfField, PhantomKind, Region, Response, Role, Shape, Volume,
-};
+use arcuate::data::{BuiltInPhantom, Gradients, Mask, OdfField, PhantomKind, Role, Volume};
 use arcuate::phantom::{Head, ScanOptions, ScanParams, scan_grid};
 use arcuate::solvers::csd;
 use arcuate::solvers::lifted::{
@@ -51,7 +50,6 @@ const END_MM: f64 = 5.0;
 const PART: [f64; 2] = [0.15, 0.85];
 /// Costs are computed up to this share above the least one, as in the window.
 const MAX_EXCESS: f32 = 0.3;
-const B0_S_PER_MM2: [f64; 3] = [0.0, 1000.0, 2500.0];
 
 /// A scan with noise, and the costs of the same scan without noise in the same voxels and unit.
 struct Scene {
@@ -109,29 +107,6 @@ fn heads(seeds: Range<u64>) -> f64 {
     share
 }
 
-/// Closed forms for the diffusivities of the head.
-fn responses() -> [Response; 3] {
-    let rows = B0_S_PER_MM2.map(|b| {
-        let mut out = vec![0.0; 7];
-        for (z, weight) in gauss_legendre(64) {
-            let signal = 1000.0 * (-b * (0.3e-3 + 1.4e-3 * z * z)).exp();
-            for (sum, y) in out.iter_mut().zip(zonal(12, z)) {
-                *sum += 2.0 * PI * weight * signal * y;
-            }
-        }
-        out
-    });
-    let isotropic = |signal: f64, diffusivity: f64| {
-        let values = B0_S_PER_MM2.map(|b| signal * (-b * diffusivity).exp());
-        Response::isotropic(&B0_S_PER_MM2, &values)
-    };
-    [
-        Response::new(Some(B0_S_PER_MM2.to_vec()), rows.to_vec()),
-        isotropic(1380.0, 0.8e-3),
-        isotropic(2700.0, 3.0e-3),
-    ]
-}
-
 fn scene(backend: &Backend, head: &Head, seed: u64, snr: f64) -> Scene {
     let control = Control::new();
     let grid = scan_grid(VOXEL_MM).unwrap();
@@ -177,7 +152,7 @@ fn scene(backend: &Backend, head: &Head, seed: u64, snr: f64) -> Scene {
 
 /// The costs of other distributions with the voxels and the reference amplitude of these.
 fn with_field(noisy: &Prepared, field: &OdfField, backend: &Backend) -> Prepared {
-    // The same blur of narrow lobes as in the program.
+    // The program blurs narrow lobes in this way, too.
     let narrow = field.order() > 8;
     let blur = |l: usize| {
         let exponent = (l * (l + 1)) as f64 * (6.0 * PI / 180.0_f64).powi(2);
@@ -218,18 +193,8 @@ fn with_field(noisy: &Prepared, field: &OdfField, backend: &Backend) -> Prepared
 /// The band, E* without noise, and the measured E*; `None` where no path joins the ends.
 fn compared(scene: &Scene, a: DVec3, b: DVec3) -> Option<([f64; 2], f64, f64)> {
     let (backend, control) = (&scene.backend, Control::new());
-    let regions = [(Role::Seed, a), (Role::Target, b)].map(|(role, centre)| Region {
-        id: RegionId(0),
-        name: "end".to_owned(),
-        role,
-        shape: Arc::new(Shape::Sphere {
-            centre,
-            radius_mm: END_MM,
-        }),
-        colour: None,
-        visible: true,
-        label_number: None,
-    });
+    let regions = [(Role::Seed, a), (Role::Target, b)];
+    let regions = regions.map(|(role, centre)| sphere(role, centre, END_MM));
     let domain =
         Domain::of_distributions(&scene.amplitude, scene.noisy.params.min_amplitude, &regions);
     let solved = |prepared: &Prepared| {

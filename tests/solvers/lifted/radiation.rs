@@ -30,8 +30,8 @@ pub fn tests() -> Vec<Trial> {
 const NEAR_MM: f64 = 4.0;
 const B0_S_PER_MM2: [f64; 3] = [0.0, 1000.0, 2500.0];
 
-/// Closed forms for the diffusivities of the head.
-fn responses() -> [Response; 3] {
+/// Closed forms for the diffusivities of the built-in heads and the default shells of their scans.
+pub fn responses() -> [Response; 3] {
     let rows = B0_S_PER_MM2.map(|b| {
         let mut out = vec![0.0; 7];
         for (z, weight) in gauss_legendre(64) {

@@ -1,9 +1,9 @@
 //! How often the band of E* contains E* without noise, on heads of which none was used to calibrate it.
 
-use crate::support::{cuda_backend, fields::backend};
+use crate::support::cuda_backend;
+use crate::support::fields::{backend, sphere};
 use arcuate::compute::{Backend, Control};
-use arcuate::data::region::RegionId;
-use arcuate::data::{Mask, Region, Role, Shape, TensorField, Volume};
+use arcuate::data::{Mask, Role, TensorField, Volume};
 use arcuate::phantom::{Head, ScanOptions, scan_grid, scan_options};
 use arcuate::solvers::eikonal::{CostSource, Prepared, solve};
 use arcuate::solvers::metric::Metric;
@@ -105,18 +105,8 @@ fn scene(backend: &Backend, head: &Head, seed: u64, snr: f64) -> Scene {
 /// no path joins the ends.
 fn compared(scene: &Scene, a: DVec3, b: DVec3) -> Option<([f64; 2], f64, f64)> {
     let (backend, control) = (&scene.backend, Control::new());
-    let regions = [(Role::Seed, a), (Role::Target, b)].map(|(role, centre)| Region {
-        id: RegionId(0),
-        name: "end".to_owned(),
-        role,
-        shape: Arc::new(Shape::Sphere {
-            centre,
-            radius_mm: 5.0,
-        }),
-        colour: None,
-        visible: true,
-        label_number: None,
-    });
+    let regions = [(Role::Seed, a), (Role::Target, b)];
+    let regions = regions.map(|(role, centre)| sphere(role, centre, 5.0));
     let params = pathway::Params::defaults();
     let domain = Domain::of_tensors(&scene.fa, params.min_fa, &regions);
     let domain = backend.install(|| domain.mask()).ok()?;

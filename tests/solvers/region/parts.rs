@@ -148,7 +148,7 @@ fn hollow() {
         let filled = fill_holes(&open, connectivity, &control).unwrap();
         assert_eq!(filled.inside, open.inside, "{connectivity:?}");
     }
-    // What the grid's edge cuts open is not a hole.
+    // A cavity that is open at the edge of the grid is not a hole.
     let half = Mask::cut_to(&grid, ([15, 0, 0], [30, 30, 30]), |i| shell[i] != 0);
     let half = Mask::new(half.grid.clone(), half.inside.clone());
     let filled = fill_holes(&half, Connectivity::Corners, &control).unwrap();

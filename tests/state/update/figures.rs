@@ -232,7 +232,7 @@ fn selection() {
     let region = window.state.document.regions[0].id;
     window.act(Action::Region(RegionAction::Select(Some(region))));
     assert_eq!(subject(&window.state), FigureSubject::Region(region));
-    // What is chosen in the section stays until something else is selected.
+    // A subject chosen in the section stays until the user selects something else.
     window.act(Action::Figures(FigureAction::Measure(FigureSubject::Mask(
         layer,
     ))));

@@ -3,8 +3,8 @@
 //!
 //! *Update.* With central differences pₐ = (u₊ − u₋) / 2 along each axis a, H(p) = √(pᵀ W p) and the artificial viscosity
 //! σₐ = max √Wₐₐ ≥ |∂H/∂pₐ|, a voxel takes u = (1 − H(p) + Σ σₐ (u₊ + u₋) / 2) / Σ σₐ if that is less than its value
-//! (their eq. 2.14; W is in voxel axes, where voxels are 1 apart). Beyond the mask, u continues linearly, but does not
-//! fall (their eq. 2.18). Gauss–Seidel sweeps alternate between the eight directions through the grid.
+//! (W is in voxel axes, where voxels are 1 apart). Beyond the mask, u continues linearly, but does not fall.
+//! Gauss–Seidel sweeps alternate between the eight directions through the grid.
 
 use super::{CostSource, Error};
 use crate::compute::{Control, memory};

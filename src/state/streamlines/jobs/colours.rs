@@ -36,11 +36,12 @@ pub enum ColourSource {
     Distance(Arc<Shape>),
     EndToEnd,
     Group,
-    /// A file with values of all streamlines of the layer, of which those with a mark are drawn, or one in so many of
-    /// them.
+    /// A file with a value for each streamline of the layer, or for each of their points.
     ValuesFile {
         path: PathBuf,
+        /// All streamlines of the layer.
         all: Tractogram,
+        /// Marks the streamlines that pass the rules of the layer; every n-th of these is drawn. `None`: all are drawn.
         kept: Option<(Arc<[bool]>, usize)>,
     },
 }
