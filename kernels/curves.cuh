@@ -55,6 +55,13 @@ struct Wanted {
     int step;
 };
 
+// `SeedPlace` in src/engine/solvers/curves/cuda/mod.rs: a curve's seed (world, mm), its index in the output, and that
+// of a neighbour, whose measure it takes.
+struct SeedPlace {
+    u32 place, neighbour;
+    f32x3 at;
+};
+
 // A block of 256 threads copies the points of 32 curves from a grid that stores them by steps, so that those of each
 // curve become contiguous: reads run along the slots, writes along the curves. `keep` stores a point.
 template <class Point, class Keep>

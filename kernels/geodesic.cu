@@ -101,6 +101,16 @@ extern "C" __global__ void __launch_bounds__(256) geodesic_gather(const float4* 
     gather(step_grid, rays, wanted, halves, Apart{points, measures});
 }
 
+// Stores the seeds between the halves that `geodesic_gather` has copied.
+extern "C" __global__ void __launch_bounds__(256) geodesic_seeds(const SeedPlace* seeds, u32 count, f32x3* points,
+                                                                  float* measures) {
+    u32 i = thread_index();
+    if (!(i < count)) return;
+    SeedPlace seed = seeds[i];
+    points[seed.place] = seed.at;
+    measures[seed.place] = measures[seed.neighbour];
+}
+
 // `Prepare` in cuda/prepare.rs.
 struct Prepare {
     int shape[3];

@@ -344,3 +344,43 @@ extern "C" __global__ void __launch_bounds__(256)
     tracking_gather(const f32x3* step_grid, u32 slots, const Wanted* wanted, u32 curves, f32x3* points) {
     gather(step_grid, slots, wanted, curves, Whole{points});
 }
+
+// Stores the seeds between the halves that `tracking_gather` has copied.
+extern "C" __global__ void __launch_bounds__(256)
+    tracking_seeds(const SeedPlace* seeds, u32 count, f32x3* points) {
+    u32 i = thread_index();
+    if (i < count) points[seeds[i].place] = seeds[i].at;
+}
+
+// `Candidate` in cuda/lengths.rs: the slots and the numbers of points of a streamline's first half, which runs from
+// its end to the seed, and of its other half.
+struct Candidate {
+    u32 head, head_count, tail, tail_count;
+    f32x3 seed;
+};
+
+// A length that grows point by point, rounded as `length_mm` in src/engine/data/tractogram.rs does.
+struct Length {
+    double mm;
+    f32x3 last;
+
+    __device__ __forceinline__ void extend(f32x3 to) {
+        double x = (double)last.x - (double)to.x, y = (double)last.y - (double)to.y, z = (double)last.z - (double)to.z;
+        double squared = __dadd_rn(__dadd_rn(__dmul_rn(x, x), __dmul_rn(y, y)), __dmul_rn(z, z));
+        mm = __dadd_rn(mm, __dsqrt_rn(squared));
+        last = to;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+    tracking_lengths(const f32x3* step_grid, u32 slots, const Candidate* candidates, u32 count, float* lengths_mm) {
+    u32 i = thread_index();
+    if (!(i < count)) return;
+    Candidate line = candidates[i];
+    const f32x3 *head = step_grid + line.head, *tail = step_grid + line.tail;
+    Length length = {0.0, line.head_count > 0 ? head[(size_t)(line.head_count - 1) * slots] : line.seed};
+    for (u32 k = line.head_count; k > 1; k--) length.extend(head[(size_t)(k - 2) * slots]);
+    length.extend(line.seed);
+    for (u32 k = 0; k < line.tail_count; k++) length.extend(tail[(size_t)k * slots]);
+    lengths_mm[i] = (float)length.mm;
+}

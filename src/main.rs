@@ -2,9 +2,13 @@
 
 use arcuate::app;
 use arcuate::cli::{self, Command, DemoOptions, Failure, Global};
+use arcuate::compute::HugePages;
 use clap::Parser as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
     // The window itself reports if the desktop cannot show a dialog.

@@ -69,9 +69,6 @@ impl Runner {
         if let Some(shortage) = backend.shortage() {
             warning!("{shortage}");
         }
-        if let Some(problem) = backend.card_problem() {
-            warning!("{problem}");
-        }
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
         io::atomic::keep_what_exists(!global.force);
         io::atomic::record_written_files();
@@ -87,9 +84,22 @@ impl Runner {
         })
     }
 
-    /// Names the files that a command wrote before it failed.
+    /// Leaves work that the processor would finish in this many seconds to it if the graphics card takes longer to start.
+    pub fn expect_work(&mut self, cpu_seconds: f64) {
+        let Some(cpu) = self.backend.for_short_work(cpu_seconds) else {
+            return;
+        };
+        note!("Computed on the CPU, since the graphics card would take longer to start");
+        self.jobs = Jobs::new(cpu.clone(), Arc::new(|| {}));
+        self.backend = cpu;
+    }
+
+    /// Warns of a card that cannot be used, and names the files that a command wrote before it failed.
     pub fn end(&self, outcome: Result<(), Failure>) -> Result<(), Failure> {
         const SHOWN: usize = 6;
+        if let Some(problem) = self.backend.known_card_problem() {
+            warning!("{problem}");
+        }
         let written = io::atomic::written_files();
         if outcome.is_err() && !self.reported.get() && !written.is_empty() {
             let names = written.iter().take(SHOWN).map(|path| output::shown(path));

@@ -1,11 +1,11 @@
 //! Rays of the inverse diffusion tensor.
 
 use super::{Model, Ranked, files_and_report};
-use crate::cli::options::GivenParameters;
+use crate::cli::options::{FittedScan, GivenParameters};
 use crate::cli::runner::{Failure, Runner};
 use crate::cli::track::{self, CurveOptions, RayRows};
 use crate::data::Role;
-use crate::solvers::geodesic::Rays;
+use crate::solvers::geodesic::{Params, Rays};
 use crate::state::CommandLine;
 use crate::state::track::empty;
 use crate::state::track::jobs::trace::TraceRays;
@@ -44,6 +44,14 @@ impl Options {
     }
 }
 
+/// The time in which one core traces the rays, seconds.
+fn cpu_seconds(params: &Params, fitted: &FittedScan) -> f64 {
+    /// Time of one core for a ray, seconds: some 500 steps by RK2.
+    const OF_RAY: f64 = 8e-5;
+    let seeds = fitted.expected_seeds(params.curves.seeding);
+    seeds * OF_RAY * params.directions.count() as f64
+}
+
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(true, runner)?;
@@ -61,6 +69,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
     let command_line = options.command_line(fitted.scan.gradients.as_deref())?;
+    runner.expect_work(cpu_seconds(&params, &fitted) / runner.backend.threads() as f64);
     let trace = TraceRays {
         field: fitted.fit.field.clone(),
         metric: None,

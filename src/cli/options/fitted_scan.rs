@@ -6,6 +6,7 @@ use crate::cli::output::remark;
 use crate::cli::runner::{Failure, Runner};
 use crate::data::{Gradients, Mask};
 use crate::io::{self, RemarkTopic};
+use crate::solvers::curves::Seeding;
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use crate::state::tensors::mask_text;
@@ -38,6 +39,12 @@ pub struct FittedScan {
 }
 
 impl FittedScan {
+    /// The largest number of seeds expected in the mask.
+    pub fn expected_seeds(&self, seeding: Seeding) -> f64 {
+        let voxel_mm3 = self.mask.grid.world_from_voxel.matrix3.determinant().abs();
+        seeding.expected_in(self.mask.count(), voxel_mm3)
+    }
+
     /// The name of the tensors' mask, for sentences.
     pub fn mask_name(&self) -> String {
         let file = self.arguments.mask.as_ref().and_then(|p| p.file_name());

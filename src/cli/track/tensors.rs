@@ -43,6 +43,13 @@ impl Options {
     }
 }
 
+/// The time in which one core follows the streamlines, seconds.
+fn cpu_seconds(params: &curves::Params, fitted: &FittedScan) -> f64 {
+    /// Time of one core for a seed, seconds: some 100 steps by RK4.
+    const OF_SEED: f64 = 4e-5;
+    fitted.expected_seeds(params.seeding) * OF_SEED * params.repetitions.unwrap_or(1) as f64
+}
+
 /// Tracks in a fitted scan.
 fn track(
     fitted: &FittedScan,
@@ -50,8 +57,9 @@ fn track(
     runner: &mut Runner,
 ) -> Result<TrackingResult, Failure> {
     let params = options.params()?;
-    if !runner.backend.devices().is_empty()
-        && (params.deflection.is_some() || params.repetitions.is_some())
+    runner.expect_work(cpu_seconds(&params, fitted) / runner.backend.threads() as f64);
+    if (params.deflection.is_some() || params.repetitions.is_some())
+        && !runner.backend.devices().is_empty()
     {
         note!("Deflection and bootstraps are computed on the CPU");
     }

@@ -2,6 +2,7 @@
 
 use super::choice::{BackendChoice, BackendKind, DeviceChoice};
 use super::cuda::{self, Device};
+use super::opening::Opening;
 use super::{simd, thread};
 use rayon::ThreadPool;
 use std::fmt;
@@ -11,23 +12,47 @@ use std::time::Duration;
 
 /// The backend of all solvers. Chosen once; cheap to clone.
 #[derive(Clone, Debug)]
-pub enum Backend {
-    /// All cores of this machine, through our own thread pool.
-    Cpu {
-        /// Threads that run parallel work.
-        pool: Arc<Pool>,
-        /// Why no graphics card is used, as text.
-        reason: Arc<str>,
-        /// The error because of which no graphics card is used although the CPU was not chosen.
-        no_card: Option<Arc<cuda::Error>>,
-    },
-    /// NVIDIA graphics cards, at least one; solvers without a kernel use the pool.
-    Cuda {
-        /// Threads for the work that stays on the CPU.
-        pool: Arc<Pool>,
-        /// Cards that share the work, at least one.
-        devices: Arc<[Device]>,
-    },
+pub struct Backend {
+    /// Threads that run parallel work, also beside cards: solvers without a kernel use them alone.
+    pool: Arc<Pool>,
+    cards: Cards,
+}
+
+/// The graphics cards of a backend.
+#[derive(Clone, Debug)]
+enum Cards {
+    /// The processor alone.
+    Absent(Absent),
+    /// Cards that share the work, at least one.
+    Open(Arc<[Device]>),
+    /// Being opened on another thread.
+    Opening(Arc<Opening>),
+}
+
+/// Why no graphics card is used.
+#[derive(Clone, Debug)]
+pub(super) struct Absent {
+    reason: Arc<str>,
+    /// The error because of which no graphics card is used although the CPU was not chosen.
+    error: Option<Arc<cuda::Error>>,
+}
+
+impl Absent {
+    pub(super) fn because(reason: &str) -> Self {
+        Self {
+            reason: reason.into(),
+            error: None,
+        }
+    }
+}
+
+impl From<cuda::Error> for Absent {
+    fn from(error: cuda::Error) -> Self {
+        Self {
+            reason: error.problem().into(),
+            error: Some(Arc::new(error)),
+        }
+    }
 }
 
 /// The devices of a backend; a run can continue on an equal one.
@@ -98,47 +123,72 @@ impl std::error::Error for BackendError {}
 impl Backend {
     /// Starts the threads and finds the cards; under `Auto`, an unusable card leads to the CPU and a reason.
     pub fn choose(choice: &BackendChoice) -> Result<Self, BackendError> {
+        Self::chosen(choice, |which| match cuda::open(which) {
+            Ok(devices) => Cards::Open(devices.into()),
+            Err(error) => Cards::Absent(error.into()),
+        })
+    }
+
+    /// Does the same, but under `Auto` opens the card on another thread, which takes some 0.2 s: whoever first requests
+    /// the cards waits for it.
+    pub fn begin(choice: &BackendChoice) -> Result<Self, BackendError> {
+        Self::chosen(choice, |which| match cuda::is_installed() {
+            true => Cards::Opening(Opening::begin(which)),
+            false => Cards::Absent(cuda::Error::NoDriver.into()),
+        })
+    }
+
+    fn chosen(
+        choice: &BackendChoice,
+        open_any: impl FnOnce(DeviceChoice) -> Cards,
+    ) -> Result<Self, BackendError> {
         let pool = pool(choice.threads)?;
-        let cpu = |pool, reason: &str| Self::Cpu {
-            pool,
-            reason: reason.into(),
-            no_card: None,
+        let cards = match choice.kind {
+            BackendKind::Cpu => Cards::Absent(Absent::because("chosen by hand")),
+            BackendKind::Auto => open_any(DeviceChoice::First),
+            BackendKind::Cuda(which) => {
+                Cards::Open(cuda::open(which).map_err(BackendError::Cuda)?.into())
+            }
         };
-        let which = match choice.kind {
-            BackendKind::Cpu => return Ok(cpu(pool, "chosen by hand")),
-            BackendKind::Auto => DeviceChoice::First,
-            BackendKind::Cuda(which) => which,
-        };
-        match cuda::open(which) {
-            Ok(devices) => Ok(Self::Cuda {
-                pool,
-                devices: devices.into(),
-            }),
-            Err(error) if choice.kind == BackendKind::Auto => Ok(Self::Cpu {
-                pool,
-                reason: error.problem().into(),
-                no_card: Some(Arc::new(error)),
-            }),
-            Err(error) => Err(BackendError::Cuda(error)),
+        Ok(Self { pool, cards })
+    }
+
+    /// The cards in use, once they are open, or why there are none.
+    fn cards(&self) -> Result<&Arc<[Device]>, &Absent> {
+        match &self.cards {
+            Cards::Absent(absent) => Err(absent),
+            Cards::Open(devices) => Ok(devices),
+            Cards::Opening(opening) => opening.wait().as_ref(),
         }
     }
 
     /// A CPU backend on the same threads, for solvers without a kernel.
     pub fn cpu(&self) -> Self {
-        match self {
-            Self::Cpu { .. } => self.clone(),
-            Self::Cuda { pool, .. } => Self::Cpu {
-                pool: pool.clone(),
-                reason: "no kernel does this".into(),
-                no_card: None,
-            },
+        let absent = match &self.cards {
+            Cards::Absent(absent) => absent.clone(),
+            _ => Absent::because("no kernel does this"),
+        };
+        Self {
+            pool: self.pool.clone(),
+            cards: Cards::Absent(absent),
         }
     }
 
+    /// The CPU, for work that it would finish in this many seconds, if a card is still being opened and the rest of its
+    /// start is expected to take longer; otherwise `None`.
+    pub fn for_short_work(&self, cpu_seconds: f64) -> Option<Self> {
+        let Cards::Opening(opening) = &self.cards else {
+            return None;
+        };
+        let absent = Absent::because("this work takes less time than starting the graphics card");
+        (opening.remaining_s() > cpu_seconds).then(|| Self {
+            pool: self.pool.clone(),
+            cards: Cards::Absent(absent),
+        })
+    }
+
     fn pool(&self) -> &Pool {
-        match self {
-            Self::Cpu { pool, .. } | Self::Cuda { pool, .. } => pool,
-        }
+        &self.pool
     }
 
     /// One sentence if the operating system started fewer worker threads than requested.
@@ -148,15 +198,20 @@ impl Backend {
 
     /// The error because of which no graphics card is used although the CPU was not chosen.
     pub fn no_card(&self) -> Option<&cuda::Error> {
-        match self {
-            Self::Cpu { no_card, .. } => no_card.as_deref(),
-            Self::Cuda { .. } => None,
-        }
+        self.cards().err()?.error.as_deref()
     }
 
     /// Why an installed graphics card is not used although the CPU was not chosen, in one sentence.
     pub fn card_problem(&self) -> Option<String> {
         self.no_card()?.card_problem()
+    }
+
+    /// Does the same without waiting for a card that is being opened.
+    pub fn known_card_problem(&self) -> Option<String> {
+        match &self.cards {
+            Cards::Opening(opening) if opening.known().is_none() => None,
+            _ => self.card_problem(),
+        }
     }
 
     /// Runs `work` with every rayon call inside it on this backend's threads.
@@ -175,11 +230,11 @@ impl Backend {
 
     /// Processor or cards, in the form that a session records.
     pub fn hardware(&self) -> Hardware {
-        match self {
-            Self::Cpu { .. } => Hardware::Cpu {
+        match self.cards() {
+            Err(_) => Hardware::Cpu {
                 threads: self.threads(),
             },
-            Self::Cuda { devices, .. } => Hardware::Cuda {
+            Ok(devices) => Hardware::Cuda {
                 cards: devices.iter().map(Device::number).collect(),
             },
         }
@@ -192,18 +247,12 @@ impl Backend {
 
     /// The accelerators of this backend; `None` on the CPU alone.
     pub fn accelerator(&self) -> Option<Accelerator<'_>> {
-        match self {
-            Self::Cpu { .. } => None,
-            Self::Cuda { devices, .. } => Some(Accelerator::Cuda(devices)),
-        }
+        self.cards().ok().map(Accelerator::Cuda)
     }
 
     /// The graphics cards in use; empty on the CPU.
     pub fn devices(&self) -> &[Device] {
-        match self {
-            Self::Cpu { .. } => &[],
-            Self::Cuda { devices, .. } => devices,
-        }
+        self.cards().map_or(&[], |devices| devices)
     }
 
     /// Equal shares of `count` items, one per card, in order.
@@ -248,18 +297,18 @@ impl Backend {
 
     /// The name in `--json` and benchmarks: `cpu` or `cuda`.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Cpu { .. } => "cpu",
-            Self::Cuda { .. } => "cuda",
+        match self.cards() {
+            Err(_) => "cpu",
+            Ok(_) => "cuda",
         }
     }
 
     /// `16 threads · AVX2`, with the vector instructions in use, or `2 × NVIDIA H200 · 139 GB`, with the memory of
     /// one card.
     pub fn detail(&self) -> String {
-        match self {
-            Self::Cpu { .. } => self.threads_detail(),
-            Self::Cuda { devices, .. } => cards(devices),
+        match self.cards() {
+            Err(_) => self.threads_detail(),
+            Ok(devices) => cards(devices),
         }
     }
 
@@ -271,18 +320,18 @@ impl Backend {
 
     /// The label for the status line: `CPU 16 threads · AVX2`, `CUDA NVIDIA H200 · 139 GB`.
     pub fn label(&self) -> String {
-        let kind = match self {
-            Self::Cpu { .. } => "CPU",
-            Self::Cuda { .. } => "CUDA",
+        let kind = match self.cards() {
+            Err(_) => "CPU",
+            Ok(_) => "CUDA",
         };
         format!("{kind} {}", self.detail())
     }
 
     /// Why this backend was chosen: `CPU: no NVIDIA driver found`.
     pub fn reason(&self) -> String {
-        match self {
-            Self::Cpu { reason, .. } => format!("CPU: {reason}"),
-            Self::Cuda { .. } => format!(
+        match self.cards() {
+            Err(absent) => format!("CPU: {}", absent.reason),
+            Ok(_) => format!(
                 "CUDA: the self-test passed; solvers without a kernel run on {}",
                 self.threads_detail()
             ),

@@ -43,6 +43,7 @@ pub const GEODESIC: KernelFile = KernelFile {
         "geodesic_paper",
         "geodesic_fields",
         "geodesic_gather",
+        "geodesic_seeds",
         "geodesic_sharpen",
         "geodesic_extend",
         "geodesic_halve",
@@ -132,6 +133,8 @@ pub const TRACKING: KernelFile = KernelFile {
         "tracking_follow_spline_2",
         "tracking_follow_spline_4",
         "tracking_gather",
+        "tracking_seeds",
+        "tracking_lengths",
     ],
 };
 

@@ -352,9 +352,21 @@ impl Tractogram {
 /// Sum of the distances between consecutive points, mm. A sum of millions of them in single precision would have an
 /// error of one percent.
 pub fn length_mm(points: &[[f32; 3]]) -> f64 {
-    let at = |p: [f32; 3]| Vec3::from(p).as_dvec3();
-    let lengths = points.windows(2).map(|w| at(w[0]).distance(at(w[1])));
-    lengths.sum()
+    length_of(points.iter().copied())
+}
+
+/// The same sum for points in any storage.
+pub fn length_of(points: impl IntoIterator<Item = [f32; 3]>) -> f64 {
+    let mut points = points.into_iter().map(|p| Vec3::from(p).as_dvec3());
+    let Some(mut last) = points.next() else {
+        return 0.0;
+    };
+    let mut sum = 0.0;
+    for point in points {
+        sum += last.distance(point);
+        last = point;
+    }
+    sum
 }
 
 /// The point ranges of marked streamlines, with adjacent ones joined.

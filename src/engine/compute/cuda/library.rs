@@ -46,10 +46,15 @@ pub(super) fn name(device: CUdevice) -> Result<String, DriverError> {
     Ok(String::from_utf8_lossy(name).trim().to_owned())
 }
 
+/// Whether there is a library of this name.
+pub fn is_present() -> bool {
+    // SAFETY: loading the driver's library runs its initialisers, which every CUDA program does.
+    unsafe { sys::is_culib_present() }
+}
+
 /// The number of cards the driver sees; at least one.
 pub fn device_count() -> Result<usize, Error> {
-    // SAFETY: loading the driver's library runs its initialisers, which every CUDA program does.
-    if !unsafe { sys::is_culib_present() } {
+    if !is_present() {
         return Err(Error::NoDriver);
     }
     // SAFETY: the library is present, so this loads it instead of panicking.

@@ -31,6 +31,11 @@ pub fn open(which: DeviceChoice) -> Result<Vec<Device>, Error> {
     within_limit("opening the graphics card", move || open_now(which))
 }
 
+/// Whether a driver is installed; whether it works, only opening a card shows.
+pub fn is_installed() -> bool {
+    library::is_present()
+}
+
 /// The cards' names in the driver's order, without opening any of them.
 pub fn names() -> Result<Vec<String>, Error> {
     within_limit("naming the graphics cards", library::names)

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Large enough to hide the latency of a copy, small enough to be still in the processor's cache when it is copied
 /// again.
-const CHUNK: usize = 4 << 20;
+const CHUNK: usize = 1 << 20;
 
 /// How a thread waits for the card.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -25,6 +25,11 @@ impl CurvePart {
         self.lengths.len()
     }
 
+    /// Number of points of all curves, wherever they are stored.
+    pub fn total_points(&self) -> u64 {
+        self.lengths.iter().map(|length| u64::from(*length)).sum()
+    }
+
     /// The bytes that [`Self::append`] fills for these parts: the first is moved into an empty one, and points that find no
     /// room move with those before them. A vector that grows may reserve up to twice as much; the rest takes no memory
     /// before it is written.
@@ -220,7 +225,7 @@ fn add(sum: &mut [u64], more: &[u64]) {
 pub const MISSED_EVERY: usize = 7;
 
 /// Begins the error about a lack of memory.
-const GATHER: &str = "Joining the curves";
+pub const GATHER: &str = "Joining the curves";
 
 /// One output in the order of the parts, whose curves have a connectivity measure if they are `measured`. Needs the
 /// backend's threads installed.

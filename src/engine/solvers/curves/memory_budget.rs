@@ -131,7 +131,7 @@ impl<'a> MemoryBudget<'a> {
 /// Memory that a part's curves take in the end, bytes.
 pub fn taken(joined: &JoinedCurves) -> u64 {
     let bytes = |lines: &CurvePart| {
-        lines.points.len() as u64 * BYTES_PER_POINT + lines.count() as u64 * BYTES_PER_LINE
+        lines.total_points() * BYTES_PER_POINT + lines.count() as u64 * BYTES_PER_LINE
     };
     bytes(&joined.kept) + bytes(&joined.missed)
 }

@@ -4,13 +4,14 @@ use super::error::InputError;
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::RayFollower;
 use super::half_ray::{HalfRayRules, RayHalves};
+use super::join::Ray;
 use super::odf_field::LobeSampler;
 use super::odf_metric::OdfMetric;
 use super::odf_start::OdfStarts;
 use super::ray_metric::RayMetric;
 use super::start::{Rays, Start, starts};
 use super::{Form, Output, Params, join, paper};
-use crate::compute::{Cancelled, Control, simd};
+use crate::compute::{Cancelled, Control, memory, simd};
 use crate::data::Region;
 use crate::solvers::Error;
 use crate::solvers::curves::Interpolation;
@@ -141,30 +142,39 @@ fn started(
     begin: Begin,
     control: &Control,
 ) -> Result<(Rays, u64, u64), Error> {
+    /// Seeds that a thread starts at a time.
+    const PART: usize = 256;
     let directions = params.directions.count();
     check_rays(seeds.len(), directions)?;
-    let begin = |seed| {
+    let part = |part: usize| {
         control.check()?;
-        let at = seeds.point(seed);
-        Ok((seed, at, begin(at)))
+        let (mut starts, mut rays, mut no_start) = (Vec::new(), Vec::new(), 0);
+        for seed in part * PART..seeds.len().min((part + 1) * PART) {
+            let at = seeds.point(seed);
+            let Some(seed_starts) = begin(at) else {
+                no_start += directions as u64;
+                continue;
+            };
+            rays.extend((0..seed_starts.len()).map(|direction| Ray {
+                number: (seed * directions + direction) as u64,
+                seed: seed as u32,
+                at,
+            }));
+            starts.extend(seed_starts);
+        }
+        Ok((starts, (rays, no_start)))
     };
-    let each = (0..seeds.len()).into_par_iter().with_min_len(64);
-    let started: Vec<_> = each.map(begin).collect::<Result<_, Cancelled>>()?;
+    let parts = (0..seeds.len().div_ceil(PART)).into_par_iter().map(part);
+    let parts: Vec<_> = parts.collect::<Result<_, Cancelled>>()?;
+    let (starts, others): (Vec<Vec<Start>>, Vec<_>) = parts.into_iter().unzip();
+    let (numbers, no_start): (Vec<Vec<Ray>>, Vec<u64>) = others.into_iter().unzip();
     let mut rays = Rays {
-        starts: Vec::with_capacity(seeds.len() * directions),
-        seeds: Vec::with_capacity(seeds.len() * directions),
+        starts: Vec::new(),
+        seeds: Vec::new(),
     };
-    let mut no_start = 0;
-    for (seed, at, seed_starts) in started {
-        let Some(seed_starts) = seed_starts else {
-            no_start += directions as u64;
-            continue;
-        };
-        let numbers = (0..seed_starts.len()).map(|d| (seed * directions + d, seed as u32, at));
-        rays.seeds.extend(numbers);
-        rays.starts.extend(seed_starts);
-    }
-    Ok((rays, no_start, seeds.len() as u64))
+    memory::append(&mut rays.starts, starts);
+    memory::append(&mut rays.seeds, numbers);
+    Ok((rays, no_start.iter().sum(), seeds.len() as u64))
 }
 
 /// Returns an error for more rays than the program can number.

@@ -1,5 +1,5 @@
 //! Rays on graphics cards: batches of half rays, followed in launches of some milliseconds; the points that the
-//! regions keep are gathered on the card, and only these are copied to the host.
+//! regions keep are gathered on the card, and only these are copied to the host, once all batches are followed.
 //!
 //! The host determines a ray's outcome from its summary of 28 bytes, with the same code as for the CPU, and also
 //! ranks the rays. Every ray that the regions keep is copied, including those below a cut: the histogram shows all of
@@ -23,6 +23,7 @@ use crate::data::Region;
 use crate::solvers::Error;
 use crate::solvers::curves::collect::{JoinedCurves, gather};
 use crate::solvers::curves::cuda::BLOCK;
+use crate::solvers::curves::cuda::on_card::CurvesOnCard;
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::memory_budget::{MemoryBudget, SAMPLE_SHARE, taken};
@@ -343,19 +344,21 @@ impl Job<'_> {
         }
         let card = self.on_card(device)?;
         let (batch, mut points) = self.allocate_points(device, range.len())?;
+        let mut all = CurvesOnCard::new(device, self.gates)?;
         let mut first = range.start;
         while first < range.end {
             self.control.check()?;
             let last = (first + batch).min(range.end);
-            let (joined, ms) = self.batch(device, &card, first..last, &mut points)?;
+            let (curves, follow_ms) = self.batch(device, &card, first..last, &mut points)?;
             let seeds = self.seeds_in(last - first);
-            self.budget.count(seeds, (last - first) as u64, [&joined])?;
-            let all = &mut shard.joined;
-            self.backend.install(|| all.append(vec![joined], None))?;
-            all.reserve_for(range.len() as u64);
-            shard.kernel_ms = [0, 1].map(|i| shard.kernel_ms[i] + ms[i]);
+            self.budget
+                .count(seeds, (last - first) as u64, [&curves.curves])?;
+            shard.kernel_ms[0] += follow_ms;
+            shard.kernel_ms[1] += curves.gather_ms;
+            all.add(curves, self.backend)?;
             first = last;
         }
+        shard.joined = all.finish(self.backend)?;
         Ok(shard)
     }
 
@@ -404,7 +407,7 @@ impl Job<'_> {
             let first = sample * rays / SAMPLES;
             for part in (first..first + SAMPLE).step_by(batch) {
                 let range = part..(part + batch).min(first + SAMPLE);
-                bytes += taken(&self.batch(device, &card, range, &mut points)?.0);
+                bytes += taken(&self.batch(device, &card, range, &mut points)?.0.curves);
             }
         }
         let share = (SAMPLES * SAMPLE) as f64 / rays as f64;

@@ -13,8 +13,16 @@ fn is_shown(ray: usize) -> bool {
     scattered.is_multiple_of(MISSED_EVERY as u64)
 }
 
-/// Number of a ray and of its seed, and the seed point, world mm.
-pub type Ray = (usize, u32, [f32; 3]);
+/// A ray by its numbers.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Ray {
+    /// Number among all rays, and number of its seed.
+    pub number: u64,
+    pub seed: u32,
+    /// The seed point, world mm.
+    pub at: [f32; 3],
+}
 
 /// Input of joining besides the halves.
 pub struct JoinRules<'a> {

@@ -1,13 +1,16 @@
 //! Streamlines on graphics cards: batches of seeds whose halves are followed in launches of some milliseconds; the
-//! points of those that the regions keep are gathered on the card, and only these are copied to the host.
+//! points of those that the regions keep are gathered on the card, and only these are copied to the host, once all
+//! batches are followed.
 
 #![allow(unsafe_code, reason = "kernel launches")]
+
+mod lengths;
 
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::axes;
 use super::follow::{Start, StreamlineHalves};
 use super::job::{Job, Sampled, StartableSeeds};
-use super::join;
+use super::join::Plan;
 use crate::compute::cuda::Device;
 use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, kernels};
@@ -15,13 +18,16 @@ use crate::data::{Region, TensorField};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::rows;
 use crate::solvers::curves::collect::JoinedCurves;
+use crate::solvers::curves::cuda::on_card::{Batch, CurvesOnCard, Joined};
 use crate::solvers::curves::cuda::regions::Regions;
-use crate::solvers::curves::cuda::{GatherList, launch, reason};
+use crate::solvers::curves::cuda::{HalfPoints, launch, reason};
 use crate::solvers::curves::half_queue::{PENDING, halves_per_start};
 use crate::solvers::curves::memory_budget::{SAMPLE_SHARE, taken};
 use crate::solvers::curves::{Integrator, Output, Params};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
+use lengths::{Candidate, lengths_mm};
+use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -127,12 +133,6 @@ struct Cards<'a> {
     backend: &'a Backend,
 }
 
-/// The result of a batch.
-struct BatchOutput {
-    parts: Vec<JoinedCurves>,
-    kernel_ms: f64,
-}
-
 /// Data that stay on a card during a job.
 struct DeviceInputs<'a> {
     device: &'a Device,
@@ -163,8 +163,7 @@ impl Cards<'_> {
         let mut card = self.on_card(device, SAMPLE)?;
         let mut bytes = 0;
         for seeds in seeds.chunks(card.batch) {
-            let part = self.batch(&mut card, seeds, |_| Ok(()))?;
-            bytes += part.parts.iter().map(taken).sum::<u64>();
+            bytes += taken(&self.batch(&mut card, seeds, |_| Ok(()))?.0.curves);
         }
         self.job
             .budget
@@ -177,25 +176,24 @@ impl Cards<'_> {
         device: &Device,
         range: Range<usize>,
     ) -> Result<(JoinedCurves, f64), Error> {
-        let mut all = JoinedCurves::new(&self.job.gates);
         let mut kernel_ms = 0.0;
         if range.is_empty() {
-            return Ok((all, kernel_ms));
+            return Ok((JoinedCurves::new(&self.job.gates), kernel_ms));
         }
         let mut card = self.on_card(device, range.len())?;
+        let mut all = CurvesOnCard::new(device, &self.job.gates)?;
         for first in range.clone().step_by(card.batch) {
             let last = (first + card.batch).min(range.end);
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
             let count = seeds.len() as u64;
-            let part = self.batch(&mut card, &seeds, |points| {
+            let (batch, follow_ms) = self.batch(&mut card, &seeds, |points| {
                 self.job.budget.check_points(count, points)
             })?;
-            self.job.budget.count(count, count, &part.parts)?;
-            self.backend.install(|| all.append(part.parts, None))?;
-            all.reserve_for(range.len() as u64);
-            kernel_ms += part.kernel_ms;
+            self.job.budget.count(count, count, [&batch.curves])?;
+            kernel_ms += follow_ms + batch.gather_ms;
+            all.add(batch, self.backend)?;
         }
-        Ok((all, kernel_ms))
+        Ok((all.finish(self.backend)?, kernel_ms))
     }
 
     /// Uploads what is missing, and allocates memory for batches of at most this many seeds.
@@ -234,38 +232,82 @@ impl Cards<'_> {
         })
     }
 
-    /// Follows a batch; `has_room` checks the host's memory for the points before they are copied.
+    /// Follows a batch; `has_room` checks the host's memory for the points before they are gathered. Also returns the
+    /// milliseconds of following.
     fn batch(
         &self,
         card: &mut DeviceInputs,
         seeds: &[u32],
         has_room: impl Fn(u64) -> Result<(), Error>,
-    ) -> Result<BatchOutput, Error> {
+    ) -> Result<(Batch, f64), Error> {
         let Job { gates, limits, .. } = self.job;
         let started = self
             .backend
             .install(|| self.job.startable_seeds_on_all_threads(self.sampled, seeds))?;
         let mut halves = StreamlineHalves::at_seeds(&started.starts, gates, limits.both_ways);
         let follow_ms = self.follow(card, &started, &mut halves)?;
-        let mut gather_list = GatherList::default();
-        for (i, seed) in started.seeds.iter().enumerate() {
-            let first = i * self.halves_per_start();
-            let requested = limits.requested_points(*seed, &halves, first, gates);
-            for (sense, count) in requested.into_iter().enumerate().filter(|(_, n)| *n > 0) {
-                halves.halves[first + sense].first = gather_list.add(first + sense, count);
+        let joined = self.join(card, &started, &halves)?;
+        has_room(joined.points())?;
+        let grid = (&card.points, halves.halves.len());
+        let batch = joined.gather(card.device, kernels::TRACKING, grid, false)?;
+        Ok((batch, follow_ms))
+    }
+
+    /// Joins the halves of all starts, on all threads.
+    fn join(
+        &self,
+        card: &DeviceInputs,
+        started: &StartableSeeds,
+        halves: &StreamlineHalves,
+    ) -> Result<Joined, Error> {
+        /// Streamlines that a thread joins at a time.
+        const PART: usize = 4096;
+        let Job { gates, limits, .. } = self.job;
+        let senses = self.halves_per_start();
+        let plan = |i: usize| limits.plan(halves, i * senses, gates);
+        let count = started.seeds.len();
+        let plans: Vec<Plan> = self
+            .backend
+            .install(|| (0..count).into_par_iter().map(plan).collect());
+        let candidate = |(plan, start): (&Plan, &Start)| {
+            plan.may_be_kept().then(|| Candidate::new(plan, start.at))
+        };
+        let candidates: Vec<Candidate> = self.backend.install(|| {
+            let starts = plans.par_iter().zip(&started.starts);
+            starts.filter_map(candidate).collect()
+        });
+        let lengths = match limits.min_length_mm > 0.0 {
+            true => lengths_mm(&candidates, &card.points, halves, card.device)?,
+            false => vec![f32::INFINITY; candidates.len()],
+        };
+        let mut short = lengths.iter().map(|mm| *mm < limits.min_length_mm);
+        let short = plans
+            .iter()
+            .map(|plan| plan.may_be_kept() && short.next().unwrap_or(false));
+        let short: Vec<bool> = short.collect();
+        let part = |first: usize| {
+            let mut part = Joined::new(gates);
+            for i in first..count.min(first + PART) {
+                let followed = &halves.halves[i * senses..(i + 1) * senses];
+                part.curves.steps += followed.iter().map(|h| u64::from(h.steps)).sum::<u64>();
+                let (plan, seed) = (&plans[i], started.seeds[i]);
+                let Some(missed) = part.curves.count_streamline(seed, plan, short[i]) else {
+                    continue;
+                };
+                let [head, tail] = [&plan.head, &plan.tail].map(|end| HalfPoints {
+                    slot: end.index(),
+                    count: end.steps,
+                });
+                part.list(missed, head, started.starts[i].at, tail);
             }
-        }
-        has_room(gather_list.points())?;
-        let slots = halves.halves.len() as u32;
-        let ([points], gather_ms) =
-            gather_list.gather(card.device, kernels::TRACKING, &card.points, slots, [3])?;
-        let parts = self.backend.install(|| -> Result<_, Error> {
-            halves.points = card.device.download_wide(&points)?;
-            Ok(join::all(&started, &halves, gates, limits))
-        })?;
-        Ok(BatchOutput {
-            parts,
-            kernel_ms: follow_ms + gather_ms,
+            part
+        };
+        self.backend.install(|| {
+            let firsts: Vec<usize> = (0..count).step_by(PART).collect();
+            let parts: Vec<Joined> = firsts.into_par_iter().map(part).collect();
+            let mut joined = Joined::of_parts(parts, gates)?;
+            joined.curves.no_start(started.no_start);
+            Ok(joined)
         })
     }
 

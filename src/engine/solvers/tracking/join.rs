@@ -2,12 +2,11 @@
 
 use super::follow::StreamlineHalves;
 use super::job::StartableSeeds;
-use crate::data::tractogram::length_mm;
+use crate::data::tractogram::length_of;
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::{halves_per_start, split_total};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{SeedOutcome, StopReason};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Parameters used by joining.
@@ -21,10 +20,12 @@ pub struct Limits {
 }
 
 /// A half after the length limit is applied.
-struct End<'a> {
+pub struct End<'a> {
+    /// Index of the half; none at the seed of a streamline that is followed one way.
+    half: Option<usize>,
     /// Index of its first point, and number of remaining points.
     first: usize,
-    steps: u32,
+    pub steps: u32,
     reason: StopReason,
     target: Option<u32>,
     met: &'a [u32],
@@ -36,6 +37,7 @@ impl<'a> End<'a> {
         let half = halves.halves[index];
         let kept = half.steps.min(steps);
         Self {
+            half: Some(index),
             first: half.first,
             steps: kept,
             reason: if kept < half.steps {
@@ -48,8 +50,18 @@ impl<'a> End<'a> {
         }
     }
 
+    /// The target in which it ended; with no target, a number larger than any.
+    fn last_target(&self) -> u32 {
+        self.target.unwrap_or(u32::MAX)
+    }
+
     fn has_met(&self, gate: usize) -> bool {
         self.met[gate] <= self.steps
+    }
+
+    /// Index of the half; of any for one without points.
+    pub fn index(&self) -> usize {
+        self.half.unwrap_or_default()
     }
 
     fn points<'b>(&self, halves: &'b StreamlineHalves) -> &'b [[f32; 3]] {
@@ -57,17 +69,28 @@ impl<'a> End<'a> {
     }
 }
 
-/// A streamline before its points are examined.
-struct Plan<'a> {
-    forward: End<'a>,
-    backward: End<'a>,
+/// A streamline before its points are examined: it runs from the end of the head to its seed to the end of the tail.
+pub struct Plan<'a> {
+    pub head: End<'a>,
+    pub tail: End<'a>,
     /// A streamline with outcome kept may still turn out too short.
     outcome: SeedOutcome,
 }
 
+impl Plan<'_> {
+    fn count(&self) -> u32 {
+        self.head.steps + 1 + self.tail.steps
+    }
+
+    /// Whether the streamline is kept if it is long enough.
+    pub fn may_be_kept(&self) -> bool {
+        self.outcome == SeedOutcome::Kept && self.count() > 1
+    }
+}
+
 impl Limits {
     /// `first` is the index of the forward half.
-    fn plan<'a>(
+    pub fn plan<'a>(
         &self,
         halves: &'a StreamlineHalves,
         first: usize,
@@ -84,6 +107,7 @@ impl Limits {
             let forward = End::new(halves, first, self.max_steps);
             // Without a backward half the streamline starts at the seed.
             let seed = End {
+                half: None,
                 first: 0,
                 steps: 0,
                 reason: StopReason::Seed,
@@ -103,9 +127,15 @@ impl Limits {
         } else {
             outcome
         };
+        // The backward half comes first and is followed from its end to the seed.
+        let (mut head, mut tail) = (backward, forward);
+        // A streamline that reached a target ends in it; with targets at both ends, in the first named one.
+        if head.last_target() < tail.last_target() {
+            std::mem::swap(&mut head, &mut tail);
+        }
         Plan {
-            forward,
-            backward,
+            head,
+            tail,
             outcome,
         }
     }
@@ -113,24 +143,6 @@ impl Limits {
     /// An upper bound on the length of this many steps, however coordinates and sums are rounded.
     fn longest_mm(&self, steps: f32) -> f32 {
         steps * (1.01 * self.step_mm + 1e-4)
-    }
-
-    /// Number of points, forward and backward, that [`JoinedCurves::add_streamlines`] will request for one
-    /// streamline.
-    pub fn requested_points(
-        &self,
-        seed: u32,
-        halves: &StreamlineHalves,
-        first: usize,
-        gates: &RegionTests,
-    ) -> [u32; 2] {
-        let plan = self.plan(halves, first, gates);
-        match plan.outcome {
-            SeedOutcome::Kept => {}
-            SeedOutcome::MissedTargets if is_shown(seed) => {}
-            _ => return [0, 0],
-        }
-        [plan.forward.steps, plan.backward.steps]
     }
 }
 
@@ -140,29 +152,8 @@ fn is_shown(seed: u32) -> bool {
     (seed as usize).is_multiple_of(MISSED_EVERY)
 }
 
-/// All streamlines of these starts, in parts that threads share. Needs the backend's threads installed.
-pub fn all(
-    started: &StartableSeeds,
-    halves: &StreamlineHalves,
-    gates: &RegionTests,
-    limits: &Limits,
-) -> Vec<JoinedCurves> {
-    const PART: usize = 1024;
-    let parts = started.seeds.len().div_ceil(PART).max(1);
-    let part = |i: usize| {
-        let mut joined = JoinedCurves::new(gates);
-        if i == 0 {
-            joined.no_start(started.no_start);
-        }
-        let range = i * PART..started.seeds.len().min((i + 1) * PART);
-        joined.add_streamlines(started, range, halves, gates, limits);
-        joined
-    };
-    (0..parts).into_par_iter().map(part).collect()
-}
-
 impl JoinedCurves {
-    /// Adds the streamlines of some of the started seeds; `halves` are those of all of them.
+    /// Adds the streamlines of some of the started seeds with their points; `halves` are those of all of them.
     pub fn add_streamlines(
         &mut self,
         started: &StartableSeeds,
@@ -176,60 +167,51 @@ impl JoinedCurves {
             let followed = &halves.halves[i * per_start..(i + 1) * per_start];
             self.steps += followed.iter().map(|h| u64::from(h.steps)).sum::<u64>();
             let plan = limits.plan(halves, i * per_start, gates);
-            self.add_streamline(started.seeds[i], started.starts[i].at, halves, plan, limits);
+            let (head, tail) = (plan.head.points(halves), plan.tail.points(halves));
+            let points = head.iter().rev();
+            let points = points.chain([&started.starts[i].at]).chain(tail);
+            let is_short = || (length_of(points.clone().copied()) as f32) < limits.min_length_mm;
+            let is_short = plan.may_be_kept() && is_short();
+            let Some(missed) = self.count_streamline(started.seeds[i], &plan, is_short) else {
+                continue;
+            };
+            let lines = match missed {
+                true => &mut self.missed,
+                false => &mut self.kept,
+            };
+            lines.points.extend(points);
         }
         // Vectors grow by doubling; thousands of parts would otherwise waste as much memory again.
         self.kept.points.shrink_to_fit();
         self.missed.points.shrink_to_fit();
     }
 
-    fn add_streamline(
-        &mut self,
-        seed: u32,
-        at: [f32; 3],
-        halves: &StreamlineHalves,
-        plan: Plan,
-        limits: &Limits,
-    ) {
-        // The backward half comes first and is followed from its end to the seed.
-        let (mut head, mut tail) = (plan.backward, plan.forward);
+    /// Counts a streamline and adds everything except its points to the lines. Returns whether it missed the targets;
+    /// `None` unless it is kept, or shown among those that missed them. `is_short`: whether its length lies below the
+    /// smallest one.
+    pub fn count_streamline(&mut self, seed: u32, plan: &Plan, is_short: bool) -> Option<bool> {
+        let Plan { head, tail, .. } = plan;
         self.stops[tail.reason as usize] += 1;
         self.stops[head.reason as usize] += 1;
-        // A streamline that reached a target ends in it; with targets at both ends, in the first named one.
-        let last = |end: &End| end.target.unwrap_or(u32::MAX);
-        if last(&head) < last(&tail) {
-            std::mem::swap(&mut head, &mut tail);
-        }
-        let lines = match plan.outcome {
-            SeedOutcome::Kept => &mut self.kept,
-            SeedOutcome::MissedTargets if is_shown(seed) => &mut self.missed,
-            other => {
-                self.seed_outcomes[other as usize] += 1;
-                return;
-            }
-        };
-        let begin = lines.points.len();
-        lines.points.extend(head.points(halves).iter().rev());
-        lines.points.push(at);
-        lines.points.extend(tail.points(halves));
-        let points = &lines.points[begin..];
-        let is_short = points.len() < 2 || (length_mm(points) as f32) < limits.min_length_mm;
-        let outcome = if plan.outcome == SeedOutcome::Kept && is_short {
-            SeedOutcome::TooShort
-        } else {
-            plan.outcome
+        let is_point = plan.count() < 2;
+        let outcome = match plan.outcome {
+            SeedOutcome::Kept if is_point || is_short => SeedOutcome::TooShort,
+            other => other,
         };
         self.seed_outcomes[outcome as usize] += 1;
-        if points.len() < 2 || outcome == SeedOutcome::TooShort {
-            lines.points.truncate(begin);
-            return;
-        }
-        lines.lengths.push(points.len() as u32);
+        let missed = outcome == SeedOutcome::MissedTargets;
+        let lines = match outcome {
+            SeedOutcome::Kept => &mut self.kept,
+            SeedOutcome::MissedTargets if is_shown(seed) && !is_point => &mut self.missed,
+            _ => return None,
+        };
+        lines.lengths.push(plan.count());
         lines.stops.push([head.reason, tail.reason]);
         lines.seeds.push(seed);
-        lines.targets.push(last(&tail));
-        if outcome == SeedOutcome::Kept {
+        lines.targets.push(tail.last_target());
+        if !missed {
             self.reached([head.target, tail.target]);
         }
+        Some(missed)
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
+pub mod on_card;
 pub mod regions;
 
 use crate::compute::cuda::{Device, Error};
@@ -22,6 +23,16 @@ pub fn launch(device: &Device, curves: usize, threads_each: u32) -> LaunchConfig
     LaunchConfig {
         grid_dim: (blocks.min(device.multiprocessors() * BLOCKS_RESIDENT), 1, 1),
         block_dim: (BLOCK, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// The launch of a kernel with one thread for each of `count` items.
+pub fn one_thread_each(count: u32) -> LaunchConfig {
+    const THREADS: u32 = 256;
+    LaunchConfig {
+        grid_dim: (count.div_ceil(THREADS), 1, 1),
+        block_dim: (THREADS, 1, 1),
         shared_mem_bytes: 0,
     }
 }
@@ -48,46 +59,81 @@ kernel_struct!(CurveRange as "Wanted in kernels/curves.cuh", 16 { slot: 0, count
 // SAFETY: plain numbers, as the kernels declare them.
 unsafe impl DeviceRepr for CurveRange {}
 
-/// Curves whose points are copied to the host, one after the other.
+/// The seed of a curve, among the gathered points.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct SeedPlace {
+    /// Index in the output, and that of a neighbour, whose measure it takes.
+    place: u32,
+    neighbour: u32,
+    /// World mm.
+    at: [f32; 3],
+}
+kernel_struct!(SeedPlace as "SeedPlace in kernels/curves.cuh", 20 { place: 0, neighbour: 4, at: 8 });
+// SAFETY: as above.
+unsafe impl DeviceRepr for SeedPlace {}
+
+/// The points of one half of a curve in the grid of steps.
+#[derive(Clone, Copy)]
+pub struct HalfPoints {
+    pub slot: usize,
+    pub count: u32,
+}
+
+/// Curves whose points are gathered, one after the other.
 #[derive(Default)]
 pub struct GatherList {
     curves: Vec<CurveRange>,
+    seeds: Vec<SeedPlace>,
     points: u64,
 }
 
 impl GatherList {
-    /// Adds the first `count` points of the curve in a slot; returns the output index of the first.
-    pub fn add(&mut self, slot: usize, count: u32) -> usize {
-        let first = self.reserve_points(count);
-        if count > 0 {
+    /// Adds a curve: the head from its end to the seed, the seed (world mm), and the tail.
+    pub fn add(&mut self, head: HalfPoints, seed: [f32; 3], tail: HalfPoints) {
+        let place = self.points as u32 + head.count;
+        if head.count > 0 {
             self.curves.push(CurveRange {
-                slot: slot as u32,
-                count,
-                first: first as u32,
-                step: 1,
-            });
-        }
-        first
-    }
-
-    /// Adds the first `count` points of the curve in a slot, in reverse order.
-    pub fn add_backwards(&mut self, slot: usize, count: u32) {
-        let first = self.reserve_points(count);
-        if count > 0 {
-            self.curves.push(CurveRange {
-                slot: slot as u32,
-                count,
-                first: (first + count as usize - 1) as u32,
+                slot: head.slot as u32,
+                count: head.count,
+                first: place - 1,
                 step: -1,
             });
         }
+        if tail.count > 0 {
+            self.curves.push(CurveRange {
+                slot: tail.slot as u32,
+                count: tail.count,
+                first: place + 1,
+                step: 1,
+            });
+        }
+        self.seeds.push(SeedPlace {
+            place,
+            neighbour: match tail.count {
+                0 => place.saturating_sub(1),
+                _ => place + 1,
+            },
+            at: seed,
+        });
+        self.points += u64::from(head.count) + 1 + u64::from(tail.count);
     }
 
-    /// Reserves output for points that do not come from the card; returns the index of the first.
-    pub fn reserve_points(&mut self, count: u32) -> usize {
-        let first = self.points;
-        self.points += u64::from(count);
-        first as usize
+    /// Adds the curves of another list.
+    pub fn append(&mut self, other: Self) {
+        let moved = self.points as u32;
+        let curves = other.curves.into_iter();
+        self.curves.extend(curves.map(|curve| CurveRange {
+            first: curve.first + moved,
+            ..curve
+        }));
+        let seeds = other.seeds.into_iter();
+        self.seeds.extend(seeds.map(|seed| SeedPlace {
+            place: seed.place + moved,
+            neighbour: seed.neighbour + moved,
+            ..seed
+        }));
+        self.points += other.points;
     }
 
     /// Total number of points.
@@ -97,7 +143,7 @@ impl GatherList {
 
     /// Gathers the points into one buffer for each number of floats per point in `floats`; also returns the
     /// milliseconds. `grid` holds point k of slot i of `slots` at k · slots + i, as far as the curve of that slot
-    /// extends; `file` has an entry `<stem>_gather` for such points and buffers.
+    /// extends; `file` has the entries `<stem>_gather` and `<stem>_seeds` for such points and buffers.
     pub fn gather<const N: usize>(
         &self,
         device: &Device,
@@ -107,10 +153,11 @@ impl GatherList {
         floats: [usize; N],
     ) -> Result<([CudaSlice<f32>; N], f64), Error> {
         const CURVES_PER_BLOCK: u32 = 32;
+        const OPERATION: &str = "gathering the curves";
         let all = floats.iter().sum::<usize>() * size_of::<f32>();
         device.needs(
             self.points * all as u64,
-            "gathering the curves",
+            OPERATION,
             "choose a shorter length limit or a longer step",
         )?;
         let mut buffers = Vec::with_capacity(N);
@@ -126,6 +173,9 @@ impl GatherList {
         }
         let list = device.upload(&self.curves)?;
         let curves = self.curves.len() as u32;
+        let seeds = device.upload(&self.seeds)?;
+        let count = self.seeds.len() as u32;
+        let place_seeds = device.kernel(file, &format!("{}_seeds", file.stem))?;
         let kernel = device.kernel(file, &format!("{}_gather", file.stem))?;
         let launch = LaunchConfig {
             grid_dim: (curves.div_ceil(CURVES_PER_BLOCK), 1, 1),
@@ -141,7 +191,16 @@ impl GatherList {
             // SAFETY: `list` has `curves` entries, each with a slot that holds at least its number of points; the
             // buffers have room for all points.
             let launched = unsafe { builder.launch(launch) };
-            device.check("gathering the curves", launched)?;
+            device.check(OPERATION, launched)?;
+            let mut builder = device.stream().launch_builder(&place_seeds);
+            builder.arg(&seeds).arg(&count);
+            for buffer in &mut buffers {
+                builder.arg(buffer);
+            }
+            // SAFETY: one thread for each of `count` seeds, surplus threads return; seeds and their neighbours lie
+            // among the points.
+            let launched = unsafe { builder.launch(one_thread_each(count)) };
+            device.check(OPERATION, launched)?;
             Ok(())
         })?;
         Ok((buffers, f64::from(ms)))

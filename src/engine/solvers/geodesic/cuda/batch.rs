@@ -1,19 +1,23 @@
 //! One batch of half rays: followed to their ends in launches of some milliseconds; then the points of the rays that
-//! the regions keep are gathered and copied to the host.
+//! the regions keep are gathered.
 
 use super::{DeviceInputs, Job, LaunchRules};
 use crate::compute::cuda::Device;
 use crate::compute::kernel_struct;
-use crate::compute::{Backend, kernels};
+use crate::compute::kernels;
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{CurvePart, JoinedCurves};
-use crate::solvers::curves::cuda::{GatherList, launch, reason};
+use crate::solvers::curves::cuda::on_card::{Batch, Joined};
+use crate::solvers::curves::cuda::{HalfPoints, launch, reason};
 use crate::solvers::curves::half_queue::PENDING;
 use crate::solvers::geodesic::half_ray::RayHalf;
 use crate::solvers::geodesic::join::{self, Ends};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
+use rayon::prelude::*;
 use std::ops::Range;
+
+/// Rays that a thread joins at a time.
+const PART: usize = 4096;
 
 /// Words per ray between two launches: `Paused` in kernels/rays.cuh.
 const PAUSED: usize = 21;
@@ -50,99 +54,56 @@ impl Summary {
     }
 }
 
-/// Rays whose points are copied to the host, one after the other.
-#[derive(Default)]
-struct GatheredRays {
-    gather_list: GatherList,
-    seeds: Vec<AtSeed>,
-}
-
-/// The index of a ray's seed among the points, and the neighbour whose measure it takes.
-struct AtSeed {
-    place: usize,
-    neighbour: usize,
-    point: [f32; 3],
-}
-
-impl GatheredRays {
-    fn add(&mut self, ends: &Ends, point: [f32; 3]) {
-        let Ends { head, tail, .. } = ends;
-        self.gather_list.add_backwards(head.first, head.count);
-        let place = self.gather_list.reserve_points(1);
-        self.gather_list.add(tail.first, tail.count);
-        let neighbour = if tail.count > 0 { place + 1 } else { place - 1 };
-        self.seeds.push(AtSeed {
-            place,
-            neighbour,
-            point,
-        });
-    }
-
-    /// Copies points (world mm) and measures from the seed into their lines; returns the milliseconds of gathering.
-    fn copy_to_lines(
-        &self,
-        device: &Device,
-        points: &CudaSlice<f32>,
-        slots: usize,
-        lines: &mut CurvePart,
-        backend: &Backend,
-    ) -> Result<f64, Error> {
-        let file = kernels::GEODESIC;
-        let ([kept, measures], ms) =
-            self.gather_list
-                .gather(device, file, points, slots as u32, [3, 1])?;
-        backend.install(|| -> Result<(), Error> {
-            lines.points = device.download_wide(&kept)?;
-            lines.along = device.download_wide(&measures)?;
-            Ok(())
-        })?;
-        for seed in &self.seeds {
-            lines.points[seed.place] = seed.point;
-            lines.along[seed.place] = lines.along[seed.neighbour];
-        }
-        Ok(ms)
-    }
-}
-
 impl Job<'_> {
-    /// The results of the rays in a range, and the milliseconds of following and of gathering. `points` has room for
-    /// all points that they may keep.
+    /// The rays in a range, and the milliseconds of following. `points` has room for all points that they may keep.
     pub(super) fn batch(
         &self,
         device: &Device,
         card: &DeviceInputs,
         range: Range<usize>,
         points: &mut CudaSlice<f32>,
-    ) -> Result<(JoinedCurves, [f64; 2]), Error> {
+    ) -> Result<(Batch, f64), Error> {
         let senses = self.halves_per_start();
         let starts = &self.rays.starts[range.clone()];
         // Rays that start in a target or a terminate region are finished.
-        let mut halves: Vec<RayHalf> = Vec::with_capacity(starts.len() * senses);
-        for start in starts {
-            let half = self.rules.at_seed(start.x, self.gates);
-            halves.extend(std::iter::repeat_n(half, senses));
-        }
+        let at_seed = |half: usize| self.rules.at_seed(starts[half / senses].x, self.gates);
+        let mut halves: Vec<RayHalf> = self.backend.install(|| {
+            let halves = (0..starts.len() * senses).into_par_iter();
+            halves.map(at_seed).collect()
+        });
         let pending = |&i: &u32| halves[i as usize].reason == PENDING;
         let active: Vec<u32> = (0..halves.len() as u32).filter(pending).collect();
         let follow_ms = self.follow(device, card, range.clone(), &active, &mut halves, points)?;
+        let joined = self.join(&halves, range.clone())?;
+        let seeds = self.seeds_in(range.len());
+        self.budget.check_points(seeds, joined.points())?;
+        let grid = (&*points, active.len());
+        let batch = joined.gather(device, kernels::GEODESIC, grid, true)?;
+        Ok((batch, follow_ms))
+    }
+
+    /// Joins the halves of the rays in a range, on all threads.
+    fn join(&self, halves: &[RayHalf], range: Range<usize>) -> Result<Joined, Error> {
+        let senses = self.halves_per_start();
         let rules = join::JoinRules::new(self.gates, &self.params.curves);
-        let mut joined = JoinedCurves::new(self.gates);
-        let [mut kept, mut missed] = [GatheredRays::default(), GatheredRays::default()];
-        let seeds = &self.rays.seeds[range];
-        for (pair, (ray, seed, at)) in halves.chunks_exact(senses).zip(seeds) {
-            if let Some(ends) = joined.count_ray((*ray, *seed), pair, &rules) {
-                let requested = if ends.missed { &mut missed } else { &mut kept };
-                requested.add(&ends, *at);
+        let part = |(halves, rays): (&[RayHalf], &[join::Ray])| {
+            let mut part = Joined::new(self.gates);
+            for (pair, ray) in halves.chunks_exact(senses).zip(rays) {
+                let number = (ray.number as usize, ray.seed);
+                let ends = part.curves.count_ray(number, pair, &rules);
+                let Some(Ends { missed, head, tail }) = ends else {
+                    continue;
+                };
+                part.list(missed, points_of(&head), ray.at, points_of(&tail));
             }
-        }
-        let all = kept.gather_list.points() + missed.gather_list.points();
-        self.budget.check_points(self.seeds_in(seeds.len()), all)?;
-        let mut gather_ms = 0.0;
-        for (requested, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {
-            gather_ms +=
-                requested.copy_to_lines(device, points, active.len(), lines, self.backend)?;
-        }
-        Ok((joined, [follow_ms, gather_ms]))
+            part
+        };
+        let rays = &self.rays.seeds[range];
+        self.backend.install(|| {
+            let halves = halves.par_chunks(PART * senses);
+            let parts: Vec<Joined> = halves.zip(rays.par_chunks(PART)).map(part).collect();
+            Ok(Joined::of_parts(parts, self.gates)?)
+        })
     }
 
     /// Follows halves (`active`, by number), one per slot, to their ends; returns milliseconds.
@@ -232,5 +193,12 @@ impl Job<'_> {
             }
         }
         Ok(kernel_ms)
+    }
+}
+
+fn points_of(half: &RayHalf) -> HalfPoints {
+    HalfPoints {
+        slot: half.first,
+        count: half.count,
     }
 }

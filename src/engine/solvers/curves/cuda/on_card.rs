@@ -1,0 +1,199 @@
+//! Curves whose points stay on a card until all batches are followed: the host then allocates once, and all threads
+//! copy.
+
+use super::{GatherList, HalfPoints};
+use crate::compute::Backend;
+use crate::compute::cuda::{Device, Error as CardError};
+use crate::compute::kernels::KernelFile;
+use crate::compute::memory::{self, Shortage};
+use crate::solvers::Error;
+use crate::solvers::curves::collect::{CurvePart, GATHER, JoinedCurves};
+use crate::solvers::curves::regions::RegionTests;
+use cudarc::driver::CudaSlice;
+use rayon::prelude::*;
+
+/// Reciprocal share of the card's free memory that points may take before they are copied to the host.
+const SHARE: u64 = 4;
+/// Floats that a thread copies at a time.
+const PIECE: usize = 1 << 20;
+
+/// Joined curves without their points, and the lists by which these are gathered.
+pub struct Joined {
+    pub curves: JoinedCurves,
+    kept: GatherList,
+    missed: GatherList,
+}
+
+impl Joined {
+    /// No curves yet.
+    pub fn new(region_tests: &RegionTests) -> Self {
+        Self {
+            curves: JoinedCurves::new(region_tests),
+            kept: GatherList::default(),
+            missed: GatherList::default(),
+        }
+    }
+
+    /// The curves of all parts, in their order. Needs the backend's threads installed.
+    pub fn of_parts(parts: Vec<Self>, region_tests: &RegionTests) -> Result<Self, Shortage> {
+        let mut all = Self::new(region_tests);
+        let mut curves = Vec::with_capacity(parts.len());
+        for part in parts {
+            all.kept.append(part.kept);
+            all.missed.append(part.missed);
+            curves.push(part.curves);
+        }
+        all.curves.append(curves, None)?;
+        Ok(all)
+    }
+
+    /// Lists the points of the curve that was counted last, which missed the targets or is kept: the head from its end
+    /// to the seed, the seed (world mm), and the tail.
+    pub fn list(&mut self, missed: bool, head: HalfPoints, seed: [f32; 3], tail: HalfPoints) {
+        let list = match missed {
+            true => &mut self.missed,
+            false => &mut self.kept,
+        };
+        list.add(head, seed, tail);
+    }
+
+    /// Number of listed points.
+    pub fn points(&self) -> u64 {
+        self.kept.points() + self.missed.points()
+    }
+
+    /// Gathers the points with the kernels of a file, from a grid of steps with this many slots.
+    pub fn gather(
+        self,
+        device: &Device,
+        file: KernelFile,
+        (grid, slots): (&CudaSlice<f32>, usize),
+        measured: bool,
+    ) -> Result<Batch, CardError> {
+        let mut gather_ms = 0.0;
+        let mut gather = |list: &GatherList| -> Result<Points, CardError> {
+            let slots = slots as u32;
+            let (points, ms) = if measured {
+                let ([xyz, along], ms) = list.gather(device, file, grid, slots, [3, 1])?;
+                let along = Some(along);
+                (Points { xyz, along }, ms)
+            } else {
+                let ([xyz], ms) = list.gather(device, file, grid, slots, [3])?;
+                (Points { xyz, along: None }, ms)
+            };
+            gather_ms += ms;
+            Ok(points)
+        };
+        let points = [gather(&self.kept)?, gather(&self.missed)?];
+        Ok(Batch {
+            curves: self.curves,
+            points,
+            gather_ms,
+        })
+    }
+}
+
+/// The curves of a batch, with their points on the card.
+pub struct Batch {
+    pub curves: JoinedCurves,
+    /// Points of the kept curves, and of those that missed the targets.
+    points: [Points; 2],
+    /// Milliseconds that the kernels of gathering took.
+    pub gather_ms: f64,
+}
+
+/// Points of curves, one after the other.
+struct Points {
+    /// World mm.
+    xyz: CudaSlice<f32>,
+    /// The connectivity measure of each point, only for geodesic rays.
+    along: Option<CudaSlice<f32>>,
+}
+
+/// The curves of all batches on one card.
+pub struct CurvesOnCard<'a> {
+    device: &'a Device,
+    curves: JoinedCurves,
+    /// Points that are not on the host yet, by batch: of the kept curves, and of those that missed the targets.
+    points: [Vec<Points>; 2],
+    bytes: u64,
+    /// Bytes of points that may stay on the card.
+    limit: u64,
+}
+
+impl<'a> CurvesOnCard<'a> {
+    /// No curves yet.
+    pub fn new(device: &'a Device, region_tests: &RegionTests) -> Result<Self, CardError> {
+        Ok(Self {
+            device,
+            curves: JoinedCurves::new(region_tests),
+            points: [Vec::new(), Vec::new()],
+            bytes: 0,
+            limit: device.memory()?.0 / SHARE,
+        })
+    }
+
+    /// Adds the curves of the next batch.
+    pub fn add(&mut self, batch: Batch, backend: &Backend) -> Result<(), Error> {
+        backend.install(|| self.curves.append(vec![batch.curves], None))?;
+        for (all, points) in self.points.iter_mut().zip(batch.points) {
+            let along = points.along.as_ref().map_or(0, CudaSlice::num_bytes);
+            self.bytes += (points.xyz.num_bytes() + along) as u64;
+            all.push(points);
+        }
+        if self.bytes > self.limit {
+            self.move_to_host(backend)?;
+        }
+        Ok(())
+    }
+
+    /// All curves, on the host.
+    pub fn finish(mut self, backend: &Backend) -> Result<JoinedCurves, Error> {
+        self.move_to_host(backend)?;
+        Ok(self.curves)
+    }
+
+    fn move_to_host(&mut self, backend: &Backend) -> Result<(), Error> {
+        memory::claim(GATHER, self.bytes)?;
+        self.bytes = 0;
+        let JoinedCurves { kept, missed, .. } = &mut self.curves;
+        for (lines, points) in [kept, missed].into_iter().zip(&mut self.points) {
+            backend.install(|| append(lines, &std::mem::take(points), self.device))?;
+        }
+        Ok(())
+    }
+}
+
+fn append(lines: &mut CurvePart, points: &[Points], device: &Device) -> Result<(), CardError> {
+    let xyz: Vec<_> = points.iter().map(|points| &points.xyz).collect();
+    let along: Vec<_> = points.iter().filter_map(|p| p.along.as_ref()).collect();
+    append_values(&mut lines.points, &xyz, device)?;
+    append_values(&mut lines.along, &along, device)
+}
+
+/// Appends the values of buffers, on all threads of the installed pool.
+fn append_values<T: bytemuck::Pod + Send + Sync>(
+    all: &mut Vec<T>,
+    buffers: &[&CudaSlice<f32>],
+    device: &Device,
+) -> Result<(), CardError> {
+    let floats: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+    let mut fresh: Vec<T> = bytemuck::zeroed_vec(floats * size_of::<f32>() / size_of::<T>());
+    let mut rest: &mut [f32] = bytemuck::cast_slice_mut(&mut fresh);
+    let mut pieces = Vec::new();
+    for buffer in buffers {
+        let (own, others) = rest.split_at_mut(buffer.len());
+        let own = own.chunks_mut(PIECE).enumerate();
+        pieces.extend(own.map(|(i, to)| (*buffer, i * PIECE, to)));
+        rest = others;
+    }
+    let copy = |(from, start, to): (&CudaSlice<f32>, usize, &mut [f32])| {
+        device.download_into(from, start, to)
+    };
+    pieces.into_par_iter().try_for_each(copy)?;
+    match all.is_empty() {
+        true => *all = fresh,
+        false => memory::append(all, vec![fresh]),
+    }
+    Ok(())
+}
