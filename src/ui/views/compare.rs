@@ -190,7 +190,7 @@ impl Views {
         }
         let id = Id::unique(("name of the snapshot", pane));
         let response = ui
-            .interact(plate, id, Sense::click())
+            .interact(plate, id, Sense::click_and_drag())
             .on_hover_text("Click to name it");
         paint::focus_ring(
             ui.painter(),

@@ -139,10 +139,11 @@ fn finish(response: Response, disabled: Option<&str>, hint: Option<&str>) -> Res
     }
 }
 
-/// A disabled control ignores clicks.
+/// A disabled control ignores clicks. An enabled one also takes drags: pressing a button over a view would otherwise begin a
+/// drag of the view, which hides its buttons before the click is complete.
 fn sense(enabled: bool) -> Sense {
     if enabled {
-        Sense::click()
+        Sense::click_and_drag()
     } else {
         Sense::hover()
     }
