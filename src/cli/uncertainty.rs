@@ -13,7 +13,7 @@ use crate::data::Mask;
 use crate::io;
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
-use crate::solvers::pathway::RepetitionParams;
+use crate::solvers::pathway::{Range90, RepetitionParams};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::{RepeatPathway, SaveDistances, paths_of};
 use crate::state::pathways::recipe::distance_argument;
@@ -34,7 +34,7 @@ share of the repetitions whose pathway contains the voxel; paths.tck, the cheape
 --distance-to also distances.csv, the distance of the paths from the mask along the pathway. Only voxels that join both
 regions count, or all of them where the pathway is too narrow to join the regions. The text gives the number of
 repetitions whose path outside the regions stays within 4 mm of the original one, and rounds distances down. With 20 or
-more repetitions through tensors, it also gives a 90 % band of the least cost without noise.
+more repetitions, it also gives a 90 % band of the least cost without noise; with fewer, no percentiles.
 
 With --fod, SCAN is deconvolved again: with the response functions that arcuate fod wrote beside the distributions, or
 those of --responses. Paths run only in the voxels that the pathway itself reaches from both regions.
@@ -189,6 +189,7 @@ impl RepetitionOptions {
                 runner.run(SaveDistances {
                     path: distances,
                     distances: along.clone(),
+                    has_percentiles: Range90::has_percentiles(repeated.repetitions.paths.len()),
                 })?;
             }
             None => report::warn_of_earlier(&distances),

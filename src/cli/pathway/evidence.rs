@@ -9,7 +9,7 @@ use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates};
 use crate::state::core::text::{duration_text, fixed, significant};
 use crate::state::files::jobs::SaveVolume;
 use crate::state::pathways::jobs::{
-    ComparePathway, MapSensitivity, MappedSensitivity, PathwayComparison, RANDOM_PAIRS,
+    ComparePathway, MapSensitivity, MappedSensitivity, NO_EFFECT, PathwayComparison, RANDOM_PAIRS,
 };
 use crate::state::pathways::recipe::sensitivity_arguments;
 use crate::state::pathways::{PathwayResult, RandomPairRank};
@@ -119,9 +119,8 @@ fn sensitivity(mapped: &MappedSensitivity, file: &Path) -> Value {
 }
 
 fn sensitivity_text(mapped: &MappedSensitivity) -> String {
-    if mapped.to == SensitivityTo::Amplitude && mapped.half == 0 {
-        return "Amplitudes reach the reference all along the path: larger ones change nothing\n"
-            .to_owned();
+    if mapped.has_no_effect() {
+        return format!("{NO_EFFECT}\n");
     }
     let what = match mapped.to {
         SensitivityTo::Cost => "the least cost",

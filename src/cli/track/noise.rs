@@ -9,6 +9,7 @@ use crate::cli::uncertainty::report::{
 use crate::data::{Grid, Mask, Tractogram};
 use crate::io;
 use crate::jobs::ValueNames;
+use crate::solvers::pathway::Range90;
 use crate::state::command_line::noise_arguments;
 use crate::state::core::text::percentiles_text;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
@@ -166,6 +167,7 @@ impl RequestedNoise<'_> {
                 runner.run(SaveDistances {
                     path: distances,
                     distances: along,
+                    has_percentiles: Range90::has_percentiles(noise.key.repetitions),
                 })?;
             }
             Some(None) => warning!(
@@ -196,7 +198,7 @@ impl RequestedNoise<'_> {
             "from_middle_mm": range(all, noise.offsets_mm),
             "nearest_mm": distances.map(|distances| distances.shown),
             "nearest_repeated_mm": range(all, distances.and_then(|distances| distances.nearest)),
-            "along_centre_line": along(distances),
+            "along_centre_line": along(distances, all),
             "note": NOISE_ONLY,
         })
     }

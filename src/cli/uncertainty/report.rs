@@ -56,15 +56,19 @@ pub fn shares(levels: &[Level]) -> Value {
     json!(shares.collect::<Vec<_>>())
 }
 
-/// Distances along the shown path or centre line.
-pub fn along(distances: Option<&Distances>) -> Value {
+/// Distances along the shown path or centre line, with percentiles if there are enough repetitions.
+pub fn along(distances: Option<&Distances>, repetitions: usize) -> Value {
+    let has_percentiles = Range90::has_percentiles(repetitions);
     json!(distances.map(|distances| {
         let ranges = || distances.along.iter().map(|(_, range)| range);
+        let percentiles = |end: fn(&Range90) -> f64| {
+            has_percentiles.then(|| ranges().map(end).collect::<Vec<_>>())
+        };
         json!({
             "mm": distances.along.iter().map(|(mm, _)| mm).collect::<Vec<_>>(),
-            "low": ranges().map(|range| range.low).collect::<Vec<_>>(),
+            "low": percentiles(|range| range.low),
             "median": ranges().map(|range| range.median).collect::<Vec<_>>(),
-            "high": ranges().map(|range| range.high).collect::<Vec<_>>(),
+            "high": percentiles(|range| range.high),
         })
     }))
 }
@@ -130,7 +134,7 @@ pub fn report(repeated: &RepeatedPathway) -> Value {
         "shares": shares(&repeated.measured.levels),
         "nearest_mm": distances.map(|distances| distances.shown),
         "nearest_repeated_mm": range(all, distances.and_then(|distances| distances.nearest)),
-        "along_path": along(distances),
+        "along_path": along(distances, all),
         "wall_ms": repeated.wall_ms,
         "note": NOISE_ONLY,
     })

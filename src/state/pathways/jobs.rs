@@ -23,7 +23,7 @@ pub use noise::{GrowRepetitions, MeasurePathwayNoise, PATHWAY_NOISE_DISTANCES, P
 pub use repetitions::{
     PATHWAY_NOISE, RepeatPathway, RepeatedPathway, RepeatedScan, equal_paths_text, paths_of,
 };
-pub use sensitivity::{MapSensitivity, MappedSensitivity, SENSITIVITY};
+pub use sensitivity::{MapSensitivity, MappedSensitivity, NO_EFFECT, SENSITIVITY};
 
 use crate::compute::Control;
 use crate::data::Shape;

@@ -6,8 +6,8 @@ use crate::csd::bootstrap::expressible;
 use crate::csd::cases::{gradients, responses};
 use crate::csd::params as csd_params;
 use crate::support::fields::backend;
-use crate::support::{Random, test};
-use arcuate::compute::Control;
+use crate::support::{Random, cuda_test, test};
+use arcuate::compute::{Backend, Control};
 use arcuate::data::spherical_harmonics::evaluate;
 use arcuate::data::{Grid, Mask, OdfField, Volume, VolumeKind};
 use arcuate::solvers::Error;
@@ -27,6 +27,8 @@ pub fn tests() -> Vec<Trial> {
         test("lifted::repetitions are the same every time", determined),
         test("lifted::a repetition is a pathway", as_pathway),
         test("lifted::without noise all repetitions agree", quiet),
+        test("lifted::repetitions of the least width", narrowest),
+        cuda_test("lifted::parity of repetitions", parity),
         test(
             "lifted::only voxels that join the regions are counted",
             joined,
@@ -199,6 +201,33 @@ impl Scene {
         let [a, b] = solve_both(&prepared, &ends, limit, UNREACHED, &on, &control).unwrap();
         on.install(|| LiftedPathway::new(a, b)).unwrap()
     }
+}
+
+/// Of width 0, too, a repetition has a path.
+fn narrowest() {
+    let mut random = Random::fresh("narrowest repetitions");
+    let scene = Scene::new(&NARROW, WHITE / 20.0, &mut random);
+    let all = scene.repeated_with(0.0, 2, 3, 2);
+    assert_eq!((all.paths.len(), all.without_path()), (2, 0));
+}
+
+/// The card solves the same costs in another order of updates.
+fn parity(card: Backend) {
+    let mut random = Random::fresh("lifted repetitions on a card");
+    let scene = Scene::new(&WIDE, WHITE / 20.0, &mut random);
+    let repeated = |on: &Backend| {
+        let mut all = scene.none_yet(&scene.dwi, EPSILON, 7).unwrap();
+        all.extend(6, on, &Control::new()).unwrap();
+        all
+    };
+    let (cpu, card) = (repeated(&backend(2)), repeated(&card));
+    assert_eq!(cpu.paths.len(), card.paths.len());
+    for (a, b) in cpu.paths.iter().zip(&card.paths) {
+        let [a, b] = [a, b].map(|path| path.as_ref().unwrap().0);
+        assert!((a / b - 1.0).abs() < 2e-4, "{a} {b}");
+    }
+    let counts = [&cpu, &card].map(|all| all.visits.iter().map(|v| f64::from(*v)).sum::<f64>());
+    assert!((counts[0] / counts[1] - 1.0).abs() < 0.01, "{counts:?}");
 }
 
 /// Those of some voxels (by index) that are places.

@@ -168,6 +168,8 @@ fn repeated() {
     let [many, renewed] = [2, 1].map(|threads| random_pairs(scene, &mask, 40, threads));
     assert_eq!(many.tried, renewed.tried);
     let few = random_pairs(scene, &mask, 20, 2);
+    let counts = [&many, &renewed, &few].map(|pairs| pairs.rates.len());
+    assert_eq!(counts, [40, 40, 20]);
     for (a, b) in [(&many, &renewed), (&few, &many)] {
         for (a, b) in a.rates.iter().zip(b.rates.iter()) {
             let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.02;

@@ -125,9 +125,9 @@ impl<'a> Simplices<'a> {
             for (i, place) in missing.iter().enumerate() {
                 self.index[*place as usize] = (first + i) as u32;
             }
-            let found = missing.par_iter().with_min_len(MIN_PART);
-            let found = found.map(|place| simplex(self.field, *place as usize));
-            self.known.par_extend(found);
+            let places = missing.par_iter().with_min_len(MIN_PART);
+            let simplices = places.map(|place| simplex(self.field, *place as usize));
+            self.known.par_extend(simplices);
         }
         self.known[self.index[place] as usize]
     }

@@ -310,7 +310,8 @@ fn box_costs(device: &Device, prepared: &Prepared) -> Result<CudaSlice<f32>, Err
 /// Values of a field by direction and place, and the kernel time of the job in seconds.
 pub type Solved = (Vec<Vec<f32>>, f64);
 
-/// A field for each of one or two sources. All have the same limits but for their targets.
+/// A field for each source. All have the same limits but for their targets, of which the card knows the best cost of two at
+/// most.
 pub fn solve(
     prepared: &Prepared,
     sources: &[Arc<Source>],
@@ -356,6 +357,7 @@ fn solve_all(
     device.needs((fixed + bytes) as u64, JOB, LESS)?;
     let card = OnCard::new(device, prepared)?;
     let targets = limits.iter().all(|l| l.target.is_some());
+    assert!(!targets || limits.len() <= 2, "the card knows two targets");
     let job = Job {
         nx: nx as u32,
         ny: ny as u32,

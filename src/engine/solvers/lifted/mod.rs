@@ -131,7 +131,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Costs from distributions in the voxels of a mask on their grid.
+    /// Costs from distributions in the voxels of a mask on their grid. Fails if the mask is on another grid or contains no
+    /// distribution, if there are more than 4 billion states, or if a cost is not a positive number.
     pub fn new(
         field: &OdfField,
         mask: &Mask,
@@ -155,7 +156,8 @@ impl Prepared {
         backend.install(|| Self::assembled(places, params, directions, cost, Some(amplitudes)))
     }
 
-    /// Costs per mm of each place in each direction, equal in opposite ones.
+    /// Costs per mm of each place in each direction, equal in opposite ones. Fails if there are more than 4 billion states,
+    /// or if a cost is not a positive number.
     pub fn from_costs(
         places: Places,
         params: &Params,
@@ -334,7 +336,7 @@ pub struct Source {
 pub struct Target {
     /// Places of the region.
     pub places: Vec<u32>,
-    /// States are computed up to this fraction above the cost of reaching it.
+    /// States are computed up to this fraction above the cost of reaching it; with 0, the region itself stays unreached.
     pub max_excess: f32,
 }
 
@@ -375,7 +377,7 @@ pub struct LiftedField {
     pub source: Arc<Source>,
     /// By direction and place; [`UNREACHED`] where no path leads.
     values: Arc<[Vec<f32>]>,
-    /// Kernel time in seconds, if a graphics card computed it.
+    /// Kernel time of the job in seconds, shared by the fields solved with it; `None` on the CPU.
     pub kernel_s: Option<f64>,
 }
 
@@ -412,7 +414,7 @@ impl LiftedField {
     }
 }
 
-/// Solves for one source.
+/// Solves for one source. Fails if it is empty or belongs to another mask.
 pub fn solve(
     prepared: &Prepared,
     source: &Arc<Source>,
@@ -492,7 +494,8 @@ fn on_card(
         .collect())
 }
 
-/// Solves for two regions, each up to a fraction above the cost of reaching the other.
+/// Solves for two regions, each up to a fraction (more than 0) above the cost of reaching the other. Fails if a region is
+/// empty or belongs to another mask.
 pub fn solve_both(
     prepared: &Prepared,
     sources: &[Arc<Source>; 2],

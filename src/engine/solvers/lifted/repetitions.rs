@@ -29,6 +29,9 @@ const MAX_DIFFERENCE: f64 = 0.05;
 /// `lifted::band of E* against heads without noise` repeats the latter.
 const BAND_FACTOR: f64 = 1.8;
 
+/// Costs are computed at least this far above the least one: a field has no value at its cap.
+const MIN_EXCESS: f64 = 0.01;
+
 /// The scan from which the distributions of a pathway were estimated.
 #[derive(Clone, Copy, Debug)]
 pub struct Scan<'a> {
@@ -195,7 +198,7 @@ impl Distributions {
         control: &Control,
     ) -> Result<Repetition, Error> {
         let prepared = self.part.with_rows(self.residuals.order(), rows, control)?;
-        let limit = epsilon as f32;
+        let limit = epsilon.max(MIN_EXCESS) as f32;
         let sources = &self.sources;
         let [a, b] = solve_both(&prepared, sources, limit, UNREACHED, backend, control)?;
         let reaches = |place: &u32| a.least(*place as usize).is_finite();

@@ -146,7 +146,7 @@ pub(in crate::solvers) struct Draw {
     pub(in crate::solvers) sources_at_once: usize,
 }
 
-/// More pairs than any percentile needs; each takes about as long as the pathway.
+/// More pairs than any percentile needs; every 4 to 8 of them take about as long as a cost field.
 pub const MAX_PAIRS: usize = 100_000;
 
 impl PairRates {
@@ -203,11 +203,16 @@ impl PairRates {
             let pair_rates: Vec<Option<Rates>> =
                 backend.install(|| fans.flat_map_iter(both).collect());
             control.check()?;
-            tried += pair_rates.len();
-            joined.extend(pair_rates.into_iter().flatten());
-            control.advance(sources_at_once as u64);
+            for rates in pair_rates {
+                if joined.len() == pairs {
+                    break;
+                }
+                tried += 1;
+                joined.extend(rates);
+            }
+            let remaining = enough.saturating_sub(first - sources_at_once);
+            control.advance(sources_at_once.min(remaining) as u64);
         }
-        joined.truncate(pairs);
         Ok(Self {
             rates: joined.into(),
             tried,
@@ -340,7 +345,7 @@ fn cheapest(field: &CostField, places: &[u32]) -> Option<Path> {
     Some(Path::new(&field.prepared.metric, points))
 }
 
-/// Fractional anisotropy.
+/// Fractional anisotropy of one tensor, as `tensor_fit::maps` computes that of an image.
 fn fa([xx, xy, xz, yy, yz, zz]: [f32; 6]) -> f64 {
     let [xx, xy, xz, yy, yz, zz] = [xx, xy, xz, yy, yz, zz].map(f64::from);
     let mean = (xx + yy + zz) / 3.0;

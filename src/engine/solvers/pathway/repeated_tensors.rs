@@ -125,9 +125,11 @@ impl Repeat for Tensors {
                 together: 1,
             });
         }
+        // A task prepares all of its copies, even if it has fewer repetitions.
         let tasks = self.on_card(threads);
-        let copies = repetitions.min(tasks.at_once * tasks.together);
-        memory::claim_for::<u8>(WORK, places, 600 * copies)?;
+        let copies = tasks.at_once.min(repetitions) * tasks.together;
+        let on_grid = self.part.places.grid.voxel_count() * tasks.together;
+        memory::claim(WORK, (600 * places * copies + 5 * on_grid) as u64)?;
         Ok(tasks)
     }
 
@@ -206,7 +208,7 @@ impl Tensors {
             .copies
             .get_or_init(|| Copies::new(&self.part, most, self.local));
         let Some(copies) = copies else {
-            return Ok(Vec::new());
+            unreachable!("a pathway has a voxel")
         };
         let stack = &copies.stack;
         let prepared = copies.prepared(tensors, &self.metric_params, backend, &quiet)?;

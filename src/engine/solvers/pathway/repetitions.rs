@@ -202,6 +202,7 @@ impl Repetitions {
             control.check()?;
             let count = numbers.len() as u64;
             let solved = model.repetitions(numbers, epsilon, seed, backend, control)?;
+            assert_eq!(solved.len() as u64, count, "a result for each repetition");
             control.advance(count);
             Ok(solved)
         };

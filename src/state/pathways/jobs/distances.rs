@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct SaveDistances {
     pub path: PathBuf,
     pub distances: Arc<Distances>,
+    /// Whether the repetitions suffice for percentiles; otherwise these columns are empty.
+    pub has_percentiles: bool,
 }
 
 impl WriteFile for SaveDistances {
@@ -25,7 +27,10 @@ impl WriteFile for SaveDistances {
             writeln!(to, "along_mm,median_mm,p5_mm,p95_mm")?;
             for (mm, range) in &self.distances.along {
                 control.check()?;
-                writeln!(to, "{mm},{},{},{}", range.median, range.low, range.high)?;
+                match self.has_percentiles {
+                    true => writeln!(to, "{mm},{},{},{}", range.median, range.low, range.high)?,
+                    false => writeln!(to, "{mm},{},,", range.median)?,
+                }
             }
             Ok(())
         })?;

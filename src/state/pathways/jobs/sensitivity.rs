@@ -43,7 +43,16 @@ pub struct MappedSensitivity {
     pub wall_ms: f64,
 }
 
+/// About a map without effect.
+pub const NO_EFFECT: &str =
+    "Amplitudes reach the reference all along the path: larger ones change nothing";
+
 impl MappedSensitivity {
+    /// Whether larger amplitudes change nothing.
+    pub fn has_no_effect(&self) -> bool {
+        self.to == SensitivityTo::Amplitude && self.by_amplitude == Some(0.0)
+    }
+
     fn new(
         to: SensitivityTo,
         sensitivity: &Sensitivity,
@@ -93,11 +102,11 @@ impl MapSensitivity {
                 MappedSensitivity::through_distributions(self.to, pathway, backend, control)
             }
             PathwayCosts::Joint(_) => {
-                let found = self
+                let solved = self
                     .find
                     .map(|find| find.solve(backend, control))
                     .transpose()?;
-                let pathway = found.as_ref().and_then(|f| f.pathway.distributions());
+                let pathway = solved.as_ref().and_then(|s| s.pathway.distributions());
                 let Some(pathway) = pathway else {
                     return Err(PathwayError::NoFields.into());
                 };

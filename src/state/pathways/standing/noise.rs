@@ -272,7 +272,10 @@ impl State {
         // Measurements that failed are a note with a button.
         match self.current_pathway_noise() {
             Some(noise) if Range90::has_percentiles(noise.key.repetitions) => None,
-            None if !is_growing => None,
+            None if !is_growing => {
+                let why = self.why_no_pathway_noise().unwrap_or(NO_REPETITIONS);
+                Some(why.to_owned())
+            }
             _ if is_growing => Some("Too few repetitions for distances yet".to_owned()),
             _ => Some(too_few()),
         }

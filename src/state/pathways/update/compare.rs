@@ -8,7 +8,7 @@ use crate::state::pathways::jobs::{
 use crate::state::pathways::update::follow::{is_looked_at, known};
 use crate::state::pathways::{KnownCosts, PathwayKey, PathwayParams, RandomPairRank};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
-use crate::state::{Effect, State, Task};
+use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
 
 /// Requests what is missing, and cancels what is no longer needed.
@@ -103,12 +103,17 @@ pub fn compared(state: &mut State, compared: PathwayComparison) {
     runtime.compared.finish(Arc::new(compared));
     // The user may have kept the pathway while the comparison ran.
     let live = runtime.live.value().map(|live| live.excess.id());
-    for kept in &mut state.document.kept_pathways {
-        let excess = kept.result.as_ref().map(|result| result.excess.id());
-        if excess.is_some() && excess == live && kept.compared.is_none() {
-            Arc::make_mut(kept).compared = among;
+    let put = |document: &mut Document| {
+        for kept in &mut document.kept_pathways {
+            let excess = kept.result.as_ref().map(|result| result.excess.id());
+            if excess.is_some() && excess == live && kept.compared.is_none() {
+                Arc::make_mut(kept).compared = among;
+            }
         }
-    }
+    };
+    put(&mut state.document);
+    // Undo must not lose it.
+    state.history.documents_mut().for_each(put);
 }
 
 /// The comparison was stopped, or failed with a sentence.

@@ -456,6 +456,7 @@ impl RepetitionFiles {
                 Ok(distances) => Effect::submit(SaveDistances {
                     path: path.clone(),
                     distances,
+                    has_percentiles: true,
                 }),
                 Err(why) => return report(state, &why),
             },

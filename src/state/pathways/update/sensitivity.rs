@@ -10,7 +10,9 @@ use crate::state::core::notices::Severity;
 use crate::state::core::text::{significant, with_unit};
 use crate::state::edit::edit;
 use crate::state::origin::commands;
-use crate::state::pathways::jobs::{FindLifted, MapSensitivity, MappedSensitivity, SENSITIVITY};
+use crate::state::pathways::jobs::{
+    FindLifted, MapSensitivity, MappedSensitivity, NO_EFFECT, SENSITIVITY,
+};
 use crate::state::pathways::recipe::SensitivityRecipe;
 use crate::state::pathways::update::{FindKept, chosen_pathway, ends_name, find, report_not_final};
 use crate::state::pathways::{PathwayCosts, PathwayResult, PendingMap, ShownCost};
@@ -75,8 +77,8 @@ fn find_fields(
     let mut all = document.kept_pathways.iter();
     let kept = all.find(|k| Some(k.id) == kept);
     let kept = kept.filter(|_| matches!(pathway.pathway, PathwayCosts::Joint(_)));
-    let found = kept.map(|kept| find(document, kept)).transpose()?;
-    Ok(match found {
+    let job = kept.map(|kept| find(document, kept)).transpose()?;
+    Ok(match job {
         // Kept results have no fields.
         Some(FindKept::Distributions(job)) => Some(Box::new(FindLifted { kept: None, ..job })),
         Some(FindKept::Tensors(_)) | None => None,
@@ -164,10 +166,7 @@ pub fn sensitivity_mapped(state: &mut State, pathway: &PathwayResult, mapped: Ma
     let percent = |value: f64| with_unit(&significant(value), "%");
     let half = counted(mapped.half, "voxel");
     let text = match (mapped.to, mapped.by_amplitude) {
-        (SensitivityTo::Amplitude, Some(0.0)) => {
-            "Amplitudes reach the reference all along the path: larger ones change nothing"
-                .to_owned()
-        }
+        _ if mapped.has_no_effect() => NO_EFFECT.to_owned(),
         (SensitivityTo::Amplitude, Some(sum)) => format!(
             "Amplitudes 1 % larger lower the cost by {}, half of that in {half}",
             percent(sum)
