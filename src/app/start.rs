@@ -6,8 +6,9 @@ use crate::jobs;
 use crate::render::{
     Faults, Renderer, backends, device_descriptor, image_exporter, shortcoming, unsuitable,
 };
+use crate::state::files::types::PhantomName;
 use crate::state::{
-    Action, DeviceAction, FilesAction, OpenBackend, SessionAction, Severity, State,
+    Action, DeviceAction, FilesAction, OpenBackend, SessionAction, Severity, State, UnsavedAction,
 };
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
@@ -62,13 +63,18 @@ pub fn run(
     let opened = kind.map(|kind| open(kind, threads).map(|backend| (kind, backend)));
     let opened = opened.transpose()?;
     let mut first = vec![Action::Session(SessionAction::FindRecoverable)];
-    // A session stores the paths of its files, which must not depend on the working folder.
-    let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
-    let files: Vec<PathBuf> = files.into_iter().map(absolute).collect();
     if demo {
         first.push(Action::OpenDemo { tour: true });
     }
-    if !files.is_empty() {
+    if let [file] = &files[..]
+        && let Some(name) = PhantomName::of_path(file)
+    {
+        let head = UnsavedAction::Head(name.head);
+        first.push(Action::Session(SessionAction::CloseDocument(head)));
+    } else if !files.is_empty() {
+        // A session stores the paths of its files, which must not depend on the working folder.
+        let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
+        let files = files.into_iter().map(absolute).collect();
         first.push(Action::Files(FilesAction::Open(files)));
     }
     let create = |cc: &CreationContext| -> Result<Box<dyn eframe::App>, _> {

@@ -81,6 +81,7 @@ pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
 
 use crate::compute::{Backend, BackendChoice, BackendKind};
+use crate::state::files::types::PhantomName;
 use crate::state::report::DISCLAIMER;
 use crate::state::update::{is_session, several_sessions};
 use clap::{Parser, Subcommand};
@@ -245,6 +246,11 @@ pub fn check_letters(mut arguments: impl Iterator<Item = OsString>) -> Result<()
 
 /// Refuses an argument that is neither a file nor a command, and more than one session, before a window is opened.
 pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
+    if let [file] = files
+        && PhantomName::of_path(file).is_some()
+    {
+        return Ok(());
+    }
     let Some(missing) = files.iter().find(|f| !f.exists()) else {
         let absolute = |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone());
         let sessions = files.iter().filter(|file| is_session(file)).map(absolute);

@@ -82,6 +82,11 @@ impl PhantomName {
     /// The names that messages give.
     pub const EXPECTED: &str = "phantom:SEED, or phantom:KIND:SEED with the kind crossing, helix, diagonal, u-fibre or planar";
 
+    /// The phantom that a path names; `None` for the name of a file.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        Self::read(path.to_str()?)?.ok()
+    }
+
     /// Reads a name, which has the seed 1 without another; `None` for the name of a file, an error if the kind is unknown
     /// or the seed is not a number.
     pub fn read(name: &str) -> Option<Result<Self, ParseIntError>> {

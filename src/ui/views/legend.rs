@@ -165,11 +165,12 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
 
 /// The distances by which a surface is coloured.
 fn of_distances(colours: &SurfaceColours) -> Legend {
-    let [low, high] = [colours.window.0, colours.window.1].map(|mm| fixed(f64::from(mm), 0));
+    let [low, high] =
+        [colours.window.0, colours.window.1].map(|mm| with_unit(&fixed(f64::from(mm), 0), "mm"));
     Legend::Bar {
         name: "Distance from the path".to_owned(),
         low,
-        high: with_unit(&high, "mm"),
+        high: format!("{high} or more"),
         colour_map: colours.colour_map,
         is_stale: false,
     }

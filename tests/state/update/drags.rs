@@ -329,7 +329,7 @@ fn interrupted() {
     window.act(Action::CancelJob(COMPARE));
     ends(&mut window);
     let why = window.state.runtime.pathways.not_compared.as_deref();
-    assert_eq!(why, Some("Stopped"));
+    assert_eq!(why, Some("you stopped the comparison"));
     let count = comparisons(&window).len();
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(comparisons(&window).len(), count);

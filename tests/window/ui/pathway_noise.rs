@@ -144,7 +144,7 @@ fn figures() {
         "In at least 5\u{202f}% of repetitions: ",
         "In at least 50\u{202f}% of repetitions: ",
         "In at least 90\u{202f}% of repetitions: ",
-        "E*, repeated ",
+        "E* over repetitions ",
         "E* without noise, 90\u{202f}% ",
         "Path within 4\u{202f}mm ",
         "Distance along the path",

@@ -116,7 +116,7 @@ fn figures() {
         "Centre lines, offset ",
         "Distance along the line",
         "Centre line, nearest ",
-        "Nearest, repeated ",
+        "Nearest, all repetitions ",
         NOISE_ONLY,
     ] {
         assert!(has(&window, text), "{text}");

@@ -127,7 +127,7 @@ pub fn not_compared(state: &mut State, why: Option<&str>) {
     match key.as_ref() == Some(running) {
         // A failed comparison is not requested again.
         true => {
-            runtime.not_compared = Some(why.unwrap_or("Stopped").to_owned());
+            runtime.not_compared = Some(why.unwrap_or("you stopped the comparison").to_owned());
             runtime.compared.fail();
         }
         false => runtime.compared.stop(),

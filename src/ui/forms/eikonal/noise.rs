@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
     }
     if !noise.repeats {
-        let text = "Shows how far measurement noise alone moves the pathway. It needs the scan of the tensors or distributions";
+        let text = "Shows how far measurement noise alone moves the pathway. It needs the scan from which the tensors or distributions were estimated";
         return rows::hint(ui, text);
     }
     if let Some(why) = state.document.why_no_repetitions() {
@@ -174,8 +174,8 @@ fn act(action: PathwayNoiseAction) -> Action {
 fn figures(ui: &mut Ui, state: &State, noise: &PathwayNoise, measured: Option<&NoiseDistances>) {
     let all = noise.key.repetitions;
     const HELP: &str = "Voxels that the pathways of at least this share of the repetitions contain, and their distance from \
-                        the chosen object, rounded down. Whole voxels count, so it is up to a voxel shorter than the \
-                        distance between surfaces as drawn, which Segment gives, and shorter than that of the path";
+                        the chosen object, rounded down. It is measured between whole voxels: it is up to a voxel less than \
+                        the distance that Segment gives, and less than that of the path";
     levels(ui, &noise.levels, measured, HELP);
     let target = state.pathway_noise_target_name();
     if let Some(text) = measured.and_then(|measured| overlap(measured, "the pathway", &target)) {
@@ -186,7 +186,7 @@ fn figures(ui: &mut Ui, state: &State, noise: &PathwayNoise, measured: Option<&N
     if let Some(range) = noise.costs {
         rows::reading(
             ui,
-            "E*, repeated",
+            "E* over repetitions",
             &format::range_text(range, all, format::significant),
         );
     }

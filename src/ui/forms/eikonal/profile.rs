@@ -27,7 +27,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
         None => ("Cheapest path", {
             match live.mean_fa {
                 Some(fa) => format!("mean FA {}", format::fixed(fa, 2)),
-                None => format!("costs {} along it", format::significant(path.total_cost())),
+                None => format!("cost {}", format::significant(path.total_cost())),
             }
         }),
     };

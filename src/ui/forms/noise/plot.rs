@@ -116,7 +116,11 @@ fn nearest(ui: &mut Ui, along: &Distances, name: &str, repetitions: usize) {
     };
     rows::reading(ui, &format!("{name}, nearest"), &shown);
     if let Some(range) = along.nearest {
-        rows::reading(ui, "Nearest, repeated", &distance_range(range, repetitions));
+        rows::reading(
+            ui,
+            "Nearest, all repetitions",
+            &distance_range(range, repetitions),
+        );
     }
 }
 
