@@ -171,14 +171,14 @@ fn planes() {
                 middle + 9.0 * (along + tilt * normal),
             ];
             let bent = lines(&[bent.to_vec()]);
-            let found = to_streamlines(&surface, &bent, None).unwrap();
+            let found = to_streamlines(&surface, &bent, None, EXACT_MM).unwrap();
             check_approach(&found, &field, Some(&bent));
             assert!(
                 (found.mm - near).abs() < EXACT_MM + 1e-5,
                 "{name}: {near} {found:?}"
             );
             let straight = lines(&[straight.to_vec()]);
-            let found = to_streamlines(&surface, &straight, None).unwrap();
+            let found = to_streamlines(&surface, &straight, None, EXACT_MM).unwrap();
             let least = near - 9.0 * tilt;
             assert!(
                 (found.mm - least).abs() < EXACT_MM + 1e-5,
@@ -206,14 +206,14 @@ fn spheres() {
                 let away = random.uniform(0.2, 35.0);
                 let middle = centre + (radius + away) * out;
                 let line = lines(&[vec![middle - 30.0 * along, middle + 30.0 * along]]);
-                let found = to_streamlines(&surface, &line, None).unwrap();
+                let found = to_streamlines(&surface, &line, None, EXACT_MM).unwrap();
                 check_approach(&found, &field, Some(&line));
                 let off = found.mm - away;
                 assert!(off.abs() < drawn + EXACT_MM, "{name}: {away} {found:?}");
                 assert_eq!(through(&field, &surface, &line).count, 0);
                 // From a point that was near before, the result is the same.
                 let known = Some(middle + random.uniform(-5.0, 5.0) * along);
-                let repeated = to_streamlines(&surface, &line, known).unwrap();
+                let repeated = to_streamlines(&surface, &line, known, EXACT_MM).unwrap();
                 assert!(
                     (repeated.mm - found.mm).abs() <= EXACT_MM,
                     "{found:?} {repeated:?}"
@@ -276,7 +276,7 @@ fn brute_force() {
             if through(&field, &surface, &some).count > 0 {
                 continue;
             }
-            let found = to_streamlines(&surface, &some, None).unwrap();
+            let found = to_streamlines(&surface, &some, None, EXACT_MM).unwrap();
             check_approach(&found, &field, Some(&some));
             let brute = all
                 .iter()
@@ -319,7 +319,7 @@ fn surfaces() {
         let edges = [0, 1, 2].map(|a| grid.world_from_voxel.matrix3.col(a).length_squared());
         for level in [2.5f32, 5.0, 7.0] {
             let set = Isosurface::at_most(&volume, level);
-            let found = to_surface(&surface, &set, None).unwrap();
+            let found = to_surface(&surface, &set, None, EXACT_MM).unwrap();
             check_approach(&found, &field, None);
             let true_mm = 18.0 - radius - f64::from(level);
             let drawn = edges.iter().sum::<f64>() / 8.0
@@ -329,11 +329,15 @@ fn surfaces() {
                 (found.mm - true_mm).abs() < drawn + EXACT_MM,
                 "{name}: {true_mm} {found:?}"
             );
-            let repeated = to_surface(&surface, &set, Some(found.point)).unwrap();
+            let repeated = to_surface(&surface, &set, Some(found.point), EXACT_MM).unwrap();
             assert!(
                 (repeated.mm - found.mm).abs() <= EXACT_MM,
                 "{found:?} {repeated:?}"
             );
+            // A rougher distance is never too large.
+            let rough = to_surface(&surface, &set, None, 0.1).unwrap();
+            let below = found.mm - rough.mm;
+            assert!((-EXACT_MM..=0.1).contains(&below), "{found:?} {rough:?}");
             assert_eq!(overlap(&field, &surface, &volume, level).count, 0);
         }
         // They overlap, one is within the other, and the other way round.
@@ -434,7 +438,7 @@ fn tube() {
     let surface = Isosurface::of_field(&field);
     let line = lines(&[(-20..=20).map(|i| f64::from(i) * axis).collect()]);
     let started = std::time::Instant::now();
-    let found = to_streamlines(&surface, &line, None).unwrap();
+    let found = to_streamlines(&surface, &line, None, EXACT_MM).unwrap();
     println!("{found:?} in {:?}", started.elapsed());
     assert!(
         found.mm <= found.at_most_mm && found.at_most_mm < radius + 0.05,
@@ -450,11 +454,11 @@ fn nothing() {
     let surface = Isosurface::of_field(&field);
     let none = Isosurface::of_field(&self::field(&grid, |_| -1.0));
     let line = lines(&[vec![DVec3::new(8.0, 0.0, 0.0), DVec3::new(8.0, 1.0, 0.0)]]);
-    assert!(to_streamlines(&none, &line, None).is_none());
+    assert!(to_streamlines(&none, &line, None, EXACT_MM).is_none());
     assert_eq!(through(&field, &none, &line).count, 0);
-    assert!(to_streamlines(&surface, &Tractogram::empty(), None).is_none());
-    assert!(to_surface(&surface, &none, None).is_none());
-    assert!(to_surface(&none, &surface, None).is_none());
+    assert!(to_streamlines(&surface, &Tractogram::empty(), None, EXACT_MM).is_none());
+    assert!(to_surface(&surface, &none, None, EXACT_MM).is_none());
+    assert!(to_surface(&none, &surface, None, EXACT_MM).is_none());
     // NaN is skipped; a single point counts.
     let nan = f64::NAN;
     let odd = lines(&[
@@ -467,7 +471,7 @@ fn nothing() {
         vec![DVec3::splat(nan)],
         vec![],
     ]);
-    let found = to_streamlines(&surface, &odd, Some(DVec3::splat(nan))).unwrap();
+    let found = to_streamlines(&surface, &odd, Some(DVec3::splat(nan)), EXACT_MM).unwrap();
     // Trilinear between the distances of a sphere this small.
     let drawn = 3.0 / 8.0 / (5.0 - 3f64.sqrt());
     assert!((found.mm - 1.5).abs() < drawn, "{found:?}");
@@ -479,7 +483,7 @@ fn nothing() {
         DVec3::new(last.x + 3.0, 0.0, 0.0),
         DVec3::new(last.x + 3.0, 1.0, 0.0),
     ]]);
-    let found = to_streamlines(&closed, &far, None).unwrap();
+    let found = to_streamlines(&closed, &far, None, EXACT_MM).unwrap();
     assert!((found.mm - 2.5).abs() < EXACT_MM + 1e-5, "{found:?}");
 }
 

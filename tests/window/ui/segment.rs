@@ -6,7 +6,7 @@ use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
 use arcuate::jobs::Jobs;
 use arcuate::scene;
-use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
+use arcuate::solvers::level_set::distance::{EXACT_MM, Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
@@ -214,7 +214,12 @@ fn near() {
     };
     // The number is as exact as the search itself; rounding up would be too large.
     let field = live.map(|l| l.measured.field.clone()).expect("a surface");
-    let exact = to_streamlines(&Isosurface::of_field(&field), &lines(&beams), None);
+    let exact = to_streamlines(
+        &Isosurface::of_field(&field),
+        &lines(&beams),
+        None,
+        EXACT_MM,
+    );
     assert!((mm - exact.expect("both").mm).abs() <= 1e-3, "{mm}");
     let down = (mm * 10.0).floor() / 10.0;
     assert!(down <= mm && mm - down < 0.1);

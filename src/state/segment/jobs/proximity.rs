@@ -3,12 +3,15 @@
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::level_set::Field;
 use crate::solvers::level_set::distance::{
-    Approach, Crossings, Isosurface, overlap, through, to_streamlines, to_surface, within,
+    Approach, Crossings, EXACT_MM, Isosurface, overlap, through, to_streamlines, to_surface, within,
 };
 use glam::DVec3;
 
 /// Streamlines with more points wait until the surface rests: preparing them takes seconds.
 const AT_ONCE: usize = 30_000_000;
+
+/// Precision of distances while the surface moves, mm: a twentieth of the time, and less than they are rounded.
+pub const MOVING_MM: f64 = 0.03;
 
 /// An object whose distance from the surface is measured.
 #[derive(Clone, Debug)]
@@ -103,6 +106,14 @@ impl ProximityTarget {
     }
 }
 
+/// Precision of the distances of a surface that rests or moves.
+pub fn precision_mm(rests: bool) -> f64 {
+    match rests {
+        true => EXACT_MM,
+        false => MOVING_MM,
+    }
+}
+
 /// The parts of an object's distance that do not change while the surface moves.
 struct KnownTarget {
     key: (DataId, u32),
@@ -118,7 +129,7 @@ struct KnownTarget {
 pub(super) struct ProximityCache(Vec<KnownTarget>);
 
 impl ProximityCache {
-    /// Distances of a surface from each object; `rests`: including large ones. Needs the backend's threads installed.
+    /// Distances of a surface from each object; `rests`: exact ones, including those of large objects. Needs the backend's threads installed.
     pub fn distances(
         &mut self,
         targets: &[ProximityTarget],
@@ -132,6 +143,7 @@ impl ProximityCache {
             return Vec::new();
         }
         let surface = Isosurface::of_field(field);
+        let precision_mm = precision_mm(rests);
         let near = targets.iter().map(|target| Proximity {
             name: target.name().to_owned(),
             is_streamlines: matches!(target, ProximityTarget::Streamlines(..)),
@@ -141,7 +153,7 @@ impl ProximityCache {
             },
             met: match target.is_large() && !rests {
                 true => Distance::Later,
-                false => self.proximity(target, field, &surface),
+                false => self.proximity(target, (field, &surface), precision_mm),
             },
             margin: self.within_margin(target, (field, &surface), margin_mm),
         });
@@ -181,8 +193,8 @@ impl ProximityCache {
     fn proximity(
         &mut self,
         target: &ProximityTarget,
-        field: &Field,
-        surface: &Isosurface,
+        (field, surface): (&Field, &Isosurface),
+        precision_mm: f64,
     ) -> Distance {
         let known = self.known_target(target);
         let (through, total) = match target {
@@ -207,9 +219,11 @@ impl ProximityCache {
         }
         let approach: Option<Approach> = match (target, &known.surface) {
             (ProximityTarget::Streamlines(_, lines), _) => {
-                to_streamlines(surface, lines, known.nearest)
+                to_streamlines(surface, lines, known.nearest, precision_mm)
             }
-            (ProximityTarget::Pathway(_), Some(other)) => to_surface(surface, other, known.nearest),
+            (ProximityTarget::Pathway(_), Some(other)) => {
+                to_surface(surface, other, known.nearest, precision_mm)
+            }
             (ProximityTarget::Pathway(_), None) => None,
         };
         let Some(Approach { mm, point, .. }) = approach else {

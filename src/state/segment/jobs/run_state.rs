@@ -27,8 +27,9 @@ pub(super) struct Run {
     pub leak: Option<LeakNotice>,
     pub steps_per_s: f64,
     pub figures: Option<SurfaceStatistics>,
-    /// Whether `figures` include the distances to other structures and the agreement with the reference.
-    pub compared: bool,
+    /// The precision of the distances from other structures in `figures`, mm; `None` while these have neither distances nor
+    /// the agreement with the reference.
+    pub compared_to_mm: Option<f64>,
     /// When those were computed, and how long that took.
     pub figured: Option<(Instant, Duration)>,
     /// Whether its speeds have changed since.
@@ -61,7 +62,7 @@ impl Run {
             leak: None,
             steps_per_s: 0.0,
             figures: None,
-            compared: false,
+            compared_to_mm: None,
             figured: None,
             is_changed: false,
             looked: None,
@@ -99,7 +100,7 @@ impl Run {
 
     /// Drops the comparisons of the surface with other structures; the measures of the surface itself stay.
     pub fn forget_comparisons(&mut self) {
-        self.compared = false;
+        self.compared_to_mm = None;
         if let Some(figures) = &mut self.figures {
             figures.agreement = None;
             figures.distances.clear();

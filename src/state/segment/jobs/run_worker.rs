@@ -9,7 +9,7 @@ use crate::solvers::level_set::{
 };
 use crate::solvers::{Error, region};
 use crate::state::segment::LeakNotice;
-use crate::state::segment::jobs::proximity::ProximityCache;
+use crate::state::segment::jobs::proximity::{ProximityCache, precision_mm};
 use crate::state::segment::jobs::run::RunSender;
 use crate::state::segment::jobs::run_state::Run;
 use crate::state::segment::jobs::{
@@ -414,7 +414,8 @@ impl RunMemory {
         let first = |run: &Run| match run.ended {
             Ended::Converged => {
                 let figures = run.figures.as_ref();
-                !run.compared || figures.is_none_or(|f| f.step != run.evolution.step())
+                run.compared_to_mm.is_none()
+                    || figures.is_none_or(|f| f.step != run.evolution.step())
             }
             _ => run.figures.is_none() && run.evolution.size().bricks >= LARGE,
         };
@@ -505,7 +506,9 @@ impl RunMemory {
             };
         }
         let known = run.figures.as_ref().filter(|f| f.step == step);
-        if (known.is_none() || !run.compared) && (rests || due) {
+        let precision_mm = precision_mm(rests);
+        let is_compared = run.compared_to_mm.is_some_and(|mm| mm <= precision_mm);
+        if (known.is_none() || !is_compared) && (rests || due) {
             let started = Instant::now();
             let agreement = self.request.reference.as_ref().map(|reference| {
                 let mask = mask
@@ -528,7 +531,7 @@ impl RunMemory {
                 agreement,
                 distances,
             });
-            run.compared = true;
+            run.compared_to_mm = Some(precision_mm);
             (run.figured, run.is_changed) = (Some((started, started.elapsed())), false);
         } else if rests && let Some(figures) = &mut run.figures {
             let request = &self.request;

@@ -4,7 +4,7 @@ use super::super::segment::{act, live, ready, sphere};
 use super::Window;
 use crate::support::{lines, test};
 use arcuate::data::{Role, Tractogram};
-use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
+use arcuate::solvers::level_set::distance::{EXACT_MM, Isosurface, to_streamlines};
 use arcuate::state::core::layer::{Content, LayerId};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
@@ -79,7 +79,7 @@ fn between() {
     // The distances are as exact as the search itself, for the drawn surface.
     let field = &live(&window).measured.field;
     let beam = beams(&[RADIUS_MM + 2.33]);
-    let own = to_streamlines(&Isosurface::of_field(field), &beam, None).expect("both");
+    let own = to_streamlines(&Isosurface::of_field(field), &beam, None, EXACT_MM).expect("both");
     assert!((own.mm - mm).abs() <= 1e-3, "{own:?} {mm}");
     let name = &window.state.document.layers.last().expect("a layer").name;
     assert_eq!((&found[0].name, found[0].is_streamlines), (name, true));
@@ -173,7 +173,7 @@ fn moving() {
         let figures = live(&window).figures.clone().expect("figures");
         assert_eq!(figures.step, live(&window).step);
         let own = Isosurface::of_field(&live(&window).measured.field);
-        let exact = to_streamlines(&own, &beams(&all), None).expect("both");
+        let exact = to_streamlines(&own, &beams(&all), None, EXACT_MM).expect("both");
         let Distance::Away { mm, .. } = figures.distances[0].met else {
             assert!(matches!(
                 figures.distances[0].met,

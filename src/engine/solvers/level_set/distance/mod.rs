@@ -1,6 +1,6 @@
 //! Distances from a surface to streamlines and to other surfaces, as they are drawn: φ is trilinear between voxel
-//! centres, streamlines are straight between points. Distances are proven lower bounds, at most a thousandth of a
-//! millimetre below the true distance.
+//! centres, streamlines are straight between points. Distances are proven lower bounds; how far at most they lie below the
+//! true distance is an argument.
 
 mod crossings;
 mod hull;
@@ -19,10 +19,13 @@ use isosurface::Bounds;
 use rayon::prelude::*;
 use search::{CandidatePairs, Other, SmallestDistance, SurfaceSearch};
 
-/// Points of a tractogram from which a first bound is computed.
+/// Points of the other object from which a first bound is computed.
 const SAMPLES: usize = 64;
 /// Streamlines that a thread processes at once.
 const AT_ONCE: usize = 64;
+
+/// Precision of distances that are shown, mm.
+pub const EXACT_MM: f64 = 1e-3;
 
 /// The shortest distance from a surface to another object.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -61,11 +64,13 @@ fn pieces_within(bounds: &Bounds, margin: f64) -> PieceBounds {
 }
 
 /// The shortest distance from a surface to any streamline; `None` where either is empty. `known`: a point of a
-/// streamline that was close before, which shortens the search. Needs the backend's threads installed.
+/// streamline that was close before, which shortens the search. The distance is at most `precision_mm` too small. Needs
+/// the backend's threads installed.
 pub fn to_streamlines(
     surface: &Isosurface,
     lines: &Tractogram,
     known: Option<DVec3>,
+    precision_mm: f64,
 ) -> Option<Approach> {
     let all = surface.bounds()?;
     let search = SurfaceSearch {
@@ -101,15 +106,16 @@ pub fn to_streamlines(
         .fold(CandidatePairs::new, of_line)
         .reduce(CandidatePairs::new, CandidatePairs::with);
     pairs.drop_far(&smallest);
-    search.refine(pairs)
+    search.refine(pairs, precision_mm)
 }
 
 /// The shortest distance from a surface to another; `None` where either is empty. `known`: a point of the other
-/// surface that was close before. Needs the backend's threads installed.
+/// surface that was close before. The distance is at most `precision_mm` too small. Needs the backend's threads installed.
 pub fn to_surface(
     surface: &Isosurface,
     other: &Isosurface,
     known: Option<DVec3>,
+    precision_mm: f64,
 ) -> Option<Approach> {
     surface.bounds()?;
     let search = SurfaceSearch {
@@ -117,7 +123,10 @@ pub fn to_surface(
         other: Some(other),
     };
     let smallest = SmallestDistance::new(f64::INFINITY);
-    if let Some(point) = known {
+    let every = (other.cells().len() / SAMPLES).max(1);
+    let some = other.cells().step_by(every);
+    let some = some.filter_map(|cell| other.crossings(cell.into()).next());
+    for point in known.into_iter().chain(some) {
         let bounds = Bounds::enclosing([point].into_iter());
         let others = [Other::Segment([point; 2])];
         search.pairs(&bounds, &others, &smallest, &mut CandidatePairs::new());
@@ -132,5 +141,5 @@ pub fn to_surface(
         .fold(CandidatePairs::new, of_cell)
         .reduce(CandidatePairs::new, CandidatePairs::with);
     pairs.drop_far(&smallest);
-    search.refine(pairs)
+    search.refine(pairs, precision_mm)
 }

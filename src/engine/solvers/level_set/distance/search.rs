@@ -10,8 +10,6 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
-/// The distance found is at most this much below the true one, mm.
-const EXACT_MM: f64 = 1e-3;
 /// Largest number of pairs examined before the proven bound is accepted: where a long stretch is equally close, each
 /// of its parts would have to be refined.
 const MAX_PAIRS: usize = 400_000;
@@ -160,9 +158,9 @@ impl SurfaceSearch<'_> {
         );
     }
 
-    /// Splits the nearest pairs until nothing can be closer than the best known distance. Batches do not depend on the number
+    /// Splits the nearest pairs until nothing can be closer, by more than the precision, than the best known distance. Batches do not depend on the number
     /// of threads, and neither does the result.
-    pub fn refine(&self, candidates: CandidatePairs) -> Option<Approach> {
+    pub fn refine(&self, candidates: CandidatePairs, precision_mm: f64) -> Option<Approach> {
         let mut best: Option<NearestPair> = None;
         let take = |pair: &Pair, best: &mut Option<NearestPair>| {
             let joined = self.nearest_points(pair);
@@ -186,10 +184,10 @@ impl SurfaceSearch<'_> {
             let Some(nearest) = waiting.peek().map(|pair| pair.lower_bound_mm) else {
                 break mm;
             };
-            if nearest >= mm - EXACT_MM || looked_at >= MAX_PAIRS {
+            if nearest >= mm - precision_mm || looked_at >= MAX_PAIRS {
                 break nearest.min(mm);
             }
-            let is_near = |pair: &Pair| pair.lower_bound_mm < mm - EXACT_MM;
+            let is_near = |pair: &Pair| pair.lower_bound_mm < mm - precision_mm;
             let mut batch = Vec::with_capacity(BATCH);
             while batch.len() < BATCH && waiting.peek().is_some_and(is_near) {
                 batch.extend(waiting.pop());
