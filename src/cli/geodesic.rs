@@ -47,6 +47,14 @@ pub enum Options {
 }
 
 impl Options {
+    /// The time of one core for the rays, seconds; infinite if only the files will tell.
+    pub fn core_seconds(&self) -> f64 {
+        match self {
+            Self::Tensors(options) => options.core_seconds(),
+            Self::Lobes(_) => f64::INFINITY,
+        }
+    }
+
     /// The options for tensors; `None` if rays follow distributions.
     pub fn tensors(&self) -> Option<&tensors::Options> {
         match self {

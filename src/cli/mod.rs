@@ -80,7 +80,7 @@ mod uncertainty;
 pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
 
-use crate::compute::{Backend, BackendChoice, BackendKind};
+use crate::compute::{Backend, BackendChoice, BackendKind, cuda};
 use crate::state::files::types::PhantomName;
 use crate::state::report::DISCLAIMER;
 use crate::state::update::{is_session, several_sessions};
@@ -268,20 +268,34 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
 }
 
 impl Global {
-    /// Opens the chosen backend. Without a choice it opens a graphics card only if `work_for_cards`, while the command
-    /// reads its files: that takes some 0.2 s and 100 MB.
-    pub fn backend(&self, work_for_cards: bool) -> Result<Backend, Failure> {
+    /// Opens the chosen backend. Without a choice it opens a graphics card while the command reads its files, but only for
+    /// work that takes the processor long: `core_seconds` is the time of one core for work that cards can do.
+    pub fn backend(&self, core_seconds: f64) -> Result<Backend, Failure> {
+        /// A card that is opened and closed beside other work costs some 0.1 s, and 100 MB.
+        const WORTH_A_CARD_S: f64 = 0.15;
         crate::io::limit_memory(self.memory.map(|gb| (gb * 1e9) as u64));
         let kind = match self.backend_kind()? {
             Some(kind) => kind,
-            None if work_for_cards => BackendKind::Auto,
-            None => BackendKind::Cpu,
+            None if core_seconds > WORTH_A_CARD_S * self.worker_threads() as f64 => {
+                BackendKind::Auto
+            }
+            None => {
+                if core_seconds > 0.0 && cuda::is_installed() {
+                    note!("Computed on the CPU: too little work for a graphics card to save time");
+                }
+                BackendKind::Cpu
+            }
         };
         let choice = BackendChoice {
             kind,
             threads: self.threads.map(usize::from),
         };
         Backend::begin(&choice).map_err(|e| Failure::new(e.to_string()))
+    }
+
+    fn worker_threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or(cores, usize::from)
     }
 
     /// The option, else the variable: overrides the window's setting.
@@ -299,16 +313,23 @@ impl Global {
     }
 }
 
+/// The time of one core for the work that a subcommand can do on a graphics card, seconds, as far as the arguments tell:
+/// 0 without such work, infinite if only the files will tell.
+fn core_seconds(command: &Command) -> f64 {
+    match command {
+        Command::Track(options) => options.core_seconds(),
+        Command::Geodesic(options) => options.core_seconds(),
+        other if has_work_for_cards(other) => f64::INFINITY,
+        _ => 0.0,
+    }
+}
+
 /// Whether a subcommand may run a solver that has a kernel for graphics cards.
 fn has_work_for_cards(command: &Command) -> bool {
-    if let Command::Track(options) = command {
-        return options.tensors().is_some();
-    }
     !matches!(
         command,
         Command::Info(_)
             | Command::Fit(_)
-            | Command::Fod(_)
             | Command::Gradients(_)
             | Command::Density(_)
             | Command::Region(_)
@@ -333,8 +354,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
     ) {
         driver_messages::suppress();
     }
-    let for_cards = has_work_for_cards(&command);
-    let outcome = Runner::new(global, for_cards).and_then(|mut runner| {
+    let outcome = Runner::new(global, core_seconds(&command)).and_then(|mut runner| {
         let outcome = match command {
             Command::Info(options) => info::run(&options, &mut runner),
             Command::Fit(options) => fit::run(&options, &mut runner),

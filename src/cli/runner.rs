@@ -64,8 +64,9 @@ pub struct Runner {
 }
 
 impl Runner {
-    pub fn new(global: &Global, work_for_cards: bool) -> Result<Self, Failure> {
-        let backend = global.backend(work_for_cards)?;
+    /// `core_seconds`: the time of one core for the work that graphics cards can do, 0 without such work.
+    pub fn new(global: &Global, core_seconds: f64) -> Result<Self, Failure> {
+        let backend = global.backend(core_seconds)?;
         if let Some(shortage) = backend.shortage() {
             warning!("{shortage}");
         }

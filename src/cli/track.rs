@@ -165,6 +165,16 @@ impl FromArgMatches for Options {
 }
 
 impl Options {
+    /// The time of one core for the work that cards can do, seconds, as far as the arguments tell.
+    pub fn core_seconds(&self) -> f64 {
+        match self {
+            Self::Tensors(options) => options.core_seconds(),
+            // Peaks are followed on the CPU.
+            Self::Fibres(options) if options.has_peaks() => 0.0,
+            Self::Fibres(_) => f64::INFINITY,
+        }
+    }
+
     /// The options for tensors; `None` if distributions or peaks are tracked.
     pub fn tensors(&self) -> Option<&tensors::Options> {
         match self {

@@ -1,10 +1,11 @@
 //! Rays of the inverse diffusion tensor.
 
 use super::{Model, Ranked, files_and_report};
-use crate::cli::options::{FittedScan, GivenParameters};
+use crate::cli::options::GivenParameters;
 use crate::cli::runner::{Failure, Runner};
 use crate::cli::track::{self, CurveOptions, RayRows};
 use crate::data::Role;
+use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Params, Rays};
 use crate::state::CommandLine;
 use crate::state::track::empty;
@@ -22,6 +23,17 @@ pub struct Options {
 }
 
 impl Options {
+    /// The time of one core for the rays, seconds; infinite if only the files will tell.
+    pub fn core_seconds(&self) -> f64 {
+        let Ok(Rays { params, .. }) = self.rays() else {
+            return 0.0;
+        };
+        match params.curves.seeding {
+            Seeding::Random { count } => core_seconds(&params, count as f64),
+            _ => f64::INFINITY,
+        }
+    }
+
     fn rays(&self) -> Result<Rays, Failure> {
         let mut rays = Rays::defaults();
         rays.params.curves = self.curves.track.params()?;
@@ -44,11 +56,10 @@ impl Options {
     }
 }
 
-/// The time in which one core traces the rays, seconds.
-fn cpu_seconds(params: &Params, fitted: &FittedScan) -> f64 {
+/// The time in which one core traces the rays of this many seeds, seconds.
+fn core_seconds(params: &Params, seeds: f64) -> f64 {
     /// Time of one core for a ray, seconds: some 500 steps by RK2.
     const OF_RAY: f64 = 8e-5;
-    let seeds = fitted.expected_seeds(params.curves.seeding);
     seeds * OF_RAY * params.directions.count() as f64
 }
 
@@ -69,7 +80,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
     let command_line = options.command_line(fitted.scan.gradients.as_deref())?;
-    runner.expect_work(cpu_seconds(&params, &fitted) / runner.backend.threads() as f64);
+    let seeds = fitted.expected_seeds(params.curves.seeding);
+    runner.expect_work(core_seconds(&params, seeds) / runner.backend.threads() as f64);
     let trace = TraceRays {
         field: fitted.fit.field.clone(),
         metric: None,

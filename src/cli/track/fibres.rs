@@ -51,6 +51,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether peaks are followed.
+    pub fn has_peaks(&self) -> bool {
+        self.peaks.is_some()
+    }
+
     /// The parameters for voxels of this size.
     fn params(&self, voxel_mm: f64) -> Result<Params, Failure> {
         let with_tissues = self.tissues.any();

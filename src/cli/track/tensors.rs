@@ -8,7 +8,7 @@ use crate::cli::options::{AllRows, FittedScan};
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
 use crate::data::Gradients;
-use crate::solvers::curves::{self, Integrator};
+use crate::solvers::curves::{self, Integrator, Seeding};
 use crate::state::CommandLine;
 use crate::state::tensors::types::{BootstrapInput, ResidualCache};
 use crate::state::track::empty;
@@ -24,6 +24,19 @@ pub struct Options {
 }
 
 impl Options {
+    /// The time of one core for the work that cards can do, seconds; infinite if only the files will tell.
+    pub fn core_seconds(&self) -> f64 {
+        let Ok(params) = self.params() else {
+            return 0.0;
+        };
+        match params.seeding {
+            // These are computed on the CPU.
+            _ if params.deflection.is_some() || params.repetitions.is_some() => 0.0,
+            Seeding::Random { count } => core_seconds(count as f64),
+            _ => f64::INFINITY,
+        }
+    }
+
     pub fn params(&self) -> Result<curves::Params, Failure> {
         let given = &self.curves.track;
         let mut defaults = curves::Params::defaults();
@@ -43,11 +56,11 @@ impl Options {
     }
 }
 
-/// The time in which one core follows the streamlines, seconds.
-fn cpu_seconds(params: &curves::Params, fitted: &FittedScan) -> f64 {
-    /// Time of one core for a seed, seconds: some 100 steps by RK4.
-    const OF_SEED: f64 = 4e-5;
-    fitted.expected_seeds(params.seeding) * OF_SEED * params.repetitions.unwrap_or(1) as f64
+/// The time in which one core follows the streamlines of this many seeds, seconds.
+fn core_seconds(seeds: f64) -> f64 {
+    /// Time of one core for a seed, seconds: in a brain mask, 40 steps by RK4 on average.
+    const OF_SEED: f64 = 2e-5;
+    seeds * OF_SEED
 }
 
 /// Tracks in a fitted scan.
@@ -57,7 +70,8 @@ fn track(
     runner: &mut Runner,
 ) -> Result<TrackingResult, Failure> {
     let params = options.params()?;
-    runner.expect_work(cpu_seconds(&params, fitted) / runner.backend.threads() as f64);
+    let seeds = fitted.expected_seeds(params.seeding);
+    runner.expect_work(core_seconds(seeds) / runner.backend.threads() as f64);
     if (params.deflection.is_some() || params.repetitions.is_some())
         && !runner.backend.devices().is_empty()
     {
