@@ -121,7 +121,13 @@ impl Column<'_> {
             true => (SHARED, TALLEST_OF_SEVERAL),
             false => (ALONE, TALLEST),
         };
-        let height = self.area.height() / shown as f32;
+        // Several stand together, not spread over the edge.
+        let whole = NAME + BELOW_NAME + tallest + 2.0 * (FIGURE + away);
+        let share = self.area.height() / shown as f32;
+        let height = match bars.len() > 1 {
+            true => share.min(whole),
+            false => share,
+        };
         let missing = bars.len() - shown;
         let place = |(i, legend): (usize, &&Legend)| {
             let top = self.area.top() + height * i as f32;

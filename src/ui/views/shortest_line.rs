@@ -4,34 +4,34 @@ use super::annotations::Label;
 use super::scene_view::Scene;
 use crate::scene::noise;
 use crate::ui::format;
-use egui::{Color32, Painter, Rect, Vec2};
+use egui::{Color32, Painter, Rect, Stroke};
 use glam::Vec3;
 
-/// Distance between the middle of the line and its label, points.
-const GAP: f32 = 6.0;
+/// Distance of the label from the line, points: around its ends, path and object stay visible.
+const CLEARANCE: f32 = 26.0;
 
-/// Writes the length beside the middle of the line, clear of the rectangles taken so far; adds its own.
+/// Writes the length beside the line, clear of its ends and of the rectangles taken so far, with a thin line to its middle;
+/// adds its own rectangle.
 pub(super) fn in_scene(painter: &Painter, scene: &Scene, within: Rect, taken: &mut Vec<Rect>) {
     let Some((line, mm)) = noise::shortest(scene.state) else {
         return;
     };
-    let [from, to] = [line.points.first(), line.points.last()];
-    let middle = from.zip(to).map(|(from, to)| {
-        let [from, to] = [*from, *to].map(|at| Vec3::from(at).as_dvec3());
-        from.midpoint(to)
-    });
-    let at = middle.and_then(|middle| scene.screen(middle));
-    let Some(at) = at.filter(|at| within.contains(*at)) else {
+    let on_screen = |at: Option<&[f32; 3]>| scene.screen(Vec3::from(*at?).as_dvec3());
+    let ends = on_screen(line.points.first()).zip(on_screen(line.points.last()));
+    let Some((from, to)) = ends else {
         return;
     };
+    let middle = from + 0.5 * (to - from);
+    if !within.contains(middle) {
+        return;
+    }
     let [r, g, b] = noise::MEASURED_RGB;
-    let label = Label::new(
-        painter,
-        &format::distance_text(mm),
-        Color32::from_rgb(r, g, b),
-    );
-    let line = Rect::from_center_size(at, Vec2::splat(2.0 * GAP));
+    let colour = Color32::from_rgb(r, g, b);
+    let label = Label::new(painter, &format::distance_text(mm), colour);
+    let line = Rect::from_two_pos(from, to).expand(CLEARANCE);
     if let Some(place) = label.place(line, within, (taken, &[]), |_| 0) {
+        let leader = [place.clamp(middle), middle];
+        painter.line_segment(leader, Stroke::new(1.0, colour.gamma_multiply(0.7)));
         label.paint(painter, place);
         taken.push(place);
     }
