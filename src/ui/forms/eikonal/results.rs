@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 const EYE: f32 = 22.0;
 /// Widths of the columns volume, length and cost, which follow the menu and the eye from the right.
-const COLUMNS: [f32; 3] = [48.0, 44.0, 40.0];
+const COLUMNS: [f32; 3] = [56.0, 44.0, 40.0];
 const EYE_GAP: f32 = 2.0;
 /// Width of all columns, menu and eye.
 const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + EYE_GAP;
