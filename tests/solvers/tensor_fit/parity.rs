@@ -166,32 +166,18 @@ fn assert_agrees(what: &str, card: &Output, cpu: &Output) {
     assert_eq!(card.without_signal, cpu.without_signal, "{what}");
 }
 
+/// A name, b-values with their numbers of volumes, and the ratio of signal to noise.
+type Shells = (&'static str, &'static [(f64, usize)], f64);
+
 fn fits(cuda: Backend) {
-    let shells: [(&'static str, &[(f64, usize)], f64); 4] = [
+    let shells: [Shells; 4] = [
         ("parity 65", &[(0.0, 1), (1000.0, 64)], 30.0),
-        ("parity 7", &[(0.0, 1), (1000.0, 6)], 50.0),
+        ("parity 9", &[(0.0, 1), (1000.0, 8)], 50.0),
         ("parity shells", &[(500.0, 15), (3000.0, 45)], 20.0),
         ("parity noise", &[(0.0, 3), (1000.0, 20), (2000.0, 40)], 3.0),
     ];
     for (name, shells, snr) in shells {
         let gradients = random_gradients(&mut Random::fresh(name), shells);
-        let Ok(_) = tensor_fit::fit(
-            &scan(name, gradients.clone(), [1, 1, 1], snr).dwi,
-            &gradients,
-            &Mask::new(
-                scan(name, gradients.clone(), [1, 1, 1], snr)
-                    .dwi
-                    .grid
-                    .clone(),
-                vec![1],
-            ),
-            &params(Method::Ols),
-            &backend(1),
-            &Control::new(),
-        ) else {
-            // Random directions may be too similar.
-            continue;
-        };
         let scan = scan(name, gradients, [31, 17, 9], snr);
         let methods = METHODS.into_iter().chain([Method::Iwls { iterations: 10 }]);
         for method in methods {

@@ -81,8 +81,7 @@ pub use wild_bootstrap::Residuals;
 
 pub use super::Error;
 use crate::compute::{Accelerator, Backend, Control, memory};
-use crate::data::shared_slice::LateError;
-use crate::data::{Gradients, Grid, Mask, Sentence, Tensor, TensorField, Volume};
+use crate::data::{Gradients, Grid, Mask, Tensor, TensorField, Volume};
 use design::{Design, Selection};
 use error::InputError;
 use std::sync::Arc;
@@ -116,9 +115,11 @@ impl Output {
     /// Copies to the host what is on a graphics card only. Without this call the first access copies, and panics if the
     /// card has failed.
     pub fn on_host(&self) -> Result<(), Error> {
-        self.field.tensors.on_host().map_err(copy_error)?;
-        let s0 = self.s0.as_ref().map(|s0| s0.values.on_host());
-        s0.unwrap_or(Ok(())).map_err(copy_error)
+        self.field.tensors.on_host()?;
+        match &self.s0 {
+            Some(s0) => Ok(s0.values.on_host()?),
+            None => Ok(()),
+        }
     }
 }
 
@@ -146,15 +147,7 @@ impl Maps {
     pub fn on_host(&self) -> Result<(), Error> {
         let Self { fa, md, ad, rd, .. } = self;
         let mut maps = [fa, md, ad, rd, &self.dec, &self.direction].into_iter();
-        maps.try_for_each(|map| map.values.on_host().map_err(copy_error))
-    }
-}
-
-/// The error of a card or of the host's memory behind an error of a copy.
-fn copy_error(error: LateError) -> Error {
-    match error.downcast::<Error>() {
-        Ok(error) => *error,
-        Err(other) => Error::Input(Sentence::from(other.to_string())),
+        maps.try_for_each(|map| Ok(map.values.on_host()?))
     }
 }
 
