@@ -6,14 +6,14 @@ use super::buffers::Buffers;
 use super::error::{Error, driver_message, is_out_of_memory};
 use super::staging::{Staging, Wait};
 use super::{library, nccl, probe};
-use crate::compute::DataId;
 use crate::compute::kernels::KernelFile;
+use crate::compute::{Backend, DataId};
 use cudarc::driver::sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC;
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView,
-    DevicePtr as _, DeviceRepr, DriverError,
+    DevicePtr as _, DevicePtrMut as _, DeviceRepr, DriverError,
 };
 use cudarc::nvrtc::Ptx;
 use rayon::prelude::*;
@@ -290,6 +290,32 @@ impl Device {
             self.check("copying", self.stream.memcpy_htod(values, &mut buffer))?;
         }
         Ok(buffer)
+    }
+
+    /// Copies many values to a buffer from element `first` on, on a few threads of its own: one thread does not read
+    /// memory as fast as the card receives it.
+    ///
+    /// # Panics
+    /// If the buffer ends before the last value.
+    pub fn upload_wide_into<T: Element>(
+        &self,
+        from: &[T],
+        to: &mut CudaSlice<T>,
+        first: usize,
+    ) -> Result<(), Error> {
+        const THREADS: usize = 4;
+        assert!(first + from.len() <= to.len(), "the values fit");
+        let bytes: &[u8] = bytemuck::cast_slice(from);
+        let share = bytes.len().div_ceil(THREADS).max(1);
+        let (address, _written) = to.device_ptr_mut(&self.stream);
+        let address = address + (first * size_of::<T>()) as u64;
+        let parts: Vec<&[u8]> = bytes.chunks(share).collect();
+        let sent = Backend::on_own_threads(parts.len(), |i| {
+            let staging = &self.shared.staging;
+            staging.upload(&self.stream, parts[i], address + (i * share) as u64)
+        });
+        let sent = sent.into_iter().collect::<Result<(), DriverError>>();
+        self.check("copying", sent)
     }
 
     /// Copies a buffer on the card.

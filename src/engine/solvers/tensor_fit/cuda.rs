@@ -238,9 +238,7 @@ impl<'a> Card<'a> {
             let mut buffer = device.alloc_zeros::<f32>(values.len())?;
             for (i, part) in values.chunks(UPLOAD).enumerate() {
                 self.control.check()?;
-                let first = i * UPLOAD;
-                let mut to = buffer.slice_mut(first..first + part.len());
-                device.check("copying", device.stream().memcpy_htod(part, &mut to))?;
+                device.upload_wide_into(part, &mut buffer, i * UPLOAD)?;
             }
             Ok::<_, Error>(buffer)
         };

@@ -8,7 +8,7 @@ use crate::solvers::tensor_fit::unshared;
 use bytemuck::Pod;
 use cudarc::driver::CudaSlice;
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Numbers that a thread copies at a time: the first access to fresh memory takes longer than the transfer.
 const PART: usize = 1 << 20;
@@ -39,6 +39,10 @@ impl<T: Pod + Send + Sync> LateValues<T> {
         }
     }
 
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<CudaSlice<f32>>>> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn copied(&self, buffer: &CudaSlice<f32>) -> Result<Arc<[T]>, Error> {
         memory::claim_for::<T>("Copying results from the graphics card", self.count, 1)?;
         let mut values = zeroed::<T>(self.count);
@@ -58,14 +62,11 @@ impl<T: Pod + Send + Sync> Late<T> for LateValues<T> {
 
     fn values(&self) -> Result<&[T], LateError> {
         // Not within the lock of `values`: a thread of the pool may be given other work that needs the same values.
-        if self.values.get().is_none() {
-            let buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
-            let buffer = buffer.clone();
-            if let Some(buffer) = buffer {
-                let values = self.copied(&buffer)?;
-                self.values.get_or_init(|| values);
-                *self.buffer.lock().unwrap_or_else(PoisonError::into_inner) = None;
-            }
+        let buffer = self.lock().clone();
+        if let Some(buffer) = buffer.filter(|_| self.values.get().is_none()) {
+            let values = self.copied(&buffer)?;
+            self.values.get_or_init(|| values);
+            *self.lock() = None;
         }
         Ok(self.values.get().map_or(&[], |values| values))
     }
