@@ -5,6 +5,7 @@
 // over the volumes, and each product that the CPU rounds is rounded here too. The logarithms are computed again in each
 // pass over the volumes, which costs less than to store them: the passes wait for the rows of the design.
 #include "common.cuh"
+#include "tensor_maps.cuh"
 
 constexpr int UNKNOWNS = 7, PRODUCTS = 22, LOWER = 21;
 // Samples below 1e-6 of a voxel's largest are left out: -ln of that share.
@@ -17,10 +18,10 @@ constexpr u32 SEEN = 64;
 
 // One volume.
 struct Row {
-    float inverse[UNKNOWNS];
-    // Of the buffer of samples.
+    float inverse[7];
+    // Its number among the samples.
     u32 volume;
-    float products[PRODUCTS];
+    float products[22];
     u32 same_volume;
     u32 unused;
 };
@@ -33,7 +34,7 @@ struct Counts {
     u32 doubtful, repaired;
     u32 unused;
     // A bit for each row with a sample above 0.
-    u32 seen[SEEN];
+    u32 seen[64];
 };
 static_assert(sizeof(Counts) == 272, "as in cuda.rs");
 
@@ -65,13 +66,10 @@ __device__ __forceinline__ float logarithm(float value) {
     const u32 bits = __float_as_uint(value);
     const int exponent = int(bits - 0x3F3504F3u) >> 23;
     const float f = __uint_as_float(bits - (u32(exponent) << 23)) - 1.0f;
+    const float c[6] = {-0.14267495f, 0.14914787f, -0.16577584f, 0.19963062f, -0.25001338f, 0.3333391f};
     float p = 0.08700386f;
-    p = fmaf(p, f, -0.14267495f);
-    p = fmaf(p, f, 0.14914787f);
-    p = fmaf(p, f, -0.16577584f);
-    p = fmaf(p, f, 0.19963062f);
-    p = fmaf(p, f, -0.25001338f);
-    p = fmaf(p, f, 0.3333391f);
+#pragma unroll
+    for (int k = 0; k < 6; k++) p = fmaf(p, f, c[k]);
     const float e = float(exponent);
     const float low = fmaf(e, -2.1219444e-4f, __fmul_rn(__fmul_rn(f, f), fmaf(p, f, -0.5f)));
     return fmaf(e, 0.6933594f, __fadd_rn(f, low));
@@ -85,12 +83,10 @@ __device__ __forceinline__ float exponential(float value) {
     const float rounded = fmaf(x, 1.44269504f, ROUND);
     const float k = rounded - ROUND;
     const float f = fmaf(k, 2.1219444e-4f, fmaf(k, -0.6933594f, x));
+    const float c[5] = {0.04189054f, 0.16667116f, 0.49999228f, 1.0f, 1.0f};
     float q = 0.00831248f;
-    q = fmaf(q, f, 0.04189054f);
-    q = fmaf(q, f, 0.16667116f);
-    q = fmaf(q, f, 0.49999228f);
-    q = fmaf(q, f, 1.0f);
-    q = fmaf(q, f, 1.0f);
+#pragma unroll
+    for (int k = 0; k < 5; k++) q = fmaf(q, f, c[k]);
     return __uint_as_float(__float_as_uint(q) + (__float_as_uint(rounded) << 23));
 }
 
@@ -522,141 +518,18 @@ REPEAT(1)
 REPEAT(4)
 #undef REPEAT
 
-// Eigenvalues of the matrix xx xy xz yy yz zz in any order, and their eigenvectors, as `diagonalised` in
-// tensor_fit/eigen.rs.
-struct Eigen {
-    float value[3];
-    float vector[3][3];
-
-    template <int P, int Q, int R> __device__ __forceinline__ void rotate(float (&off)[3]) {
-        const float apq = off[R], half = __fmul_rn(value[Q] - value[P], 0.5f);
-        const float root = __fsqrt_rn(fmaf(half, half, __fmul_rn(apq, apq)));
-        const float size = fabsf(half) + root + 1.17549435e-38f;
-        const float t = __fmul_rn(__fdiv_rn(apq, size), copysignf(1.0f, half));
-        const float c = __frcp_rn(__fsqrt_rn(fmaf(t, t, 1.0f))), s = __fmul_rn(t, c);
-        value[P] = fmaf(-t, apq, value[P]);
-        value[Q] = fmaf(t, apq, value[Q]);
-        const float rp = off[Q], rq = off[P];
-        off[R] = 0;
-        off[Q] = fmaf(-s, rq, __fmul_rn(c, rp));
-        off[P] = fmaf(s, rp, __fmul_rn(c, rq));
-#pragma unroll
-        for (int k = 0; k < 3; k++) {
-            const float vp = vector[P][k], vq = vector[Q][k];
-            vector[P][k] = fmaf(-s, vq, __fmul_rn(c, vp));
-            vector[Q][k] = fmaf(s, vp, __fmul_rn(c, vq));
-        }
+// Quantities of all voxels of a grid, each in a plane; 0 outside the field.
+#define MAPS(NAME, MEASURE, COUNT)                                                                               \
+    extern "C" __global__ void __launch_bounds__(128) NAME(const float *tensors, u32 voxels, float *maps) {      \
+        const u32 i = thread_index();                                                                            \
+        if (!(i < voxels)) return;                                                                               \
+        float out[COUNT] = {};                                                                                   \
+        if (tensors[8 * u64(i) + 6] != 0.0f) {                                                                   \
+            const Normalised tensor(tensors + 8 * u64(i));                                                       \
+            MEASURE(tensor, Eigen(tensor.d), out);                                                               \
+        }                                                                                                        \
+        for (int k = 0; k < COUNT; k++) maps[u64(k) * voxels + i] = out[k];                                      \
     }
-
-    __device__ __forceinline__ explicit Eigen(const float (&d)[6]) {
-        value[0] = d[0], value[1] = d[3], value[2] = d[5];
-        float off[3] = {d[4], d[2], d[1]};
-#pragma unroll
-        for (int p = 0; p < 3; p++)
-#pragma unroll
-            for (int k = 0; k < 3; k++) vector[p][k] = p == k ? 1.0f : 0.0f;
-#pragma unroll 1
-        for (int sweep = 0; sweep < 4; sweep++) {
-            rotate<0, 1, 2>(off);
-            rotate<0, 2, 1>(off);
-            rotate<1, 2, 0>(off);
-        }
-    }
-};
-
-// A tensor in units of its trace, as `Normalised` in tensor_fit/maps.rs.
-struct Normalised {
-    float trace, d[6], third, anisotropic, whole, fa;
-
-    __device__ __forceinline__ static float squares(float a, float b, float c, float off) {
-        return fmaf(a, a, fmaf(b, b, fmaf(c, c, off)));
-    }
-
-    __device__ __forceinline__ explicit Normalised(const float *tensor) {
-        const float4 a = ((const float4 *)tensor)[0], b = ((const float4 *)tensor)[1];
-        const float given[6] = {a.x, a.y, a.z, a.w, b.x, b.y};
-        trace = given[0] + given[3] + given[5];
-        const float unit = trace > 0.0f ? __frcp_rn(trace) : 0.0f;
-#pragma unroll
-        for (int k = 0; k < 6; k++) d[k] = __fmul_rn(given[k], unit);
-        const float off = __fmul_rn(fmaf(d[1], d[1], fmaf(d[2], d[2], __fmul_rn(d[4], d[4]))), 2.0f);
-        third = __fmul_rn(__fadd_rn(__fadd_rn(d[0], d[3]), d[5]), 1.0f / 3.0f);
-        anisotropic = squares(d[0] - third, d[3] - third, d[5] - third, off);
-        whole = squares(d[0], d[3], d[5], off);
-        const float ratio = whole > 0.0f ? __fdiv_rn(__fmul_rn(1.5f, anisotropic), whole) : 0.0f;
-        const float f = __fsqrt_rn(ratio);
-        fa = f < 1.0f ? f : 1.0f;
-    }
-};
-
-// FA, MD, AD, RD, colours and direction of all voxels of a grid, by quantity; 0 outside the field.
-extern "C" __global__ void __launch_bounds__(128) tensor_fit_maps(const float *tensors, u32 voxels, float *maps) {
-    const u32 i = thread_index();
-    if (!(i < voxels)) return;
-    float *to = maps + i;
-    auto write = [&](float value) {
-        *to = value;
-        to += voxels;
-    };
-    if (tensors[8 * u64(i) + 6] == 0.0f) {
-        for (int k = 0; k < 10; k++) write(0.0f);
-        return;
-    }
-    const Normalised tensor(tensors + 8 * u64(i));
-    const Eigen eigen(tensor.d);
-    float largest = eigen.value[0], v[3] = {eigen.vector[0][0], eigen.vector[0][1], eigen.vector[0][2]};
-#pragma unroll
-    for (int p = 1; p < 3; p++) {
-        const bool is_larger = eigen.value[p] > largest;
-        largest = is_larger ? eigen.value[p] : largest;
-#pragma unroll
-        for (int k = 0; k < 3; k++) v[k] = is_larger ? eigen.vector[p][k] : v[k];
-    }
-    if (!(tensor.trace > 0.0f)) v[0] = v[1] = v[2] = 0.0f;
-    const float axial = __fmul_rn(largest, tensor.trace);
-    write(tensor.fa);
-    write(__fmul_rn(tensor.trace, 1.0f / 3.0f));
-    write(axial);
-    write(__fmul_rn(tensor.trace - axial, 0.5f));
-    for (int k = 0; k < 3; k++) write(__fmul_rn(fabsf(v[k]), tensor.fa));
-    for (int k = 0; k < 3; k++) write(v[k]);
-}
-
-// Mode, cl, cp, cs, norm and FA, by quantity; 0 outside the field.
-extern "C" __global__ void __launch_bounds__(128) tensor_fit_shapes(const float *tensors, u32 voxels, float *maps) {
-    const u32 i = thread_index();
-    if (!(i < voxels)) return;
-    float *to = maps + i;
-    auto write = [&](float value) {
-        *to = value;
-        to += voxels;
-    };
-    if (tensors[8 * u64(i) + 6] == 0.0f) {
-        for (int k = 0; k < 6; k++) write(0.0f);
-        return;
-    }
-    const Normalised tensor(tensors + 8 * u64(i));
-    const float xy = tensor.d[1], xz = tensor.d[2], yz = tensor.d[4];
-    const float a = tensor.d[0] - tensor.third, b = tensor.d[3] - tensor.third, c = tensor.d[5] - tensor.third;
-    const float terms[3] = {__fmul_rn(a, fmaf(-yz, yz, __fmul_rn(b, c))), __fmul_rn(xy, fmaf(-xz, yz, __fmul_rn(xy, c))),
-                            __fmul_rn(xz, fmaf(-xz, b, __fmul_rn(xy, yz)))};
-    const float determinant = __fadd_rn(__fsub_rn(terms[0], terms[1]), terms[2]);
-    const float norm = __fsqrt_rn(tensor.anisotropic);
-    float mode = 0;
-    // The smallest norm of a deviator with a mode, and 3 sqrt(6).
-    if (norm > 1e-6f) {
-        const float m = __fdiv_rn(__fmul_rn(7.348469f, determinant), __fmul_rn(tensor.anisotropic, norm));
-        mode = fminf(fmaxf(m, -1.0f), 1.0f);
-    }
-    const Eigen eigen(tensor.d);
-    const float low = fminf(eigen.value[0], eigen.value[1]), high = fmaxf(eigen.value[0], eigen.value[1]);
-    const float largest = fmaxf(high, eigen.value[2]), smallest = fminf(low, eigen.value[2]);
-    const float middle = fmaxf(low, fminf(high, eigen.value[2]));
-    const float unit = largest > 0.0f ? __frcp_rn(largest) : 0.0f;
-    write(mode);
-    write(__fmul_rn(largest - middle, unit));
-    write(__fmul_rn(middle - smallest, unit));
-    write(__fmul_rn(smallest, unit));
-    write(__fmul_rn(__fsqrt_rn(tensor.whole), tensor.trace));
-    write(tensor.fa);
-}
+MAPS(tensor_fit_maps, measure, 10)
+MAPS(tensor_fit_shapes, measure_shape, 6)
+#undef MAPS

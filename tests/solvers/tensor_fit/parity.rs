@@ -172,7 +172,7 @@ type Shells = (&'static str, &'static [(f64, usize)], f64);
 fn fits(cuda: Backend) {
     let shells: [Shells; 4] = [
         ("parity 65", &[(0.0, 1), (1000.0, 64)], 30.0),
-        ("parity 9", &[(0.0, 1), (1000.0, 8)], 50.0),
+        ("parity 13", &[(0.0, 1), (1000.0, 12)], 50.0),
         ("parity shells", &[(500.0, 15), (3000.0, 45)], 20.0),
         ("parity noise", &[(0.0, 3), (1000.0, 20), (2000.0, 40)], 3.0),
     ];

@@ -462,6 +462,24 @@ impl Device {
             .try_for_each(|(i, to)| self.download_into(from, i * part, to))
     }
 
+    /// Downloads elements of a buffer from `start` on, as [`Device::download_wide_into`] downloads a whole one, in smaller
+    /// parts: those of some megabytes, too, are divided among threads.
+    ///
+    /// # Panics
+    /// If the buffer ends before `to` is full.
+    pub fn download_parts_into<T: Element>(
+        &self,
+        from: &CudaSlice<T>,
+        start: usize,
+        to: &mut [T],
+    ) -> Result<(), Error> {
+        const PART: usize = 2 << 20;
+        let part = PART / size_of::<T>();
+        to.par_chunks_mut(part)
+            .enumerate()
+            .try_for_each(|(i, to)| self.download_into(from, start + i * part, to))
+    }
+
     /// Records an event on [`Device::stream`], for [`Device::elapsed_ms`].
     pub fn record_event(&self) -> Result<CudaEvent, Error> {
         // Without the flag an event has no time.

@@ -13,8 +13,8 @@ mod residuals;
 pub use maps::{maps, shape_maps};
 pub use residuals::Residuals;
 
-use super::cpu::Settings;
-use super::design::{Design, MULTIPLICITY, PRODUCTS, UNKNOWNS};
+use super::cpu::{Settings, gather};
+use super::design::{Design, MULTIPLICITY};
 use super::unshared;
 use crate::compute::cuda::Device;
 use crate::compute::kernel_struct;
@@ -24,7 +24,6 @@ use crate::solvers::Error;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use late::LateValues;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 const OPERATION: &str = "fitting tensors";
@@ -47,9 +46,9 @@ const REPAIR_BLOCKS: u32 = 512;
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelRow {
-    inverse: [f32; UNKNOWNS],
+    inverse: [f32; 7],
     volume: u32,
-    products: [f32; PRODUCTS],
+    products: [f32; 22],
     same_volume: u32,
     unused: u32,
 }
@@ -67,7 +66,7 @@ struct KernelCounts {
     doubtful: u32,
     repaired: u32,
     unused: u32,
-    seen: [u32; SEEN],
+    seen: [u32; 64],
 }
 kernel_struct!(KernelCounts as "Counts in kernels/tensor_fit.cu", 272 {
     unfitted: 0, doubtful: 4, repaired: 8, unused: 12, seen: 16,
@@ -281,13 +280,7 @@ impl<'a> Card<'a> {
         for (i, slab) in voxels.chunks(size).enumerate() {
             self.control.check()?;
             let count = slab.len();
-            let gathered = packed.par_chunks_mut(size).enumerate();
-            gathered.for_each(|(row, to)| {
-                let frame = self.dwi.frame(self.design.volumes[row]);
-                for (value, voxel) in to.iter_mut().zip(slab) {
-                    *value = frame[*voxel as usize];
-                }
-            });
+            gather(self.dwi, self.design, slab, packed.chunks_mut(size));
             let samples = Samples {
                 values: Arc::new(device.upload(&packed)?),
                 rows: self.rows(|row| row)?,

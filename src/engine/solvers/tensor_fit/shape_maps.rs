@@ -99,7 +99,7 @@ pub(super) fn shape_maps(
     Ok(maps.into_iter().map(volume).collect())
 }
 
-/// The same maps from the planes mode, cl, cp, cs, norm and FA ([`SHAPE_FA`]) of a card, which `plane` copies to the
+/// Maps of the shape from the planes mode, cl, cp, cs, norm and FA ([`SHAPE_FA`]) of a card, which `plane` copies to the
 /// host. Runs on the current rayon pool.
 pub(super) fn volumes<E>(
     grid: &Arc<Grid>,

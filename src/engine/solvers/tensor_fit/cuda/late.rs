@@ -7,11 +7,7 @@ use crate::solvers::Error;
 use crate::solvers::tensor_fit::unshared;
 use bytemuck::Pod;
 use cudarc::driver::CudaSlice;
-use rayon::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
-/// Numbers that a thread copies at a time: the first access to fresh memory takes longer than the transfer.
-const PART: usize = 1 << 20;
 
 /// A part of a buffer on the first of some cards. The buffer is dropped as soon as the host has the values.
 pub struct LateValues<T> {
@@ -47,10 +43,7 @@ impl<T: Pod + Send + Sync> LateValues<T> {
         memory::claim_for::<T>("Copying results from the graphics card", self.count, 1)?;
         let mut values = zeroed::<T>(self.count);
         let numbers: &mut [f32] = bytemuck::cast_slice_mut(unshared(&mut values));
-        let parts = numbers.par_chunks_mut(PART).enumerate();
-        parts.try_for_each(|(i, part)| {
-            self.devices[0].download_into(buffer, self.first + i * PART, part)
-        })?;
+        self.devices[0].download_parts_into(buffer, self.first, numbers)?;
         Ok(values)
     }
 }

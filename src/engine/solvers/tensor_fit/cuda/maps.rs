@@ -72,8 +72,8 @@ fn computed(
     control.check()?;
     let n = field.tensors.len();
     let bytes = 4 * (planes * n) as u64;
-    let is_there = device.has::<f32>(field.id(), "tensors");
-    let uploaded = match is_there {
+    let is_cached = device.has::<f32>(field.id(), "tensors");
+    let uploaded = match is_cached {
         true => 0,
         false => (size_of::<Tensor>() * n) as u64,
     };
