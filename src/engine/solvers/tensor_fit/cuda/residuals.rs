@@ -4,7 +4,7 @@ use super::late::LateValues;
 use super::{Card, KernelCounts, KernelJob, LOWER, Lists, Samples, THREADS, threads};
 use crate::compute::cuda::Device;
 use crate::compute::kernel_struct;
-use crate::compute::{Control, DataId, kernels};
+use crate::compute::{Backend, Control, DataId, kernels};
 use crate::data::{Grid, Mask, Shared, Tensor, TensorField, Volume};
 use crate::solvers::Error;
 use crate::solvers::tensor_fit::cpu::Settings;
@@ -18,6 +18,8 @@ const OPERATION: &str = "the bootstrap";
 const FIT_PLANES: usize = UNKNOWNS + 2 + UNKNOWNS * (UNKNOWNS - 1) / 2 + UNKNOWNS + 1;
 /// Repetitions that a thread of `tensor_fit_repeat_4` sums.
 const TOGETHER: u32 = 4;
+/// Threads that copy tensors to the host: the first access to fresh memory takes longer than the transfer.
+const COPY_THREADS: usize = 16;
 /// Reciprocal share of the free memory that the tensors of repetitions take.
 const SHARE: u64 = 4;
 
@@ -151,12 +153,20 @@ impl Residuals {
         for salts in salts.chunks(together) {
             control.check()?;
             let tensors = self.repeat(salts, count, true)?;
-            for repetition in 0..salts.len() {
-                let first = 8 * repetition * count;
-                let mut own = vec![Tensor::default(); count];
+            let copied = |repetition: usize| {
+                let mut own: Vec<Tensor> = bytemuck::zeroed_vec(count);
                 let numbers = bytemuck::cast_slice_mut(&mut own);
+                let first = 8 * repetition * count;
                 self.device().download_into(&tensors, first, numbers)?;
-                all.push(own);
+                Ok(own)
+            };
+            let each = salts.len().div_ceil(COPY_THREADS);
+            let copied = Backend::on_own_threads(salts.len().div_ceil(each), |i| {
+                let own = i * each..salts.len().min((i + 1) * each);
+                own.map(copied).collect::<Result<Vec<_>, Error>>()
+            });
+            for part in copied {
+                all.extend(part?);
             }
         }
         Ok(all)
