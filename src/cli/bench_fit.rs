@@ -5,13 +5,14 @@ use crate::compute::{Backend, Control};
 use crate::data::random::Stream;
 use crate::data::statistics::quantile;
 use crate::data::{Gradients, Grid, Mask, Volume, VolumeKind};
-use crate::solvers::tensor_fit::{self, Error, Method, Params};
+use crate::solvers::tensor_fit::{self, Error, Method, Output, Params};
 use glam::{DMat3, DVec3};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// One line per method; all with the same scan (64 directions with b 1000 and one b = 0).
+/// One line per method, for the maps and for repetitions of the bootstrap; all with the same scan (64 directions with b
+/// 1000 and one b = 0).
 pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let (shape, repeats) = if choice.quick {
         ([64, 64, 40], 5)
@@ -19,80 +20,195 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         ([96, 96, 60], 9)
     };
     let (dwi, gradients, mask) = scan(shape);
+    let bench = Bench {
+        dwi: &dwi,
+        gradients: &gradients,
+        mask: &mask,
+        repeats,
+        backend,
+    };
     let methods = [
         ("OLS", Method::Ols),
         ("WLS", Method::Wls),
         ("WLS + 2 IWLS", Method::Iwls { iterations: 2 }),
     ];
-    let line = |(name, method)| {
-        let params = Params {
-            method,
-            b_range_s_per_mm2: (0.0, f64::INFINITY),
-            min_eigenvalue_mm2_per_s: 1e-5,
-        };
-        let fit = || tensor_fit::fit(&dwi, &gradients, &mask, &params, backend, &Control::new());
-        let wall_s = median_s(repeats, || fit().map(drop));
-        report(name, wall_s, &dwi, &mask, backend)
-    };
     let methods = methods.into_iter().filter(|m| choice.takes(m.0));
-    let mut lines: Vec<Value> = methods.map(line).collect();
-    if !choice.takes("maps") {
-        return lines;
+    let mut lines: Vec<Value> = methods
+        .map(|(name, method)| bench.line(name, bench.fit(method)))
+        .collect();
+    if choice.takes("maps") {
+        lines.push(bench.line("maps", bench.maps()));
     }
-    let params = Params {
-        method: Method::Ols,
-        b_range_s_per_mm2: (0.0, f64::INFINITY),
-        min_eigenvalue_mm2_per_s: 1e-5,
-    };
-    let control = Control::new();
-    let fitted = tensor_fit::fit(&dwi, &gradients, &mask, &params, backend, &control);
-    let wall_s = fitted.and_then(|output| {
-        median_s(repeats, || {
-            tensor_fit::maps(&output.field, backend, &control).map(drop)
-        })
-    });
-    lines.push(report("maps", wall_s, &dwi, &mask, backend));
+    if choice.takes("bootstrap") {
+        lines.push(bench.line("bootstrap", bench.bootstrap()));
+    }
     lines
 }
 
-fn report(
-    method: &str,
-    wall_s: Result<f64, Error>,
-    dwi: &Volume,
-    mask: &Mask,
-    backend: &Backend,
-) -> Value {
-    let voxels = mask.count();
-    let mut line = json!({
-        "workload": "fit",
-        "method": method,
-        "size": {"voxels": dwi.grid.shape, "volumes": dwi.frames, "in_mask": voxels},
-        // There is no kernel for it.
-        "backend": backend.cpu().name(),
-        "detail": backend.cpu().detail(),
-        "threads": backend.threads(),
-    });
-    match wall_s {
-        Ok(wall_s) => {
-            line["wall_s"] = json!(wall_s);
-            line["rate"] = json!((voxels as f64 / wall_s).round());
-            line["unit"] = json!("voxels_per_s");
-        }
-        Err(error) => line["error"] = json!(error.to_string()),
-    }
-    line
+/// The scan and the place of all measurements.
+struct Bench<'a> {
+    dwi: &'a Volume,
+    gradients: &'a Gradients,
+    mask: &'a Mask,
+    repeats: usize,
+    backend: &'a Backend,
 }
 
-/// Median wall time after one run to warm caches and memory.
-fn median_s(repeats: usize, work: impl Fn() -> Result<(), Error>) -> Result<f64, Error> {
-    work()?;
-    let mut walls = Vec::new();
-    for _ in 0..repeats {
-        let begin = Instant::now();
-        work()?;
-        walls.push(begin.elapsed().as_secs_f64());
+/// Median times of a case, seconds.
+struct Times {
+    /// On a card, with its inputs there and its results left there.
+    wall_s: f64,
+    /// Time of the kernels; `None` on the CPU.
+    kernel_s: Option<f64>,
+    /// On a card, until the host has the results.
+    on_host_s: Option<f64>,
+    /// On a card, with the upload of the scan and until the host has the results.
+    with_upload_s: Option<f64>,
+    /// Fits in one run.
+    repetitions: usize,
+}
+
+impl Bench<'_> {
+    fn fitted(&self, dwi: &Volume, method: Method) -> Result<Output, Error> {
+        let params = params(method);
+        let (gradients, mask, control) = (self.gradients, self.mask, Control::new());
+        tensor_fit::fit(dwi, gradients, mask, &params, self.backend, &control)
     }
-    Ok(quantile(&mut walls, 0.5).unwrap_or(f64::NAN))
+
+    fn fit(&self, method: Method) -> Result<Times, Error> {
+        let (wall_s, kernel_s) =
+            self.median(|| Ok(self.fitted(self.dwi, method)?.kernel_s.unwrap_or(0.0)))?;
+        let on_host = |dwi: &Volume| {
+            let fitted = self.fitted(dwi, method)?;
+            self.backend.install(|| fitted.on_host())?;
+            Ok(0.0)
+        };
+        // The same samples with another identity, which the card does not have.
+        let other = || {
+            let Volume { grid, values, .. } = self.dwi;
+            Volume::new(grid.clone(), self.dwi.frames, self.dwi.kind, values.clone())
+        };
+        self.times(
+            (wall_s, kernel_s),
+            || on_host(self.dwi),
+            Some(|| on_host(&other())),
+        )
+    }
+
+    fn maps(&self) -> Result<Times, Error> {
+        let field = self.fitted(self.dwi, Method::Ols)?.field;
+        let maps = || tensor_fit::maps(&field, self.backend, &Control::new());
+        let times = self.median(|| Ok(maps()?.kernel_s.unwrap_or(0.0)))?;
+        let on_host = || {
+            let maps = maps()?;
+            self.backend.install(|| maps.on_host())?;
+            Ok(0.0)
+        };
+        self.times(times, on_host, None::<fn() -> Result<f64, Error>>)
+    }
+
+    /// The tensors of some repetitions: on a card in the whole grid, and as a batch of those of the mask for the host.
+    fn bootstrap(&self) -> Result<Times, Error> {
+        const REPETITIONS: usize = 16;
+        let control = Control::new();
+        let residuals = tensor_fit::residuals(
+            self.dwi,
+            self.gradients,
+            self.mask,
+            &params(Method::Iwls { iterations: 2 }),
+            None,
+            self.backend,
+            &control,
+        )?;
+        let on_host = || {
+            let all = || residuals.tensors_of_all(1, 0..REPETITIONS as u64, &control);
+            self.backend.install(all).map(|_| 0.0)
+        };
+        let (on_host_s, _) = self.median(on_host)?;
+        let mut times = Times {
+            wall_s: on_host_s,
+            kernel_s: None,
+            on_host_s: None,
+            with_upload_s: None,
+            repetitions: REPETITIONS,
+        };
+        if residuals.is_on_card() {
+            let field = |number| residuals.field(1, number, &control).map(drop);
+            let fields = || (0..REPETITIONS as u64).try_for_each(field).map(|()| 0.0);
+            times.on_host_s = Some(on_host_s);
+            times.wall_s = self.median(fields)?.0;
+        }
+        Ok(times)
+    }
+
+    fn times(
+        &self,
+        (wall_s, kernel_s): (f64, f64),
+        on_host: impl Fn() -> Result<f64, Error>,
+        with_upload: Option<impl Fn() -> Result<f64, Error>>,
+    ) -> Result<Times, Error> {
+        let mut times = Times {
+            wall_s,
+            kernel_s: None,
+            on_host_s: None,
+            with_upload_s: None,
+            repetitions: 1,
+        };
+        if self.backend.accelerator().is_some() {
+            times.kernel_s = Some(kernel_s);
+            times.on_host_s = Some(self.median(on_host)?.0);
+            let with_upload = with_upload.map(|run| self.median(run)).transpose()?;
+            times.with_upload_s = with_upload.map(|(wall_s, _)| wall_s);
+        }
+        Ok(times)
+    }
+
+    /// Median wall time, and median of the seconds that `work` returns, after one run to warm caches and memory.
+    fn median(&self, work: impl Fn() -> Result<f64, Error>) -> Result<(f64, f64), Error> {
+        work()?;
+        let (mut walls, mut returned) = (Vec::new(), Vec::new());
+        for _ in 0..self.repeats {
+            let begin = Instant::now();
+            returned.push(work()?);
+            walls.push(begin.elapsed().as_secs_f64());
+        }
+        let median = |times: &mut [f64]| quantile(times, 0.5).unwrap_or(f64::NAN);
+        Ok((median(&mut walls), median(&mut returned)))
+    }
+
+    fn line(&self, method: &str, times: Result<Times, Error>) -> Value {
+        let (dwi, backend, voxels) = (self.dwi, self.backend, self.mask.count());
+        let mut line = json!({
+            "workload": "fit",
+            "method": method,
+            "size": {"voxels": dwi.grid.shape, "volumes": dwi.frames, "in_mask": voxels},
+            "backend": backend.name(),
+            "detail": backend.detail(),
+            "threads": backend.threads(),
+        });
+        match times {
+            Ok(times) => {
+                line["wall_s"] = json!(times.wall_s);
+                line["kernel_s"] = json!(times.kernel_s);
+                line["on_host_s"] = json!(times.on_host_s);
+                line["with_upload_s"] = json!(times.with_upload_s);
+                let fits = (voxels * times.repetitions) as f64;
+                line["repetitions"] = json!(times.repetitions);
+                line["rate"] = json!((fits / times.wall_s).round());
+                line["unit"] = json!("voxels_per_s");
+            }
+            Err(error) => line["error"] = json!(error.to_string()),
+        }
+        line
+    }
+}
+
+fn params(method: Method) -> Params {
+    Params {
+        method,
+        b_range_s_per_mm2: (0.0, f64::INFINITY),
+        min_eigenvalue_mm2_per_s: 1e-5,
+    }
 }
 
 /// An ellipsoid of curved bundles with FA from 0.1 to 0.8, S0 of 1000 and a noise of S0/30.

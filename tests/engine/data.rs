@@ -3,12 +3,16 @@
 use crate::support::{Random, test};
 use arcuate::compute::memory;
 use arcuate::data::appearance::ColourMap;
+use arcuate::data::shared_slice::{Late, LateError};
 use arcuate::data::text::{scientific, within_sentence};
-use arcuate::data::{AffineSource, Grid, Mask, Shape, ShellCommand, Tractogram, Volume, cholesky};
+use arcuate::data::{
+    AffineSource, Grid, Mask, Shape, Shared, ShellCommand, Tractogram, Volume, cholesky,
+};
 use arcuate::solvers::curves::StopReason;
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -22,11 +26,62 @@ pub fn tests() -> Vec<Trial> {
         test("data::filtered_streamlines_keep_their_values", filtered),
         test("data::the range of lengths is of the lengths", lengths),
         test("data::sizes have units", sizes),
+        test("data::late values are copied once needed", late_values),
+        test("data::late values that are lost are an error", lost_values),
         test("data::labels within sentences", labels_within_sentences),
         test("data::positive definite systems", cholesky_factors),
         test("data::commands that differ in their maps", joined_commands),
         test("data::sequential colour maps rise in lightness", lightness),
     ]
+}
+
+/// Values that a card would copy; without any, the card has failed.
+struct Copied {
+    values: Option<Vec<f32>>,
+    copies: Arc<AtomicUsize>,
+}
+
+impl Late<f32> for Copied {
+    fn count(&self) -> usize {
+        6
+    }
+
+    fn values(&self) -> Result<&[f32], LateError> {
+        self.copies.fetch_add(1, Ordering::Relaxed);
+        Ok(self.values.as_ref().ok_or("the card was lost")?)
+    }
+}
+
+fn late(values: Option<Vec<f32>>) -> (Shared<f32>, Arc<AtomicUsize>) {
+    let copies = Arc::new(AtomicUsize::new(0));
+    let late = Copied {
+        values,
+        copies: copies.clone(),
+    };
+    (Shared::late(late), copies)
+}
+
+/// An image knows its size, and clones share it, before the values are there.
+fn late_values() {
+    let grid = Grid::axis_aligned([3, 1, 1], DVec3::ONE, DVec3::ZERO).unwrap();
+    let (values, copies) = late(Some(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    assert!(values.is_unshared() && !values.is_view() && !values.is_empty());
+    let image = Volume::new(Arc::new(grid), 2, arcuate::data::VolumeKind::Scalar, values);
+    let clone = image.clone();
+    assert!(!clone.values.is_unshared());
+    assert_eq!(copies.load(Ordering::Relaxed), 0);
+    image.values.on_host().unwrap();
+    assert_eq!(copies.load(Ordering::Relaxed), 1);
+    assert_eq!(clone.frame(1), [4.0, 5.0, 6.0]);
+}
+
+fn lost_values() {
+    let (values, _) = late(None);
+    assert_eq!(values.len(), 6);
+    let error = values.on_host().unwrap_err();
+    assert_eq!(error.to_string(), "the card was lost");
+    let solver = arcuate::solvers::Error::from(error);
+    assert_eq!(solver.to_string(), "the card was lost");
 }
 
 /// CIE L* of an sRGB colour.

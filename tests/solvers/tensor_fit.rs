@@ -5,6 +5,7 @@ mod brain_mask;
 mod eigen;
 pub mod given;
 mod maps;
+mod parity;
 mod reference;
 mod robust;
 mod scans;
@@ -49,6 +50,7 @@ pub fn tests() -> Vec<Trial> {
         eigen::tests(),
         given::tests(),
         maps::tests(),
+        parity::tests(),
         shapes::tests(),
         robust::tests(),
         scans::tests(),

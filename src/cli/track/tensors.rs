@@ -75,7 +75,7 @@ fn track(
     if (params.deflection.is_some() || params.repetitions.is_some())
         && !runner.backend.devices().is_empty()
     {
-        note!("Deflection and bootstraps are computed on the CPU");
+        note!("Streamlines with deflection and those of a bootstrap are followed on the CPU");
     }
     let gradients = fitted.scan.gradients.clone();
     let gradients = gradients.filter(|_| params.repetitions.is_some());

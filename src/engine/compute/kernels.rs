@@ -183,6 +183,21 @@ pub const CSD: KernelFile = KernelFile {
     entries: &["csd_project", "csd_fit_8", "csd_fit_12"],
 };
 
+/// Tensors of a scan, their maps and their bootstrap.
+pub const TENSOR_FIT: KernelFile = KernelFile {
+    stem: "tensor_fit",
+    ptx: include_str!("../../../kernels/ptx/tensor_fit.sm70.ptx"),
+    entries: &[
+        "tensor_fit_solve",
+        "tensor_fit_repair",
+        "tensor_fit_residuals",
+        "tensor_fit_repeat_1",
+        "tensor_fit_repeat_4",
+        "tensor_fit_maps",
+        "tensor_fit_shapes",
+    ],
+};
+
 /// Streamlines through distributions.
 pub const ODF_TRACKING: KernelFile = KernelFile {
     stem: "odf_tracking",
@@ -199,6 +214,7 @@ pub const ODF_TRACKING: KernelFile = KernelFile {
 /// Every kernel file.
 pub const ALL: &[KernelFile] = &[
     PROBE,
+    TENSOR_FIT,
     TRACKING,
     GEODESIC,
     EIKONAL,

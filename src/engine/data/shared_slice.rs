@@ -1,4 +1,4 @@
-//! Large arrays stored once: in memory, or in a memory-mapped file.
+//! Large arrays stored once: in memory, in a memory-mapped file, or on a graphics card until they are needed.
 
 use bytemuck::Pod;
 use std::fmt;
@@ -8,7 +8,23 @@ use std::sync::Arc;
 /// Bytes with a fixed address, such as those of a mapped file.
 pub type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
+/// Values that are not in the host's memory before the first call that needs them, such as those that a graphics card
+/// computed.
+pub trait Late<T>: Send + Sync {
+    /// Number of values, known without them.
+    fn count(&self) -> usize;
+
+    /// The values, copied to the host by the first call.
+    fn values(&self) -> Result<&[T], LateError>;
+}
+
+/// Why late values cannot be copied.
+pub type LateError = Box<dyn std::error::Error + Send + Sync>;
+
 /// An immutable array whose clones share it.
+///
+/// Late values ([`Late`]) are copied to the host at the first access. Call [`Shared::on_host`] before, which returns an
+/// error where an access panics.
 #[derive(Clone)]
 pub struct Shared<T>(Storage<T>);
 
@@ -18,6 +34,7 @@ enum Storage<T> {
     Slice(Arc<[T]>),
     /// A part of the bytes that is aligned for `T` and holds a whole number of values.
     View(Arc<(Bytes, Range<usize>)>),
+    Late(Arc<dyn Late<T>>),
 }
 
 impl<T: Pod> Shared<T> {
@@ -30,6 +47,19 @@ impl<T: Pod> Shared<T> {
 }
 
 impl<T> Shared<T> {
+    /// Values that are copied when they are needed.
+    pub fn late(values: impl Late<T> + 'static) -> Self {
+        Self(Storage::Late(Arc::new(values)))
+    }
+
+    /// Copies late values to the host, unless they are there.
+    pub fn on_host(&self) -> Result<(), LateError> {
+        match &self.0 {
+            Storage::Late(late) => late.values().map(drop),
+            Storage::Owned(_) | Storage::Slice(_) | Storage::View(_) => Ok(()),
+        }
+    }
+
     /// Whether the values are those of mapped bytes.
     pub fn is_view(&self) -> bool {
         matches!(self.0, Storage::View(_))
@@ -41,13 +71,31 @@ impl<T> Shared<T> {
             Storage::Owned(values) => Arc::strong_count(values),
             Storage::Slice(values) => Arc::strong_count(values),
             Storage::View(view) => Arc::strong_count(view),
+            Storage::Late(late) => Arc::strong_count(late),
         }
+    }
+}
+
+impl<T: Pod> Shared<T> {
+    /// Number of values; copies none.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Storage::Late(late) => late.count(),
+            Storage::Owned(_) | Storage::Slice(_) | Storage::View(_) => self[..].len(),
+        }
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
 impl<T: Pod> Deref for Shared<T> {
     type Target = [T];
 
+    /// # Panics
+    /// If late values cannot be copied: their card failed.
     fn deref(&self) -> &[T] {
         match &self.0 {
             Storage::Owned(values) => values,
@@ -57,6 +105,10 @@ impl<T: Pod> Deref for Shared<T> {
                 let (bytes, range) = &**view;
                 bytemuck::cast_slice(&(**bytes).as_ref()[range.clone()])
             }
+            Storage::Late(late) => match late.values() {
+                Ok(values) => values,
+                Err(error) => panic!("{error}"),
+            },
         }
     }
 }

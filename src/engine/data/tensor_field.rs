@@ -17,7 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Grid, Mask, TensorLayout, Volume, VolumeKind};
+use super::{Grid, Mask, Shared, TensorLayout, Volume, VolumeKind};
 use crate::compute::DataId;
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DVec3};
@@ -75,13 +75,18 @@ pub struct TensorField {
     /// Grid of the tensors.
     pub grid: Arc<Grid>,
     /// One per voxel in file order.
-    pub tensors: Arc<[Tensor]>,
+    pub tensors: Shared<Tensor>,
     spline: Arc<OnceLock<Vec<[f32; 8]>>>,
 }
 
 impl TensorField {
     /// Panics if the number of tensors does not match the grid (a broken invariant, not data).
-    pub fn new(grid: Arc<Grid>, tensors: impl Into<Arc<[Tensor]>>) -> Self {
+    pub fn new(grid: Arc<Grid>, tensors: impl Into<Shared<Tensor>>) -> Self {
+        Self::identified(DataId::fresh(), grid, tensors)
+    }
+
+    /// Does the same as [`TensorField::new`] for values that already have an identity, such as those on a graphics card.
+    pub fn identified(id: DataId, grid: Arc<Grid>, tensors: impl Into<Shared<Tensor>>) -> Self {
         let tensors = tensors.into();
         assert_eq!(
             tensors.len(),
@@ -89,7 +94,7 @@ impl TensorField {
             "tensors against their grid"
         );
         Self {
-            id: DataId::fresh(),
+            id,
             grid,
             tensors,
             spline: Arc::default(),

@@ -62,6 +62,7 @@ use crate::compute::memory::Shortage;
 use crate::compute::{Cancelled, cuda};
 use crate::data::Sentence;
 use crate::data::odf_field::InvalidOdf;
+use crate::data::shared_slice::LateError;
 use crate::parameters::ParamError;
 
 /// Failure of a solver.
@@ -111,6 +112,16 @@ impl From<InvalidOdf> for Error {
 impl From<ParamError> for Error {
     fn from(error: ParamError) -> Self {
         Self::Input(Sentence::new(&error))
+    }
+}
+
+/// The error of a card or of the host's memory behind that of a copy.
+impl From<LateError> for Error {
+    fn from(error: LateError) -> Self {
+        match error.downcast::<Self>() {
+            Ok(error) => *error,
+            Err(other) => Self::Input(other.to_string().into()),
+        }
     }
 }
 

@@ -319,8 +319,11 @@ fn same_tensors() {
     let some = residuals(&scene.pathway.metric().mask);
     let field = backend.install(|| all.field(3, 5, &control)).unwrap();
     let tensors: Vec<Tensor> = some.voxels().iter().map(|v| field.tensors[*v]).collect();
-    assert_eq!(some.tensors(3, 5), tensors);
-    assert_ne!(some.tensors(3, 6), tensors);
+    assert_eq!(some.tensors(3, 5, &control).unwrap(), tensors);
+    assert_ne!(some.tensors(3, 6, &control).unwrap(), tensors);
+    let both = backend.install(|| some.tensors_of_all(3, 5..7, &control));
+    let both = both.unwrap();
+    assert!(both[0] == tensors && both[1] == some.tensors(3, 6, &control).unwrap());
 }
 
 /// E* of a repetition is that of a pathway of its tensors, solved on its own in the same domain.

@@ -6,14 +6,14 @@ use super::buffers::Buffers;
 use super::error::{Error, driver_message, is_out_of_memory};
 use super::staging::{Staging, Wait};
 use super::{library, nccl, probe};
-use crate::compute::DataId;
 use crate::compute::kernels::KernelFile;
+use crate::compute::{Backend, DataId};
 use cudarc::driver::sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC;
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView,
-    DevicePtr as _, DeviceRepr, DriverError,
+    DevicePtr as _, DevicePtrMut as _, DeviceRepr, DriverError,
 };
 use cudarc::nvrtc::Ptx;
 use rayon::prelude::*;
@@ -292,6 +292,32 @@ impl Device {
         Ok(buffer)
     }
 
+    /// Copies many values to a buffer from element `first` on, on a few threads of its own: one thread does not read
+    /// memory as fast as the card receives it.
+    ///
+    /// # Panics
+    /// If the buffer ends before the last value.
+    pub fn upload_wide_into<T: Element>(
+        &self,
+        from: &[T],
+        to: &mut CudaSlice<T>,
+        first: usize,
+    ) -> Result<(), Error> {
+        const THREADS: usize = 4;
+        assert!(first + from.len() <= to.len(), "the values fit");
+        let bytes: &[u8] = bytemuck::cast_slice(from);
+        let share = bytes.len().div_ceil(THREADS).max(1);
+        let (address, _written) = to.device_ptr_mut(&self.stream);
+        let address = address + (first * size_of::<T>()) as u64;
+        let parts: Vec<&[u8]> = bytes.chunks(share).collect();
+        let sent = Backend::on_own_threads(parts.len(), |i| {
+            let staging = &self.shared.staging;
+            staging.upload(&self.stream, parts[i], address + (i * share) as u64)
+        });
+        let sent = sent.into_iter().collect::<Result<(), DriverError>>();
+        self.check("copying", sent)
+    }
+
     /// Copies a buffer on the card.
     pub fn copied<T: Element>(&self, from: &CudaSlice<T>) -> Result<CudaSlice<T>, Error> {
         let mut buffer = self.alloc(from.len())?;
@@ -434,6 +460,24 @@ impl Device {
         to.par_chunks_mut(part)
             .enumerate()
             .try_for_each(|(i, to)| self.download_into(from, i * part, to))
+    }
+
+    /// Downloads elements of a buffer from `start` on, as [`Device::download_wide_into`] downloads a whole one, in smaller
+    /// parts: those of some megabytes, too, are divided among threads.
+    ///
+    /// # Panics
+    /// If the buffer ends before `to` is full.
+    pub fn download_parts_into<T: Element>(
+        &self,
+        from: &CudaSlice<T>,
+        start: usize,
+        to: &mut [T],
+    ) -> Result<(), Error> {
+        const PART: usize = 2 << 20;
+        let part = PART / size_of::<T>();
+        to.par_chunks_mut(part)
+            .enumerate()
+            .try_for_each(|(i, to)| self.download_into(from, start + i * part, to))
     }
 
     /// Records an event on [`Device::stream`], for [`Device::elapsed_ms`].

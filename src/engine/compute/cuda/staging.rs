@@ -1,12 +1,13 @@
-//! Page-locked memory for transfers from the card to the host, which the card writes at full speed.
+//! Page-locked memory for large transfers, which the card reads and writes at full speed.
 
 #![allow(
     unsafe_code,
-    reason = "page-locked memory is uninitialised, and the driver writes it without the compiler's knowledge"
+    reason = "page-locked memory is uninitialised, and the driver uses it without the compiler's knowledge"
 )]
 
+use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::sys::CUevent_flags::{CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING};
-use cudarc::driver::{CudaStream, DevicePtr, DriverError, PinnedHostSlice, result};
+use cudarc::driver::{CudaEvent, CudaStream, DevicePtr, DriverError, PinnedHostSlice, result};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,6 +47,36 @@ impl Staging {
         Ok([chunk()?, chunk()?])
     }
 
+    /// Copies bytes to memory of the card that no other work uses, and waits.
+    pub fn upload(
+        &self,
+        stream: &Arc<CudaStream>,
+        from: &[u8],
+        to: CUdeviceptr,
+    ) -> Result<(), DriverError> {
+        stream.context().bind_to_thread()?;
+        let mut pair = self.take_pair(stream)?;
+        let sent = send(stream, from, to, &mut pair);
+        self.give_back(stream, pair, sent)
+    }
+
+    /// Keeps the pair for the next transfer.
+    fn give_back(
+        &self,
+        stream: &CudaStream,
+        pair: Pair,
+        done: Result<(), DriverError>,
+    ) -> Result<(), DriverError> {
+        if done.is_err() {
+            // The card may still be using a chunk that is about to be freed.
+            let _ = stream.synchronize();
+            return done;
+        }
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        free.push(pair);
+        Ok(())
+    }
+
     /// Copies bytes from the card after all earlier work on them, and waits.
     pub fn download(
         &self,
@@ -58,15 +89,35 @@ impl Staging {
         stream.context().bind_to_thread()?;
         let mut pair = self.take_pair(stream)?;
         let copied = copy(stream, from, to, wait, &mut pair);
-        if copied.is_err() {
-            // The card may still be writing to a chunk that is about to be freed.
-            let _ = stream.synchronize();
-            return copied;
-        }
-        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        free.push(pair);
-        Ok(())
+        self.give_back(stream, pair, copied)
     }
+}
+
+fn send(
+    stream: &Arc<CudaStream>,
+    from: &[u8],
+    to: CUdeviceptr,
+    pair: &mut Pair,
+) -> Result<(), DriverError> {
+    let mut sent = [None, None];
+    for (i, part) in from.chunks(CHUNK).enumerate() {
+        let chunk = pair[i % 2].as_mut_slice()?;
+        if let Some(event) = sent[i % 2].take() {
+            CudaEvent::synchronize(&event)?;
+        }
+        chunk[..part.len()].copy_from_slice(part);
+        // SAFETY: the caller owns the memory at `to`; the chunk is not written or freed before the event below has
+        // completed.
+        unsafe {
+            result::memcpy_htod_async(
+                to + (i * CHUNK) as u64,
+                &chunk[..part.len()],
+                stream.cu_stream(),
+            )?;
+        }
+        sent[i % 2] = Some(stream.record_event(Some(CU_EVENT_BLOCKING_SYNC))?);
+    }
+    sent.iter().flatten().try_for_each(CudaEvent::synchronize)
 }
 
 fn copy(

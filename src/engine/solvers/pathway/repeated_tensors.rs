@@ -156,21 +156,20 @@ impl Repeat for Tensors {
         backend: &Backend,
         control: &Control,
     ) -> Result<Vec<Repetition>, Error> {
-        let tensors = |number: usize| {
-            control.check()?;
-            Ok::<_, Error>(self.residuals.tensors(random_seed, number as u64))
-        };
         if backend.accelerator().is_none() {
             let solved = numbers.map(|number| {
-                let metric = self
-                    .part
-                    .with_tensors(&tensors(number)?, &self.metric_params);
+                control.check()?;
+                let tensors = self
+                    .residuals
+                    .tensors(random_seed, number as u64, control)?;
+                let metric = self.part.with_tensors(&tensors, &self.metric_params);
                 self.alone(&metric, epsilon, control)
             });
             return solved.collect();
         }
-        let tensors = numbers.into_par_iter().map(tensors);
-        let tensors: Vec<Vec<Tensor>> = tensors.collect::<Result<_, Error>>()?;
+        let numbers = numbers.start as u64..numbers.end as u64;
+        let residuals = &self.residuals;
+        let tensors = residuals.tensors_of_all(random_seed, numbers, control)?;
         self.together(&tensors, epsilon, backend, control)
     }
 }

@@ -175,6 +175,8 @@ fn principal_directions(
     let params = tensor_fit::Params::defaults();
     let fitted = tensor_fit::fit(dwi, gradients, mask, &params, backend, control)?;
     let maps = tensor_fit::maps(&fitted.field, backend, control)?;
+    fitted.on_host()?;
+    maps.on_host()?;
     let n = dwi.grid.voxel_count();
     let direction = |v: usize| {
         let part = |axis: usize| f64::from(maps.direction.frame(axis)[v]);

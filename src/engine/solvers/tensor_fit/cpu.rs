@@ -192,6 +192,22 @@ impl simd::Kernel for FitPiece<'_> {
     }
 }
 
+/// Copies the samples of voxels, one row for each volume of the design. Runs on the current rayon pool.
+pub(super) fn gather<'a>(
+    dwi: &Volume,
+    design: &Design,
+    voxels: &[u32],
+    rows: impl Iterator<Item = &'a mut [f32]>,
+) {
+    let rows: Vec<(&usize, &mut [f32])> = design.volumes.iter().zip(rows).collect();
+    rows.into_par_iter().for_each(|(volume, row)| {
+        let frame = dwi.frame(*volume);
+        for (value, voxel) in row.iter_mut().zip(voxels) {
+            *value = frame[*voxel as usize];
+        }
+    });
+}
+
 /// Fills `scratch.log`; lanes beyond the last voxel repeat it.
 #[inline(always)]
 pub(super) fn load<const FMA: bool>(

@@ -122,6 +122,7 @@ pub fn imported_field(
         without_signal: Vec::new(),
         unfitted: mask.count() - fitted,
         other_unit,
+        kernel_s: None,
     })
 }
 

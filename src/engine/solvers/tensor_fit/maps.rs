@@ -48,6 +48,7 @@ pub(super) fn maps(field: &TensorField, control: &Control) -> Result<Maps, Cance
         rd: scalar(rd),
         dec: Volume::new(grid.clone(), 3, VolumeKind::Rgb, dec),
         direction: Volume::new(grid.clone(), 3, VolumeKind::Scalar, direction),
+        kernel_s: None,
     })
 }
 

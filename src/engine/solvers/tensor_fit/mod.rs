@@ -16,6 +16,9 @@
 //! logarithm is an arbitrarily large outlier. Voxels whose remaining samples do not determine all seven unknowns are
 //! outside the field.
 //!
+//! A graphics card computes the same operations in the same order (`cuda.rs`); tensors and maps then stay on the card
+//! until the host needs them ([`Output::on_host`], [`Maps::on_host`]).
+//!
 //! # Example
 //!
 //! The fit returns the tensor from which a scan without noise was computed:
@@ -56,6 +59,7 @@
 
 mod brain_mask;
 mod cpu;
+mod cuda;
 mod design;
 mod doubts;
 pub mod eigen;
@@ -76,7 +80,7 @@ pub use parameters::{Method, Params};
 pub use wild_bootstrap::Residuals;
 
 pub use super::Error;
-use crate::compute::{Backend, Control, memory};
+use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::{Gradients, Grid, Mask, Tensor, TensorField, Volume};
 use design::{Design, Selection};
 use error::InputError;
@@ -103,6 +107,20 @@ pub struct Output {
     pub unfitted: usize,
     /// The unit of imported tensors, if they were converted to mm²/s from another.
     pub other_unit: Option<&'static str>,
+    /// Seconds that kernels ran; `None` on the CPU.
+    pub kernel_s: Option<f64>,
+}
+
+impl Output {
+    /// Copies to the host what is on a graphics card only. Without this call the first access copies, and panics if the
+    /// card has failed.
+    pub fn on_host(&self) -> Result<(), Error> {
+        self.field.tensors.on_host()?;
+        match &self.s0 {
+            Some(s0) => Ok(s0.values.on_host()?),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Scalar and colour maps of a tensor field; 0 outside its mask.
@@ -120,6 +138,17 @@ pub struct Maps {
     pub dec: Volume,
     /// Principal direction, 3 frames (kind `Scalar`), world axes, sign arbitrary.
     pub direction: Volume,
+    /// Seconds that a kernel ran; `None` on the CPU.
+    pub kernel_s: Option<f64>,
+}
+
+impl Maps {
+    /// Copies to the host what is on a graphics card only, as [`Output::on_host`] does.
+    pub fn on_host(&self) -> Result<(), Error> {
+        let Self { fa, md, ad, rd, .. } = self;
+        let mut maps = [fa, md, ad, rd, &self.dec, &self.direction].into_iter();
+        maps.try_for_each(|map| Ok(map.values.on_host()?))
+    }
 }
 
 /// Fits a tensor to each voxel of the mask.
@@ -139,17 +168,48 @@ pub fn fit(
     // Tensor, signal, mark of a repair, and the index of a voxel of the mask.
     let each = size_of::<Tensor>() + 4 + 1 + 8;
     memory::claim_for::<u8>("The fit of tensors", dwi.grid.voxel_count(), each)?;
-    let fitted = backend.install(|| cpu::fit(dwi, mask, &design, settings, control))?;
+    let grid = &dwi.grid;
+    let (field, without_signal, fitted, kernel_s) = match accelerator(backend, &design) {
+        Some(Accelerator::Cuda(devices)) => {
+            let fit = || cuda::fit(dwi, mask, &design, settings, devices, control);
+            let fit = backend.install(fit)?;
+            let used = selection.used.iter().zip(fit.has_signal);
+            let without = used.filter(|(_, has_signal)| !has_signal);
+            (
+                TensorField::identified(fit.id, grid.clone(), fit.tensors),
+                without.map(|(volume, _)| *volume).collect(),
+                (fit.s0, fit.repaired, fit.unfitted),
+                Some(fit.kernel_s),
+            )
+        }
+        None => {
+            let fit = backend.install(|| cpu::fit(dwi, mask, &design, settings, control))?;
+            (
+                TensorField::new(grid.clone(), fit.tensors),
+                without_signal(dwi, mask, &selection.used),
+                (fit.s0.into(), fit.repaired, fit.unfitted),
+                None,
+            )
+        }
+    };
+    let (s0, repaired, unfitted) = fitted;
     Ok(Output {
-        field: TensorField::new(dwi.grid.clone(), fitted.tensors),
-        s0: Some(Volume::scalar(dwi.grid.clone(), fitted.s0)),
-        repaired: Mask::new(dwi.grid.clone(), fitted.repaired),
+        field,
+        s0: Some(Volume::scalar(grid.clone(), s0)),
+        repaired: Mask::new(grid.clone(), repaired),
         without_direction: selection.without_direction,
         outside_range: selection.outside_range,
-        without_signal: without_signal(dwi, mask, &selection.used),
-        unfitted: fitted.unfitted,
+        without_signal,
+        unfitted,
         other_unit: None,
+        kernel_s,
     })
+}
+
+/// The cards for a design, which the kernels limit to some thousand volumes.
+fn accelerator<'a>(backend: &'a Backend, design: &Design) -> Option<Accelerator<'a>> {
+    let is_small = design.rows.len() <= cuda::MAX_VOLUMES;
+    backend.accelerator().filter(|_| is_small)
 }
 
 /// The entries of `volumes` that have no finite sample above 0 in the mask, which the fit leaves out of every voxel.
@@ -163,7 +223,7 @@ fn without_signal(dwi: &Volume, mask: &Mask, volumes: &[usize]) -> Vec<usize> {
 }
 
 /// The residual of each sample of the mask after [`fit`] with these parameters, for its wild bootstrap; returns an
-/// error if it would take more than this many bytes of memory.
+/// error if it would take more than this many bytes of memory. On a graphics card they take memory of the card instead.
 pub fn residuals(
     dwi: &Volume,
     gradients: &Gradients,
@@ -178,6 +238,12 @@ pub fn residuals(
     let settings = check_params(params)?;
     let selection = Selection::new(gradients, params.b_range_s_per_mm2);
     let design = Design::new(gradients, &selection.used)?;
+    if let Some(Accelerator::Cuda(devices)) = accelerator(backend, &design) {
+        return backend.install(|| {
+            let kept = cuda::Residuals::new(dwi, mask, &design, settings, devices, control)?;
+            Ok(Residuals::on_card(dwi, mask, design, settings, kept))
+        });
+    }
     let bytes = wild_bootstrap::bytes(mask, &design);
     if let Some(free) = memory.filter(|&free| bytes > free) {
         let free_bytes = free;
@@ -190,7 +256,10 @@ pub fn residuals(
 /// FA (Basser and Pierpaoli 1996, J Magn Reson B 111:209), diffusivities and directions.
 pub fn maps(field: &TensorField, backend: &Backend, control: &Control) -> Result<Maps, Error> {
     memory::claim_for::<f32>("The computation of maps", field.tensors.len(), maps::PLANES)?;
-    Ok(backend.install(|| maps::maps(field, control))?)
+    match backend.accelerator() {
+        Some(Accelerator::Cuda(devices)) => backend.install(|| cuda::maps(field, devices, control)),
+        None => Ok(backend.install(|| maps::maps(field, control))?),
+    }
 }
 
 /// The maps among `maps` that describe the shape of tensors ([`FitMap::SHAPES`]), in this order; 0 outside the field: mode
@@ -204,7 +273,12 @@ pub fn shape_maps(
 ) -> Result<Vec<(FitMap, Volume)>, Error> {
     let each = shape_maps::plane_count(maps);
     memory::claim_for::<f32>("The computation of maps", field.tensors.len(), each)?;
-    Ok(backend.install(|| shape_maps::shape_maps(field, maps, control))?)
+    match backend.accelerator() {
+        Some(Accelerator::Cuda(devices)) => {
+            backend.install(|| cuda::shape_maps(field, maps, &devices[0], control))
+        }
+        None => Ok(backend.install(|| shape_maps::shape_maps(field, maps, control))?),
+    }
 }
 
 /// Brain mask of a scan, from the mean b = 0 and the mean diffusion-weighted image: one component without holes, and

@@ -16,13 +16,15 @@ use super::maps::{LANES, Normalised, PIECE, components};
 use super::{FitMap, unshared};
 use crate::compute::{Cancelled, Control, Lanes, simd, zeroed};
 use crate::data::appearance::ColourMap;
-use crate::data::{Tensor, TensorField, Volume, VolumeKind};
+use crate::data::{Grid, Tensor, TensorField, Volume, VolumeKind};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Values per voxel: mode, cl, cp, cs, norm, red, green, blue.
 const PLANES: usize = 8;
+/// FA, in the place of the colours among the planes of a card.
+pub(super) const SHAPE_FA: usize = 5;
 /// 3 √6, which makes the mode ±1 at its limits.
 const MODE_SCALE: f32 = 7.348_469;
 /// Smallest norm of a deviator with a mode, in units of the trace: components of ⅓ are rounded to 3e-8.
@@ -97,6 +99,39 @@ pub(super) fn shape_maps(
     Ok(maps.into_iter().map(volume).collect())
 }
 
+/// Maps of the shape from the planes mode, cl, cp, cs, norm and FA ([`SHAPE_FA`]) of a card, which `plane` copies to the
+/// host. Runs on the current rayon pool.
+pub(super) fn volumes<E>(
+    grid: &Arc<Grid>,
+    maps: &[FitMap],
+    plane: impl Fn(usize) -> Result<Vec<f32>, E>,
+) -> Result<Vec<(FitMap, Volume)>, E> {
+    let known = maps
+        .iter()
+        .filter_map(|map| planes(*map).map(|planes| (*map, planes)));
+    let volume = |(map, planes): (FitMap, Range<usize>)| {
+        if map != FitMap::ModeColour {
+            return Ok((map, Volume::scalar(grid.clone(), plane(planes.start)?)));
+        }
+        let (mode, fa) = (plane(0)?, plane(SHAPE_FA)?);
+        let colours = (0..3).flat_map(|channel| {
+            let pairs = mode.par_iter().zip(&fa);
+            let level = |(mode, fa): (&f32, &f32)| colour(*mode)[channel] * fa;
+            pairs.map(level).collect::<Vec<f32>>()
+        });
+        let colours: Vec<f32> = colours.collect();
+        Ok((map, Volume::new(grid.clone(), 3, VolumeKind::Rgb, colours)))
+    };
+    known.map(volume).collect()
+}
+
+/// Red, green and blue of a mode, 0..=1.
+#[inline(always)]
+fn colour(mode: f32) -> [f32; 3] {
+    let colour = ColourMap::Diverging.at(0.5 * (mode + 1.0));
+    colour.map(|level| f32::from(level) * (1.0 / 255.0))
+}
+
 struct ShapePiece<'a> {
     tensors: &'a [Tensor],
     /// Planes with their values in these voxels.
@@ -144,12 +179,8 @@ fn measures<const FMA: bool>(d: [Lanes<LANES>; 6]) -> [Lanes<LANES>; PLANES] {
     let planar = (middle - smallest) * unit;
     let spherical = smallest * unit;
     let norm = tensor.whole.sqrt() * tensor.trace;
-    let colours = mode
-        .0
-        .map(|mode| ColourMap::Diverging.at(0.5 * (mode + 1.0)));
-    let [red, green, blue] = [0, 1, 2].map(|channel| {
-        let level = |colour: [u8; 3]| f32::from(colour[channel]) * (1.0 / 255.0);
-        Lanes(colours.map(level)) * tensor.fa
-    });
+    let colours = mode.0.map(colour);
+    let [red, green, blue] =
+        [0, 1, 2].map(|channel| Lanes(colours.map(|colour| colour[channel])) * tensor.fa);
     [mode, linear, planar, spherical, norm, red, green, blue]
 }

@@ -16,11 +16,12 @@ use super::cpu::{
     piece_size, predicted, pulled, split, store, update_weights,
 };
 use super::design::{Design, UNKNOWNS};
-use super::unshared;
+use super::{Error, cuda, unshared};
 use crate::compute::{Cancelled, Control, Lanes, simd, zeroed};
 use crate::data::random::Stream;
 use crate::data::{Grid, Mask, Tensor, TensorField, Volume};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A sample that alone determines an unknown has no residual: there 1 − h is rounding error.
@@ -35,9 +36,17 @@ pub struct Residuals {
     design: Design,
     settings: Settings,
     voxels: Vec<usize>,
-    groups: Vec<Fit>,
-    /// Group by group, row by row: w r / √(1 − h), 0 where a sample is not usable.
-    pulls: Vec<Voxels>,
+    kept: Kept,
+}
+
+/// The memory that a fit and its residuals are in.
+enum Kept {
+    Host {
+        groups: Vec<Fit>,
+        /// Group by group, row by row: w r / √(1 − h), 0 where a sample is not usable.
+        pulls: Vec<Voxels>,
+    },
+    Card(Box<cuda::Residuals>),
 }
 
 /// The fit of sixteen voxels.
@@ -115,9 +124,34 @@ impl Residuals {
             design,
             settings,
             voxels,
-            groups: fits,
-            pulls,
+            kept: Kept::Host {
+                groups: fits,
+                pulls,
+            },
         })
+    }
+
+    /// Residuals in the memory of a graphics card.
+    pub(super) fn on_card(
+        dwi: &Volume,
+        mask: &Mask,
+        design: Design,
+        settings: Settings,
+        kept: cuda::Residuals,
+    ) -> Self {
+        let inside = mask.inside.iter().enumerate();
+        Self {
+            grid: dwi.grid.clone(),
+            design,
+            settings,
+            voxels: inside.filter(|(_, m)| **m != 0).map(|(i, _)| i).collect(),
+            kept: Kept::Card(Box::new(kept)),
+        }
+    }
+
+    /// Whether a graphics card has the residuals, and fits the repetitions.
+    pub fn is_on_card(&self) -> bool {
+        matches!(self.kept, Kept::Card(_))
     }
 
     /// Grid of the scan.
@@ -130,9 +164,39 @@ impl Residuals {
         &self.voxels
     }
 
-    /// The tensors of one repetition in the order of [`Self::voxels`], equal to those of [`Self::field`]. Runs on the
-    /// calling thread.
-    pub fn tensors(&self, seed: u64, repetition: u64) -> Vec<Tensor> {
+    /// The tensors of some repetitions in the order of [`Self::voxels`], equal to those of [`Self::field`]. Runs on the
+    /// current rayon pool, or as one launch on a graphics card.
+    pub fn tensors_of_all(
+        &self,
+        seed: u64,
+        repetitions: Range<u64>,
+        control: &Control,
+    ) -> Result<Vec<Vec<Tensor>>, Error> {
+        if let Kept::Card(card) = &self.kept {
+            let salts: Vec<u64> = repetitions.map(|number| salt(seed, number)).collect();
+            return card.tensors(&salts, control);
+        }
+        let tensors = |number| {
+            control.check()?;
+            self.tensors(seed, number, control)
+        };
+        repetitions.into_par_iter().map(tensors).collect()
+    }
+
+    /// The tensors of one repetition, as those of [`Self::tensors_of_all`]. Runs on the calling thread.
+    pub fn tensors(
+        &self,
+        seed: u64,
+        repetition: u64,
+        control: &Control,
+    ) -> Result<Vec<Tensor>, Error> {
+        let (groups, pulls) = match &self.kept {
+            Kept::Host { groups, pulls } => (groups, pulls),
+            Kept::Card(card) => {
+                let tensors = card.tensors(&[salt(seed, repetition)], control)?;
+                return Ok(tensors.into_iter().flatten().collect());
+            }
+        };
         let size = piece_size(&self.design);
         let rows = self.design.rows.len();
         let n = self.voxels.len();
@@ -140,10 +204,10 @@ impl Residuals {
             (vec![Tensor::default(); n], vec![0.0; n], vec![0; n]);
         let places: Vec<usize> = (0..n).collect();
         let pieces = split(places.chunks(size), &mut tensors, &mut s0, &mut repaired);
-        let salt = Stream::new(seed ^ SALT, repetition).bits();
+        let salt = salt(seed, repetition);
         let mut signed = vec![Voxels::ZERO; rows];
-        let kept = self.groups.chunks(size / LANES);
-        let kept = kept.zip(self.pulls.chunks(size / LANES * rows));
+        let kept = groups.chunks(size / LANES);
+        let kept = kept.zip(pulls.chunks(size / LANES * rows));
         let voxels = self.voxels.chunks(size);
         for ((piece, voxels), (fits, pulls)) in pieces.into_iter().zip(voxels).zip(kept) {
             simd::dispatch(RefitPiece {
@@ -156,16 +220,21 @@ impl Residuals {
                 pulls,
             });
         }
-        tensors
+        Ok(tensors)
     }
 
-    /// The tensors of one repetition. Runs on the current rayon pool; the bytes do not depend on it.
+    /// The tensors of one repetition. Runs on the current rayon pool; the bytes do not depend on it. On a graphics card
+    /// they stay there until the host needs them.
     pub fn field(
         &self,
         seed: u64,
         repetition: u64,
         control: &Control,
-    ) -> Result<TensorField, Cancelled> {
+    ) -> Result<TensorField, Error> {
+        let (groups, pulls) = match &self.kept {
+            Kept::Host { groups, pulls } => (groups, pulls),
+            Kept::Card(card) => return card.field(&self.grid, salt(seed, repetition), control),
+        };
         let size = piece_size(&self.design);
         let rows = self.design.rows.len();
         let n = self.grid.voxel_count();
@@ -176,11 +245,11 @@ impl Residuals {
             unshared(&mut s0),
             unshared(&mut repaired),
         );
-        let salt = Stream::new(seed ^ SALT, repetition).bits();
+        let salt = salt(seed, repetition);
         pieces
             .into_par_iter()
-            .zip(self.groups.par_chunks(size / LANES))
-            .zip(self.pulls.par_chunks(size / LANES * rows))
+            .zip(groups.par_chunks(size / LANES))
+            .zip(pulls.par_chunks(size / LANES * rows))
             .try_for_each_init(
                 || vec![Voxels::ZERO; rows],
                 |signed, ((piece, fits), pulls)| {
@@ -194,11 +263,16 @@ impl Residuals {
                         fits,
                         pulls,
                     });
-                    Ok(())
+                    Ok::<_, Cancelled>(())
                 },
             )?;
         Ok(TensorField::new(self.grid.clone(), tensors))
     }
+}
+
+/// The number from which the signs of a repetition are hashed.
+fn salt(seed: u64, repetition: u64) -> u64 {
+    Stream::new(seed ^ SALT, repetition).bits()
 }
 
 /// Fits a piece and stores its residuals.

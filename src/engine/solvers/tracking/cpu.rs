@@ -42,6 +42,7 @@ pub fn bootstrap(
     let (mut parts, mut numbers, mut missed) = (Vec::new(), Vec::new(), Vec::new());
     for repetition in 0..repetitions {
         let sample = residuals.field(params.random_seed, repetition as u64, control)?;
+        sample.tensors.on_host()?;
         let (done, all) = (repetition as u64 * seeds, repetitions as u64 * seeds);
         let more = job.run_in(&sample, params.interpolation, ("Repetitions", done, all))?;
         let count = |lines: fn(&JoinedCurves) -> &CurvePart| -> usize {

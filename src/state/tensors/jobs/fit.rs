@@ -230,6 +230,11 @@ pub fn fitted(
         .into());
     }
     let maps = tensor_fit::maps(&fit.field, backend, control)?;
+    // The interface must not wait for copies from a graphics card.
+    backend.install(|| {
+        fit.on_host()?;
+        maps.on_host()
+    })?;
     Ok(TensorFit {
         fit,
         maps,

@@ -17,7 +17,10 @@ pub fn residuals(
     control: &Control,
 ) -> Result<Arc<Residuals>, Error> {
     let cache = &input.residuals.0;
-    if let Some(residuals) = cache.get() {
+    // After a card has failed, the CPU does not use what is there.
+    let is_usable =
+        |known: &&Arc<Residuals>| !known.is_on_card() || backend.accelerator().is_some();
+    if let Some(residuals) = cache.get().filter(is_usable) {
         return Ok(residuals.clone());
     }
     let computed = tensor_fit::residuals(
@@ -29,7 +32,10 @@ pub fn residuals(
         backend,
         control,
     )?;
-    Ok(cache.get_or_init(|| Arc::new(computed)).clone())
+    let computed = Arc::new(computed);
+    // Only the first ones are kept.
+    let _ = cache.set(computed.clone());
+    Ok(computed)
 }
 
 /// The residuals of a deconvolution, from its cache if known, for this number of repetitions, whose share of the progress

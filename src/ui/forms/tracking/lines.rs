@@ -9,6 +9,7 @@ use crate::ui::widgets::rows;
 use egui::Ui;
 
 const ON_CPU: &str = "Computed on the CPU";
+const FITTED_ON_CARD: &str = "Fitted on the card, followed on the CPU";
 
 /// The number of bootstrap fits of the tensors.
 pub fn bootstrap(
@@ -27,7 +28,7 @@ fn hint(ui: &mut Ui, state: &State, params: &Params) {
     if params.repetitions.is_some() && state.document.resample().is_none() {
         rows::hint(ui, "Needs the scan that the tensors were fitted from");
     } else if params.repetitions.is_some() && state.runtime.is_on_card() {
-        rows::hint(ui, ON_CPU);
+        rows::hint(ui, FITTED_ON_CARD);
     }
 }
 
