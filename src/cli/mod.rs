@@ -42,6 +42,7 @@ mod bench_select;
 mod bench_tracking;
 mod bench_uncertainty;
 mod bench_volumes;
+mod bundles;
 mod commit;
 mod compare;
 mod connectome;
@@ -115,6 +116,7 @@ Examples:
   arcuate table tracks.trx tracks.csv --image fa.nii.gz
   arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
   arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
+  arcuate bundles tracks.trx --threshold 10 --out clusters.trx
   arcuate score tracks.tck --truth crossing
   arcuate compare expert1.nii.gz expert2.nii.gz level_set.nii.gz --staple consensus.nii.gz
   arcuate methods tracts.arcuate       describe what was done, for a paper
@@ -213,6 +215,8 @@ pub enum Command {
     Profile(profile::Options),
     /// Write the number of streamlines between the labels of a map
     Connectome(connectome::Options),
+    /// Divide streamlines into bundles of similar course, and measure them
+    Bundles(bundles::Options),
     /// Score streamlines against bundles whose course is known
     Score(score::Options),
     /// Compare segmentations of one structure, with their consensus, or a pathway with streamlines
@@ -312,6 +316,7 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Table(_)
             | Command::Profile(_)
             | Command::Connectome(_)
+            | Command::Bundles(_)
             | Command::Score(_)
             | Command::Compare(_)
             | Command::Phantom(_)
@@ -350,6 +355,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Table(options) => table::run(&options, &mut runner),
             Command::Profile(options) => profile::run(&options, &mut runner),
             Command::Connectome(options) => connectome::run(&options, &mut runner),
+            Command::Bundles(options) => bundles::run(&options, &mut runner),
             Command::Score(options) => score::run(&options, &mut runner),
             Command::Compare(options) => compare::run(&options, &mut runner),
             Command::Render(options) => render::run(&options, &mut runner),

@@ -3,7 +3,7 @@
 
 use crate::data::{PhantomKind, ShellCommand};
 use crate::io::AffineReading;
-use crate::io::{Reading, quoted};
+use crate::io::Reading;
 use crate::parameters::arguments;
 use crate::solvers::geodesic::{self, RayMetricParams, Rays};
 use crate::solvers::lifted::SensitivityTo;
@@ -155,12 +155,21 @@ pub enum CommandLine {
         voxel_mm: Option<f64>,
         params: density::Params,
     },
-    /// Streamlines some of which were kept, step by step: the options of `arcuate select`, or none if they were
-    /// selected manually or a region has no file.
+    /// Streamlines some of which were kept, or which were divided into groups, step by step: a command, or none if they
+    /// were selected manually or a region has no file.
     Edited {
         base: Box<CommandLine>,
-        steps: Vec<Option<SelectionOptions>>,
+        steps: Vec<Option<StepCommand>>,
     },
+}
+
+/// A command that keeps some streamlines, or divides them into groups.
+#[derive(Clone, PartialEq, Debug)]
+pub enum StepCommand {
+    /// `arcuate select`
+    Select(SelectionOptions),
+    /// `arcuate bundles`
+    Group(SelectionOptions),
 }
 
 /// Default folder of the results of `arcuate uncertainty` and `arcuate track --noise`.
@@ -281,10 +290,16 @@ fn noise_commands(streamlines: &CommandLine, distance_to: Option<&Path>) -> Vec<
     commands
 }
 
-/// A sequence of commands: those that compute the streamlines, and one for each step that keeps some of them.
+/// A file that can hold groups, as an argument: this one, or one beside it.
+fn grouped_file(path: &Path) -> String {
+    quoted_path(&path.with_extension("trx"))
+}
+
+/// A sequence of commands: those that compute the streamlines, and one for each step that keeps some of them or divides
+/// them into groups.
 fn selection_commands(
     base: &CommandLine,
-    steps: &[Option<SelectionOptions>],
+    steps: &[Option<StepCommand>],
     out: &Path,
 ) -> Vec<ShellCommand> {
     let (mut input, mut reported, mut commands) =
@@ -301,14 +316,29 @@ fn selection_commands(
             true => out.to_owned(),
             false => PathBuf::from(format!("step{}.trx", i + 1)),
         };
-        commands.extend(step.needs.iter().cloned());
-        let text = format!(
-            "arcuate select {} {}{}{reported}",
-            quoted(&input.to_string_lossy()),
-            quoted(&output.to_string_lossy()),
-            step.options
-        );
+        let from = quoted_path(&input);
+        let text = match step {
+            StepCommand::Select(step) => {
+                commands.extend(step.needs.iter().cloned());
+                let to = quoted_path(&output);
+                format!("arcuate select {from} {to}{}{reported}", step.options)
+            }
+            StepCommand::Group(step) => {
+                commands.extend(step.needs.iter().cloned());
+                let to = grouped_file(&output);
+                let options = &step.options;
+                format!("arcuate bundles {from}{options} --out {to}{reported}")
+            }
+        };
         commands.push(text.into());
+        if matches!(step, StepCommand::Group(_)) && grouped_file(&output) != quoted_path(&output) {
+            let convert = format!(
+                "arcuate convert {} {}",
+                grouped_file(&output),
+                quoted_path(&output)
+            );
+            commands.push(convert.into());
+        }
         reported.clear();
         input = output;
     }
@@ -425,8 +455,15 @@ impl CommandLine {
     pub fn text(&self) -> String {
         match self.base() {
             Self::Moved { base, .. } => self.text_to(Path::new(&moved_name(base))),
+            _ if self.has_groups() => self.text_to(Path::new("tracks.trx")),
             _ => self.text_to(Path::new(self.default_name())),
         }
+    }
+
+    /// Whether a step divides its streamlines into groups, which only TRX holds.
+    fn has_groups(&self) -> bool {
+        let is_group = |step: &Option<StepCommand>| matches!(step, Some(StepCommand::Group(_)));
+        matches!(self, Self::Edited { steps, .. } if steps.iter().any(is_group))
     }
 
     /// The default name of its file or folder.

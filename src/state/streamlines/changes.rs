@@ -156,5 +156,6 @@ fn tables(document: &Document, settings: &StreamlineSettings) -> Fields {
     let labels = connect.labels.and_then(|id| document.layer(id));
     fields.name("Label map", labels.map_or("topmost", |l| &l.name));
     fields.rows(&connect.params, &[]);
+    fields.rows(&settings.bundles.clusters, &[]);
     fields
 }

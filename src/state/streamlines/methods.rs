@@ -1,10 +1,12 @@
 //! The methods text of edited streamlines.
 
 use crate::solvers::tractogram::line_values::LineStatistic;
-use crate::solvers::tractogram::selection::SelectionOptions;
+use crate::solvers::tractogram::selection::Edit;
+use crate::state::command_line::StepCommand;
+use crate::state::core::citations::Citations;
 use crate::state::core::display::LineColouring;
 use crate::state::core::layer::Layer;
-use crate::state::core::text::count;
+use crate::state::core::text::{count, counted};
 use crate::state::{CommandLine, Document, State};
 use std::fmt::Write as _;
 
@@ -13,17 +15,56 @@ pub(in crate::state) fn edits(document: &Document, layer: &Layer, left: usize) -
     let CommandLine::Edited { steps, .. } = document.command_line(layer) else {
         return None;
     };
-    let described = |step: &Option<SelectionOptions>| match step {
-        Some(selected) => format!("selected by the rules “{}”", selected.options.trim()),
-        None => "chosen by hand".to_owned(),
+    let described = |(edit, step): (&&Edit, &Option<StepCommand>)| match step {
+        _ if !edit.selects() => None,
+        Some(StepCommand::Select(selected)) => Some(format!(
+            "selected by the rules “{}”",
+            selected.options.trim()
+        )),
+        Some(StepCommand::Group(_)) | None => Some("chosen by hand".to_owned()),
     };
-    let steps: Vec<String> = steps.iter().map(described).collect();
+    let edits = document.edits(layer.id);
+    let steps: Vec<String> = edits.iter().zip(&steps).filter_map(described).collect();
+    if steps.is_empty() {
+        return None;
+    }
     Some(format!(
         " Of these, {} were kept, {}.",
         count(left as u64),
         steps.join(", then ")
     ))
 }
+
+/// The clusters into which a layer's streamlines were divided last.
+pub(in crate::state) fn clusters(
+    document: &Document,
+    layer: &Layer,
+    citations: &mut Citations,
+) -> String {
+    let Some(lines) = super::streamlines_of(layer).filter(|lines| !lines.groups.is_empty()) else {
+        return String::new();
+    };
+    let edits = document.edits(layer.id);
+    let last = edits.iter().rev().find(|edit| !edit.selects());
+    let Some(Edit::Cluster(params)) = last else {
+        return String::new();
+    };
+    let size = match params.min_size {
+        0 | 1 => String::new(),
+        least => format!(" of at least {least} streamlines"),
+    };
+    format!(
+        " They were divided into {}{size} by QuickBundles {}, with a threshold of {} mm on the mean distance of {} \
+         corresponding points (MDF).",
+        counted(lines.groups.len(), "cluster"),
+        citations.cite(QUICK_BUNDLES),
+        params.threshold_mm,
+        params.points,
+    )
+}
+
+const QUICK_BUNDLES: &str = "Garyfallidis E, Brett M, Correia MM, Williams GB, Nimmo-Smith I (2012). QuickBundles, a \
+                             method for tractography simplification. Front Neurosci 6:175.";
 
 /// The values that the colours of visible streamlines show, with their scales.
 pub(in crate::state) fn colours(state: &State) -> String {

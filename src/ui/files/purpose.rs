@@ -276,6 +276,7 @@ impl PathPurpose {
             Self::Csv(BottomPanel::Table) => "Export the table",
             Self::Csv(BottomPanel::Profile) => "Export the profile",
             Self::Csv(BottomPanel::Matrix) => "Export the matrix",
+            Self::Csv(BottomPanel::Bundles) => "Export the table of bundles",
             Self::Csv(BottomPanel::Scores) => "Export the scores",
             Self::Pathway { file, .. } => match file {
                 PathwayFile::Mask => "Export the pathway",
@@ -534,6 +535,9 @@ impl PathPurpose {
             }
             Self::Csv(BottomPanel::Matrix) => {
                 Action::Streamline(StreamlineAction::SaveMatrix(path))
+            }
+            Self::Csv(BottomPanel::Bundles) => {
+                Action::Streamline(StreamlineAction::SaveBundles(path))
             }
             Self::Csv(BottomPanel::Scores) => {
                 Action::Streamline(StreamlineAction::SaveScores(path))

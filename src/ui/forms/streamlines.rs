@@ -116,18 +116,19 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Choice of the panel below the views.
 fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
-    let help = "Panel below the views: table of streamlines, profile along them, connectivity matrix, scores against \
-                a truth";
+    let help = "Panel below the views: table of streamlines, profile along them, connectivity matrix, bundles, \
+                scores against a truth";
     slider::label(ui, columns.label, "Panel", help);
-    // Five labels need more than the default width.
+    // Six labels need more than the default width.
     let mut row = columns.wide;
-    row.min.x = columns.label.left() + 40.0;
-    let text = ["Off", "Table", "Profile", "Matrix", "Scores"];
+    row.min.x = columns.label.left() + 38.0;
+    let text = ["Off", "Table", "Profile", "Matrix", "Bundles", "Scores"];
     let all = [
         None,
         Some(BottomPanel::Table),
         Some(BottomPanel::Profile),
         Some(BottomPanel::Matrix),
+        Some(BottomPanel::Bundles),
         Some(BottomPanel::Scores),
     ];
     let now = all

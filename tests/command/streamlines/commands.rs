@@ -78,6 +78,7 @@ pub fn commands() {
             BottomPanel::Table => StreamlineAction::SaveTable(own.clone()),
             BottomPanel::Profile => StreamlineAction::SaveProfile(own.clone()),
             BottomPanel::Matrix => StreamlineAction::SaveMatrix(own.clone()),
+            BottomPanel::Bundles => StreamlineAction::SaveBundles(own.clone()),
             BottomPanel::Scores => StreamlineAction::SaveScores(own.clone()),
         });
         let messages = &setup.window.state.runtime.notices.messages;

@@ -1,4 +1,4 @@
-//! Deleting streamlines, or keeping some.
+//! Deleting streamlines, keeping some, or dividing them into groups.
 
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -12,14 +12,24 @@ use crate::state::{Effect, State};
 
 pub const EDIT: Slot = Slot::queue("edit");
 
-/// Applies a step to the streamlines of a layer.
+/// The purpose of a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EditKind {
+    /// Others are deleted from the layer.
+    Delete,
+    /// They become a new layer.
+    Keep,
+    /// They become a new layer with groups.
+    Group,
+}
+
+/// Applies steps to the streamlines of a layer.
 #[derive(Clone, Debug)]
 pub struct EditStreamlines {
     pub layer: u64,
     pub tractogram: Tractogram,
-    pub edit: Edit,
-    /// Whether the result becomes a new layer.
-    pub fresh: bool,
+    pub steps: Vec<Edit>,
+    pub kind: EditKind,
 }
 
 impl Job for EditStreamlines {
@@ -31,10 +41,12 @@ impl Job for EditStreamlines {
     }
 
     fn label(&self) -> String {
-        match self.fresh {
-            true => "Keeping streamlines".to_owned(),
-            false => "Deleting streamlines".to_owned(),
-        }
+        let label = match self.kind {
+            EditKind::Delete => "Deleting streamlines",
+            EditKind::Keep => "Keeping streamlines",
+            EditKind::Group => "Clustering streamlines",
+        };
+        label.to_owned()
     }
 
     fn run(
@@ -43,9 +55,8 @@ impl Job for EditStreamlines {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let steps = std::slice::from_ref(&self.edit);
         let (memory, backend) = (memory_for_curves(), worker.backend());
-        let left = apply_edits(&self.tractogram, steps, memory, &backend, control)?;
+        let left = apply_edits(&self.tractogram, &self.steps, memory, &backend, control)?;
         left.bounds();
         Ok(left)
     }
@@ -63,8 +74,8 @@ impl Receive<State> for EditStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, left, _, _| {
-            let (edited, step) = (self.tractogram.id(), self.edit.clone());
-            edits::done(state, self.layer, edited, (step, left), self.fresh);
+            let (edited, steps) = (self.tractogram.id(), self.steps.clone());
+            edits::done(state, self.layer, edited, (steps, left), self.kind);
         });
     }
 }
