@@ -141,7 +141,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(name) = &options.value {
         value = Some((Measure::Value(name.clone()), name.clone()));
     }
-    let (grouped, clusters, mut wall_ms) = match options.groups {
+    let (grouped, clusters, cluster_ms) = match options.groups {
         true if lines.groups.is_empty() => {
             return Err(Failure::new(format!(
                 "The file has no groups, expected a TRX file that has some; leave out --groups to cluster its \
@@ -163,8 +163,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         tractogram: grouped.clone(),
         marks: None,
     };
-    let (table, ms) = runner.run(ComputeFigures { among, value, grid })?;
-    wall_ms += ms;
+    let (table, figures_ms) = runner.run(ComputeFigures { among, value, grid })?;
     let mut files = Vec::new();
     if let Some(output) = &output {
         save(&grouped, output, &mut files, runner)?;
@@ -182,12 +181,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if clusters.is_some() {
         report["parameters"] = parameters::json(&params);
     }
-    report["wall_ms"] = json!(wall_ms);
+    report["cluster_ms"] = json!(cluster_ms);
+    report["wall_ms"] = json!(cluster_ms + figures_ms);
     report["out"] = json!(options.out);
     report["centroids"] = json!(options.centroids);
     report["table"] = json!(options.table);
     let mut text = text(&lines, &table, clusters.as_ref());
-    let _ = writeln!(text, "{}", duration_text(wall_ms));
+    let _ = writeln!(text, "{}", duration_text(cluster_ms + figures_ms));
     list_files(&mut text, &files);
     runner.report(&report, &text);
     Ok(())

@@ -22,6 +22,7 @@ macro_rules! warning {
 
 mod align;
 mod bench;
+mod bench_bundles;
 mod bench_commit;
 mod bench_compare;
 mod bench_drag;
