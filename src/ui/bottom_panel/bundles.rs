@@ -1,16 +1,15 @@
 //! Bundles: the settings of clusters, and a row for each group of the streamlines.
 
 use super::super::format;
-use super::super::forms::parameters::{self, Rows};
+use super::super::forms::bundles;
 use super::super::theme::{self, size, space};
-use super::super::widgets::button::Button;
 use super::super::widgets::{paint, rows};
 use super::{empty, rect_after_settings};
 use crate::data::Tractogram;
-use crate::solvers::bundles::{GroupFigures, Params};
+use crate::solvers::bundles::GroupFigures;
 use crate::state::core::colours::category_rgb;
 use crate::state::core::display::LineColouring;
-use crate::state::streamlines::{BundleSettings, GroupTable, SelectionMode};
+use crate::state::streamlines::{GroupTable, SelectionMode};
 use crate::state::{Action, Layer, State, StreamlineAction};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
 
@@ -23,7 +22,7 @@ pub fn show(
     (layer, lines): (&Layer, &Tractogram),
     actions: &mut Vec<Action>,
 ) {
-    let place = rect_after_settings(ui, |ui| settings(ui, state, actions));
+    let place = rect_after_settings(ui, |ui| bundles::show(ui, state, actions));
     if lines.groups.is_empty() {
         let text = "These streamlines have no groups: cluster them, or open a TRX file with groups";
         return empty(ui, place, text);
@@ -40,31 +39,6 @@ pub fn show(
     super::super::part(ui, "bundles", place, |ui| {
         table(ui, state, (layer, lines), known, actions);
     });
-}
-
-fn settings(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let now = &state.document.streamlines.bundles;
-    let mut changed = None;
-    parameters::rows(
-        ui,
-        &now.clusters,
-        &Params::defaults(),
-        Rows::AllBut(&[]),
-        &mut |clusters, _| changed = Some(BundleSettings { clusters }),
-    );
-    if let Some(settings) = changed {
-        actions.push(Action::Streamline(StreamlineAction::SetBundles(settings)));
-    }
-    let button = Button::plain("Cluster").hint(
-        "New layer with the streamlines in groups of similar course (QuickBundles), coloured by group",
-    );
-    let wide = vec2(ui.available_width(), space::BUTTON + 8.0);
-    let (rect, _) = ui.allocate_exact_size(wide, Sense::hover());
-    let row = paint::inset(rect, space::INSET, space::INSET);
-    let place = paint::at_left(row, vec2(button.width(ui), space::BUTTON));
-    if button.show_at(ui, place).clicked() {
-        actions.push(Action::Streamline(StreamlineAction::Cluster));
-    }
 }
 
 /// The headings of the columns beside the name.

@@ -102,7 +102,7 @@ pub(super) fn clusters() {
         lines.groups
     );
     let command = setup.window.state.document.command_line(&layer).text();
-    let text = "--threshold 8 --min-size 5 --out tracks.trx";
+    let text = "--threshold 8 --points 12 --min-size 5 --out tracks.trx";
     assert!(command.ends_with(text), "{command}");
 
     let text = methods(&setup.window.state);
