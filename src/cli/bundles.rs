@@ -8,17 +8,21 @@ use super::options::{GivenParameters, ReadingOptions};
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
 use super::typed::typed_command;
-use crate::data::Tractogram;
+use crate::data::bundle_recipe::BundleRecipe;
 use crate::data::text::{count, counted, file_stem};
+use crate::data::{Tractogram, Volume};
 use crate::io::Format;
+use crate::io::bundle_recipe::FREESURFER;
 use crate::jobs::ValueNames;
 use crate::parameters;
-use crate::solvers::bundles::{Clusters, GroupFigures, Params};
+use crate::solvers::bundles::{Clusters, GroupFigures, Params, Recognised, RecognitionParams};
 use crate::state::core::text::duration_text;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::streamlines::GroupTable;
 use crate::state::streamlines::jobs::CountedStreamlines;
-use crate::state::streamlines::jobs::bundles::{ClusterStreamlines, ComputeFigures, SaveFigures};
+use crate::state::streamlines::jobs::bundles::{
+    ClusterStreamlines, ComputeFigures, RecogniseBundles, SaveFigures,
+};
 use crate::state::streamlines::jobs::table::Measure;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -29,25 +33,35 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate bundles tracks.tck --out clusters.trx --table clusters.csv
   arcuate bundles tracks.trx --threshold 5 --min-size 50 --out clusters/ --centroids centroids.tck
+  arcuate bundles tracks.tck --labels aparc+aseg.mgz --out bundles/ --table bundles.csv --image fa.nii.gz
   arcuate bundles clusters.trx --groups --table bundles.csv --image fa.nii.gz
 
 QuickBundles (Garyfallidis et al. 2012): each streamline joins the cluster whose centroid is nearest by the mean
 distance of corresponding points, in the better of the two directions (MDF); if none is nearer than --threshold, it
-begins a new one. Clusters are numbered by size. --groups takes the groups of the file instead. The table has a row for
-each: streamlines, mean and standard deviation of their lengths in mm, the volume of the voxels that they pass (on the
+begins a new one. Clusters are numbered by size. --groups takes the groups of the file instead.
+
+--labels recognises bundles by the labels that streamlines pass, avoid and end in. A recipe has a table [[bundle]] for
+each, with name, through (at least one label of each list), avoid (none of them), ends (one list: an end in it; two: one
+end in each), length_mm and citation; the built-in one has twelve bundles by FreeSurfer's aparc+aseg.
+
+The table has a row for each: streamlines, mean and standard deviation of their lengths in mm, the volume of the voxels that they pass (on the
 grid of --image, else that of the file), and the mean of --image or --value.";
 
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = EXAMPLES,
-    // No label map is read.
-    mut_arg("colours", |arg| arg.hide(true)),
-)]
+#[command(after_help = EXAMPLES)]
 pub struct Options {
     /// Streamline file to read
     pub input: PathBuf,
     #[command(flatten)]
     pub params: GivenParameters<Params>,
+    /// Recognise the bundles of --recipe by the labels of this map, instead of clusters
+    #[arg(long, value_name = "FILE", conflicts_with = "groups")]
+    pub labels: Option<PathBuf>,
+    /// Recipe of bundles (.toml), or freesurfer: twelve bundles by the labels of aparc+aseg [default: freesurfer]
+    #[arg(long, value_name = "FILE|freesurfer", requires = "labels")]
+    pub recipe: Option<PathBuf>,
+    #[command(flatten)]
+    pub recognition: GivenParameters<RecognitionParams>,
     /// Measure the groups of the file (TRX) instead of clusters
     #[arg(long)]
     pub groups: bool,
@@ -55,7 +69,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE|FOLDER")]
     pub out: Option<PathBuf>,
     /// Write the centroids of the clusters as streamlines, with the value count
-    #[arg(long, value_name = "FILE", conflicts_with = "groups")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["groups", "labels"])]
     pub centroids: Option<PathBuf>,
     /// Write a table with one row for each bundle (.csv)
     #[arg(long, value_name = "FILE")]
@@ -112,6 +126,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "Found parameters of clusters and --groups, which takes the groups of the file; leave out one of them",
         ));
     }
+    let recognition = options.recognition.params()?;
+    if options.labels.is_none() && recognition != RecognitionParams::defaults() {
+        return Err(Failure::usage(
+            "Found --radius without --labels, which it is about; add --labels, or leave it out",
+        ));
+    }
+    if options.labels.is_some() && params != Params::defaults() {
+        return Err(Failure::usage(
+            "Found parameters of clusters and --labels, which recognises bundles instead; leave out one of them",
+        ));
+    }
     let output = options.out.as_deref();
     let output = output
         .map(|out| Output::new(out, &options.input))
@@ -128,36 +153,34 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_make(path)?;
     }
     let lines = streamlines(&options.input, &options.reading, runner)?;
-    let (mut grid, mut value) = (lines.grid.clone(), None);
+    let labels = match &options.labels {
+        Some(path) => {
+            let volume = scalar_image(path, &options.reading, runner)?;
+            let place = (path.as_path(), "meet no label there");
+            check_overlap(&grid_coverage(&lines, &volume.grid, runner), place)?;
+            Some(volume)
+        }
+        None => None,
+    };
+    let own = lines.grid.clone();
+    let mut grid = labels.as_ref().map(|volume| volume.grid.clone()).or(own);
+    let mut value = None;
     if let Some(path) = &options.image {
         let volume = scalar_image(path, &options.reading, runner)?;
         check_values(&value_coverage(&lines, &volume, runner), path)?;
         grid = Some(volume.grid.clone());
         value = Some((Measure::Image(volume, 0), file_stem(path)));
-    } else if let Some(grid) = &grid {
+    } else if let (Some(grid), None) = (&grid, &labels) {
         let place = (options.input.as_path(), "count for no volume");
         check_overlap(&grid_coverage(&lines, grid, runner), place)?;
     }
     if let Some(name) = &options.value {
         value = Some((Measure::Value(name.clone()), name.clone()));
     }
-    let (grouped, clusters, cluster_ms) = match options.groups {
-        true if lines.groups.is_empty() => {
-            return Err(Failure::new(format!(
-                "The file has no groups, expected a TRX file that has some; leave out --groups to cluster its \
-                 streamlines: {}",
-                options.input.display()
-            )));
-        }
-        true => (lines.clone(), None, 0.0),
-        false => {
-            let job = ClusterStreamlines {
-                tractogram: lines.clone(),
-                params,
-            };
-            let (clusters, wall_ms) = runner.run(job)?;
-            (clusters.grouped(&lines), Some(clusters), wall_ms)
-        }
+    let (grouped, found, cluster_ms) = divide(&lines, labels, (options, &params), runner)?;
+    let clusters = match &found {
+        Found::Clusters(clusters) => Some(clusters),
+        _ => None,
     };
     let among = CountedStreamlines {
         tractogram: grouped.clone(),
@@ -168,7 +191,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(output) = &output {
         save(&grouped, output, &mut files, runner)?;
     }
-    if let (Some(path), Some(clusters)) = (&options.centroids, &clusters) {
+    if let (Some(path), Some(clusters)) = (&options.centroids, clusters) {
         save_streamlines(clusters.centroids(), path, runner)?;
         files.push(path.clone());
     }
@@ -177,20 +200,72 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         files.push(path.clone());
         runner.run(SaveFigures { path, table })?;
     }
-    let mut report = report(&lines, &table, clusters.as_ref());
-    if clusters.is_some() {
-        report["parameters"] = parameters::json(&params);
+    let mut report = report(&lines, &table, &found);
+    match &found {
+        Found::Clusters(_) => report["parameters"] = parameters::json(&params),
+        Found::Bundles(..) => report["parameters"] = parameters::json(&recognition),
+        Found::Groups => {}
     }
     report["cluster_ms"] = json!(cluster_ms);
     report["wall_ms"] = json!(cluster_ms + figures_ms);
     report["out"] = json!(options.out);
     report["centroids"] = json!(options.centroids);
     report["table"] = json!(options.table);
-    let mut text = text(&lines, &table, clusters.as_ref());
+    let mut text = text(&lines, &table, &found);
     let _ = writeln!(text, "{}", duration_text(cluster_ms + figures_ms));
     list_files(&mut text, &files);
     runner.report(&report, &text);
     Ok(())
+}
+
+/// The bundles that were found.
+enum Found {
+    Clusters(Clusters),
+    Bundles(BundleRecipe, Recognised),
+    /// Those of the file.
+    Groups,
+}
+
+/// Divides streamlines into groups; returns the time that this took, in ms.
+fn divide(
+    lines: &Tractogram,
+    labels: Option<Volume>,
+    (options, params): (&Options, &Params),
+    runner: &mut Runner,
+) -> Result<(Tractogram, Found, f64), Failure> {
+    let tractogram = lines.clone();
+    if options.groups {
+        if lines.groups.is_empty() {
+            return Err(Failure::new(format!(
+                "The file has no groups, expected a TRX file that has some; leave out --groups to cluster its \
+                 streamlines: {}",
+                options.input.display()
+            )));
+        }
+        return Ok((tractogram, Found::Groups, 0.0));
+    }
+    let Some(labels) = labels else {
+        let params = *params;
+        let (clusters, ms) = runner.run(ClusterStreamlines { tractogram, params })?;
+        return Ok((clusters.grouped(lines), Found::Clusters(clusters), ms));
+    };
+    let is_file = |path: &&PathBuf| path.as_os_str() != FREESURFER;
+    let ((recipe, found), ms) = runner.run(RecogniseBundles {
+        tractogram,
+        labels,
+        recipe: options.recipe.as_ref().filter(is_file).cloned(),
+        params: options.recognition.params()?,
+    })?;
+    let lacking = found.lacking(&recipe);
+    if !lacking.is_empty() {
+        warning!(
+            "The label map lacks labels of {}: {}",
+            counted(lacking.len(), "bundle"),
+            one_line(&lacking.join("; "))
+        );
+    }
+    let grouped = found.grouped(lines, &recipe);
+    Ok((grouped, Found::Bundles(recipe, found), ms))
 }
 
 fn save_streamlines(
@@ -265,7 +340,7 @@ fn file_names<'a>(groups: impl Iterator<Item = &'a String>) -> Vec<String> {
     groups.map(name).collect()
 }
 
-fn report(lines: &Tractogram, table: &GroupTable, clusters: Option<&Clusters>) -> Value {
+fn report(lines: &Tractogram, table: &GroupTable, found: &Found) -> Value {
     let finite = |v: f64| Some(v).filter(|v| v.is_finite());
     let bundle = |(i, (name, figures)): (usize, &(String, GroupFigures))| {
         let mut bundle = json!({
@@ -273,8 +348,16 @@ fn report(lines: &Tractogram, table: &GroupTable, clusters: Option<&Clusters>) -
             "length_sd_mm": finite(figures.length_sd_mm), "volume_mm3": figures.volume_mm3,
             "mean": figures.value.and_then(finite),
         });
-        if let Some(cluster) = clusters.and_then(|c| c.clusters.get(i)) {
-            bundle["centroid"] = json!(cluster.centroid);
+        match found {
+            Found::Clusters(all) => {
+                let cluster = all.clusters.get(i);
+                bundle["centroid"] = json!(cluster.map(|cluster| &cluster.centroid));
+            }
+            Found::Bundles(recipe, _) => {
+                let rule = recipe.bundles.iter().find(|rule| rule.name == *name);
+                bundle["citation"] = json!(rule.and_then(|rule| rule.citation.as_ref()));
+            }
+            Found::Groups => {}
         }
         bundle
     };
@@ -282,43 +365,68 @@ fn report(lines: &Tractogram, table: &GroupTable, clusters: Option<&Clusters>) -
     let mut report = json!({
         "command": "bundles", "streamlines": lines.len(), "bundles": bundles, "value": table.value,
     });
-    if let Some(clusters) = clusters {
-        report["dropped"] = json!(clusters.dropped);
-        report["in_dropped"] = json!(clusters.in_dropped);
-        report["without_length"] = json!(clusters.without_length);
+    match found {
+        Found::Clusters(clusters) => {
+            report["dropped"] = json!(clusters.dropped);
+            report["in_dropped"] = json!(clusters.in_dropped);
+            report["without_length"] = json!(clusters.without_length);
+        }
+        Found::Bundles(recipe, found) => {
+            let bundles = recipe.bundles.iter().zip(&found.members);
+            let empty = bundles.filter(|(_, members)| members.is_empty());
+            let empty: Vec<&String> = empty.map(|(rule, _)| &rule.name).collect();
+            report["empty"] = json!(empty);
+            report["lacking"] = json!(found.lacking(recipe));
+            report["unassigned"] = json!(found.unassigned);
+        }
+        Found::Groups => {}
     }
     report
 }
 
 /// Bundles that the text lists.
-const LISTED: usize = 12;
+const LISTED: usize = 24;
 
-fn text(lines: &Tractogram, table: &GroupTable, clusters: Option<&Clusters>) -> String {
+fn text(lines: &Tractogram, table: &GroupTable, found: &Found) -> String {
     let groups = &table.groups;
-    let noun = if clusters.is_some() {
-        "cluster"
-    } else {
-        "group"
+    let noun = match found {
+        Found::Clusters(_) => "cluster",
+        Found::Bundles(..) => "bundle",
+        Found::Groups => "group",
     };
     let mut text = format!(
         "{} in {}\n",
         counted(lines.len(), "streamline"),
         counted(groups.len(), noun)
     );
-    if let Some(clusters) = clusters.filter(|c| c.dropped > 0) {
-        let _ = writeln!(
-            text,
-            "  {} in {} that are smaller",
-            counted(clusters.in_dropped, "streamline"),
-            counted(clusters.dropped, "cluster")
-        );
+    // Writing to a string does not fail.
+    match found {
+        Found::Clusters(clusters) => {
+            if clusters.dropped > 0 {
+                let _ = writeln!(
+                    text,
+                    "  {} in {} that are smaller",
+                    counted(clusters.in_dropped, "streamline"),
+                    counted(clusters.dropped, "cluster")
+                );
+            }
+            if clusters.without_length > 0 {
+                let without = counted(clusters.without_length, "streamline");
+                let _ = writeln!(text, "  {without} without a length");
+            }
+        }
+        Found::Bundles(recipe, found) => {
+            let unassigned = counted(found.unassigned, "streamline");
+            let _ = writeln!(
+                text,
+                "  {unassigned} in none of {}",
+                counted(recipe.bundles.len(), "bundle")
+            );
+        }
+        Found::Groups => {}
     }
-    if let Some(clusters) = clusters.filter(|c| c.without_length > 0) {
-        let _ = writeln!(
-            text,
-            "  {} without a length",
-            counted(clusters.without_length, "streamline")
-        );
+    if groups.is_empty() {
+        return text;
     }
     let listed = &groups[..groups.len().min(LISTED)];
     let names: Vec<String> = listed.iter().map(|(name, _)| one_line(name)).collect();

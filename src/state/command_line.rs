@@ -1,6 +1,10 @@
 //! The command line that recomputes a result. Nothing stores one: it is assembled on request, from the origin of a layer
 //! or from the controls, with the files of the inputs in place of their origins.
 
+mod steps;
+
+pub use steps::StepCommand;
+
 use crate::data::{PhantomKind, ShellCommand};
 use crate::io::AffineReading;
 use crate::io::Reading;
@@ -8,7 +12,6 @@ use crate::parameters::arguments;
 use crate::solvers::geodesic::{self, RayMetricParams, Rays};
 use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::tensor_fit::FitMap;
-use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::solvers::{curves, density};
 use crate::state::core::chain::chain;
 use crate::state::core::pane::Pane;
@@ -26,6 +29,7 @@ use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
+use steps::step_commands;
 
 /// Why no command computes a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -163,15 +167,6 @@ pub enum CommandLine {
     },
 }
 
-/// A command that keeps some streamlines, or divides them into groups.
-#[derive(Clone, PartialEq, Debug)]
-pub enum StepCommand {
-    /// `arcuate select`
-    Select(SelectionOptions),
-    /// `arcuate bundles`
-    Group(SelectionOptions),
-}
-
 /// Default folder of the results of `arcuate uncertainty` and `arcuate track --noise`.
 const UNCERTAINTY_FOLDER: &str = "noise";
 
@@ -286,61 +281,6 @@ fn noise_commands(streamlines: &CommandLine, distance_to: Option<&Path>) -> Vec<
         && streamlines.no_command().is_none()
     {
         last.add_options(&noise_arguments(Path::new(UNCERTAINTY_FOLDER), distance_to));
-    }
-    commands
-}
-
-/// A file that can hold groups, as an argument: this one, or one beside it.
-fn grouped_file(path: &Path) -> String {
-    quoted_path(&path.with_extension("trx"))
-}
-
-/// A sequence of commands: those that compute the streamlines, and one for each step that keeps some of them or divides
-/// them into groups.
-fn selection_commands(
-    base: &CommandLine,
-    steps: &[Option<StepCommand>],
-    out: &Path,
-) -> Vec<ShellCommand> {
-    let (mut input, mut reported, mut commands) =
-        (PathBuf::from("all.trx"), String::new(), Vec::new());
-    match base {
-        CommandLine::File { file, reading } => {
-            input.clone_from(file);
-            reported = reading.to_string();
-        }
-        command => commands.extend(command.commands_to(&input)),
-    }
-    for (i, step) in steps.iter().flatten().enumerate() {
-        let output = match i + 1 == steps.len() {
-            true => out.to_owned(),
-            false => PathBuf::from(format!("step{}.trx", i + 1)),
-        };
-        let from = quoted_path(&input);
-        let text = match step {
-            StepCommand::Select(step) => {
-                commands.extend(step.needs.iter().cloned());
-                let to = quoted_path(&output);
-                format!("arcuate select {from} {to}{}{reported}", step.options)
-            }
-            StepCommand::Group(step) => {
-                commands.extend(step.needs.iter().cloned());
-                let to = grouped_file(&output);
-                let options = &step.options;
-                format!("arcuate bundles {from}{options} --out {to}{reported}")
-            }
-        };
-        commands.push(text.into());
-        if matches!(step, StepCommand::Group(_)) && grouped_file(&output) != quoted_path(&output) {
-            let convert = format!(
-                "arcuate convert {} {}",
-                grouped_file(&output),
-                quoted_path(&output)
-            );
-            commands.push(convert.into());
-        }
-        reported.clear();
-        input = output;
     }
     commands
 }
@@ -509,7 +449,7 @@ impl CommandLine {
                 params,
             } => density_commands(base, template.as_deref(), *voxel_mm, params, out),
             Self::Edited { base, steps } if self.no_command().is_none() => {
-                selection_commands(base, steps, out)
+                step_commands(base, steps, out)
             }
             line => vec![line.own_command_to(out)],
         }

@@ -63,7 +63,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             BottomPanel::Table => table::show(ui, state, (layer, lines), memory, actions),
             BottomPanel::Profile => profile::show(ui, state, lines, actions),
             BottomPanel::Matrix => matrix::show(ui, state, lines, memory, actions),
-            BottomPanel::Bundles => bundles::show(ui, state, (layer, lines), actions),
+            BottomPanel::Bundles => bundles::show(ui, state, (layer, lines), memory, actions),
             BottomPanel::Scores => scores::show(ui, state, memory),
         }
     });

@@ -272,6 +272,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["zip"], &["io"]),
     only(&["quick_xml"], &["io"]),
     only(&["base64"], &["io"]),
+    only(&["toml"], &["io"]),
     only(&["png"], &["io"]),
     only(&["sha2"], &["io"]),
     // `main` gets the arguments from clap, `cli` defines them.

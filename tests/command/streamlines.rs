@@ -52,6 +52,10 @@ pub fn tests() -> Vec<Trial> {
             bundles::moved_and_refused,
         ),
         test("streamlines::bundles as a command", bundles::command),
+        test(
+            "streamlines::bundles recognised by labels",
+            bundles::recognised,
+        ),
         test("streamlines::rulers", rulers::rulers),
         test(
             "streamlines::a session repeats edits and selections",

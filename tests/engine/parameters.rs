@@ -76,6 +76,10 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::tables::profile", table::<ProfileParams>),
         test("parameters::tables::bundles", table::<bundles::Params>),
         test(
+            "parameters::tables::recognition",
+            table::<bundles::RecognitionParams>,
+        ),
+        test(
             "parameters::tables::gradient check",
             table::<gradient_check::Params>,
         ),
@@ -247,6 +251,7 @@ fn options() {
     check_options::<density::Voxels>("density a.trx --out o.nii");
     check_options::<connectivity::Params>("connectome a.trx b.nii o.csv");
     check_options::<bundles::Params>("bundles a.trx");
+    check_options::<bundles::RecognitionParams>("bundles a.trx --labels b.nii");
     check_options::<ProfileParams>("profile a.trx o.csv --value cm");
     check_options::<curves::Params>("track phantom:1 --out o.tck");
     check_options::<geodesic::Rays>("geodesic phantom:1 --out o.tck");

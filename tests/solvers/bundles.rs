@@ -1,5 +1,7 @@
 //! Distances and clusters of streamlines, against closed forms and a plain implementation of QuickBundles.
 
+mod recognise;
+
 use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
@@ -17,7 +19,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let mut own = recognise::tests();
+    own.extend([
         test(
             "bundles::MDF and MAM of parallel and shifted lines",
             closed_forms,
@@ -39,7 +42,8 @@ pub fn tests() -> Vec<Trial> {
             "tractograms/whole_brain_36763.trk.gz",
             whole_brain,
         ),
-    ]
+    ]);
+    own
 }
 
 fn params(threshold_mm: f64, points: usize, min_size: usize) -> Params {

@@ -52,6 +52,10 @@ pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect
             set(state, "Bundles", Phase::Done, |b| b.bundles = bundles);
         }
         StreamlineAction::Cluster => bundles::cluster(state, effects),
+        StreamlineAction::Recognise => bundles::recognise(state, effects),
+        StreamlineAction::SetRecipe(recipe) => {
+            set(state, "Bundles", Phase::Done, |b| b.bundles.recipe = recipe);
+        }
         StreamlineAction::ChooseGroup { group, mode } => bundles::choose(state, &group, mode),
         StreamlineAction::SetTruth(path) => set_truth(state, path),
         StreamlineAction::ColourByFile { layer, path } => colour_by_file(state, layer, path),

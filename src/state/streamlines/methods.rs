@@ -1,7 +1,7 @@
 //! The methods text of edited streamlines.
 
 use crate::solvers::tractogram::line_values::LineStatistic;
-use crate::solvers::tractogram::selection::Edit;
+use crate::solvers::tractogram::selection::{Edit, Groups};
 use crate::state::command_line::StepCommand;
 use crate::state::core::citations::Citations;
 use crate::state::core::display::LineColouring;
@@ -46,8 +46,12 @@ pub(in crate::state) fn clusters(
     };
     let edits = document.edits(layer.id);
     let last = edits.iter().rev().find(|edit| !edit.selects());
-    let Some(Edit::Cluster(params)) = last else {
-        return String::new();
+    let params = match last {
+        Some(Edit::Cluster(params)) => params,
+        Some(Edit::Group(groups)) => {
+            return recognised(layer, groups, citations);
+        }
+        _ => return String::new(),
     };
     let size = match params.min_size {
         0 | 1 => String::new(),
@@ -62,6 +66,31 @@ pub(in crate::state) fn clusters(
         params.points,
     )
 }
+
+/// Bundles that were recognised by labels, or clusters of streamlines that were moved.
+fn recognised(layer: &Layer, groups: &Groups, citations: &mut Citations) -> String {
+    let count = super::streamlines_of(layer).map_or(0, |lines| lines.groups.len());
+    let options = groups.bundle_options.as_ref().map(|o| o.options.trim());
+    let by_labels = options.is_none_or(|options| options.starts_with("--labels"));
+    let verb = match by_labels {
+        true => format!(
+            "By the labels that they pass and end in {}, {} {} recognised",
+            citations.cite(QUERIES),
+            counted(count, "bundle"),
+            if count == 1 { "was" } else { "were" }
+        ),
+        false => format!(
+            "They were divided into {} by QuickBundles {}",
+            counted(count, "cluster"),
+            citations.cite(QUICK_BUNDLES)
+        ),
+    };
+    let rules = options.map_or(String::new(), |options| format!(" (“{options}”)"));
+    format!(" {verb}{rules}.")
+}
+
+const QUERIES: &str = "Wassermann D, Makris N, Rathi Y, et al. (2016). The white matter query language: a novel approach \
+                       for describing human white matter anatomy. Brain Struct Funct 221:4705-4721.";
 
 const QUICK_BUNDLES: &str = "Garyfallidis E, Brett M, Correia MM, Williams GB, Nimmo-Smith I (2012). QuickBundles, a \
                              method for tractography simplification. Front Neurosci 6:175.";

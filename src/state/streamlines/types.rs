@@ -219,12 +219,19 @@ pub struct ConnectSettings {
 pub struct BundleSettings {
     #[serde(flatten)]
     pub clusters: bundles::Params,
+    /// The file of the recipe by which bundles are recognised; `None`: the built-in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<PathBuf>,
+    #[serde(flatten)]
+    pub recognition: bundles::RecognitionParams,
 }
 
 impl Default for BundleSettings {
     fn default() -> Self {
         Self {
             clusters: bundles::Params::defaults(),
+            recipe: None,
+            recognition: bundles::RecognitionParams::defaults(),
         }
     }
 }
@@ -395,6 +402,10 @@ pub enum StreamlineAction {
     SetBundles(BundleSettings),
     /// Divides the streamlines that the rules select into clusters, as a new layer.
     Cluster,
+    /// Recognises the bundles of the recipe among these streamlines by the label map of the matrix, as a new layer.
+    Recognise,
+    /// The file of a recipe; `None`: the built-in one.
+    SetRecipe(Option<PathBuf>),
     /// Selects the streamlines of a group.
     ChooseGroup {
         group: String,

@@ -1,9 +1,9 @@
 //! Bundles: the settings of clusters, and a row for each group of the streamlines.
 
-use super::super::format;
 use super::super::forms::bundles;
 use super::super::theme::{self, size, space};
 use super::super::widgets::{paint, rows};
+use super::super::{Memory, format};
 use super::{empty, rect_after_settings};
 use crate::data::Tractogram;
 use crate::solvers::bundles::GroupFigures;
@@ -20,11 +20,12 @@ pub fn show(
     ui: &mut Ui,
     state: &State,
     (layer, lines): (&Layer, &Tractogram),
+    memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let place = rect_after_settings(ui, |ui| bundles::show(ui, state, actions));
+    let place = rect_after_settings(ui, |ui| bundles::show(ui, state, memory, actions));
     if lines.groups.is_empty() {
-        let text = "These streamlines have no groups: cluster them, or open a TRX file with groups";
+        let text = "These streamlines have no groups: cluster them, recognise bundles, or open a TRX file with groups";
         return empty(ui, place, text);
     }
     let live = &state.runtime.streamlines.groups;

@@ -9,7 +9,7 @@ use arcuate::data::Tractogram;
 use arcuate::io;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::streamlines::{
-    BottomPanel, BundleSettings, SelectionMode, StreamlineRules, streamlines_of,
+    BottomPanel, BundleSettings, ConnectSettings, SelectionMode, StreamlineRules, streamlines_of,
 };
 use arcuate::state::update::panel_command;
 use arcuate::state::{
@@ -105,7 +105,7 @@ pub(super) fn clusters() {
     let text = "--threshold 8 --points 12 --min-size 5 --out tracks.trx";
     assert!(command.ends_with(text), "{command}");
 
-    let text = methods(&setup.window.state);
+    let text = methods::methods(&setup.window.state);
     let count = lines.groups.len();
     let sentence =
         format!("divided into {count} clusters of at least 5 streamlines by QuickBundles [");
@@ -323,4 +323,140 @@ pub(super) fn command() {
     refuses(&["bundles", "all.trx", "--table", "x.txt"], 2, ".csv");
     refuses(&["bundles", "all.trx", "--threshold", "0"], 2, "threshold");
     refuses(&["bundles", "all.trx", "--out", "groups.trx"], 1, "--force");
+}
+
+/// Labels 3 below x = 5 and 8 above x = 35; lines run from x = 0 to 40.
+const RECIPE: &str = "[[bundle]]\nname = \"Across\"\nends = [[3], [8]]\ncitation = \"A (2001).\"\n
+[[bundle]]\nname = \"Elsewhere\"\nends = [[3], [77]]\n";
+
+pub(super) fn recognised() {
+    let mut setup = StreamlineWindow::new(30);
+    let (all, labels) = (setup.layer("all"), setup.layer("labels"));
+    let recipe = setup.folder.path().join("recipe.toml");
+    std::fs::write(&recipe, RECIPE).unwrap();
+    setup
+        .window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
+    let connect = &setup.window.state.document.streamlines.connect;
+    let connect = ConnectSettings {
+        labels: Some(labels),
+        ..connect.clone()
+    };
+    setup.act(StreamlineAction::SetConnect(connect));
+    // The built-in recipe names none of these labels.
+    setup.act(StreamlineAction::Recognise);
+    let messages = &setup.window.state.runtime.notices.messages;
+    let refused = |m: &arcuate::state::Message| m.text.contains("holds no label of the recipe");
+    assert!(messages.iter().any(refused), "{messages:?}");
+    setup.window.state.runtime.notices.messages.clear();
+    setup.act(StreamlineAction::SetRecipe(Some(recipe)));
+    setup.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    setup.act(StreamlineAction::Recognise);
+    let messages = &setup.window.state.runtime.notices.messages;
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert_eq!(
+        messages[0].text,
+        "The label map lacks labels of 1 bundle: Elsewhere"
+    );
+    setup.window.state.runtime.notices.messages.clear();
+    let layer = setup
+        .window
+        .state
+        .document
+        .layer_named("all, bundles")
+        .unwrap()
+        .clone();
+    let lines = streamlines_of(&layer).unwrap().clone();
+    assert_eq!(lines.groups.len(), 1);
+    assert_eq!(*lines.groups["Across"], *(0..20).collect::<Vec<u32>>());
+    let command = setup.window.state.document.command_line(&layer).text();
+    let folder = tempfile::tempdir().unwrap();
+    run(&command, folder.path());
+    assert_eq!(
+        opened(&folder.path().join("tracks.trx")).groups,
+        lines.groups,
+        "{command}"
+    );
+    let text = methods::methods(&setup.window.state);
+    assert!(
+        text.contains("1 bundle was recognised (“--labels") && text.contains("Wassermann"),
+        "{text}"
+    );
+    // A session restores the bundles, and replay repeats the layer.
+    let path = setup.folder.path().join("s.arcuate");
+    setup.window.act(Action::Session(SessionAction::Save {
+        path: Some(path.clone()),
+        next: None,
+    }));
+    let mut other = Window::new();
+    let open = UnsavedAction::Open(path);
+    other.act(Action::Session(SessionAction::CloseDocument(open)));
+    let again = other.state.document.layer_named("all, bundles").unwrap();
+    assert_eq!(streamlines_of(again).unwrap().groups, lines.groups);
+    assert_eq!(other.state.document.command_line(again).text(), command);
+    let settings = &other.state.document.streamlines.bundles;
+    assert_eq!(*settings, setup.window.state.document.streamlines.bundles);
+    setup.window.act(Action::Undo);
+    assert!(
+        setup
+            .window
+            .state
+            .document
+            .layer_named("all, bundles")
+            .is_none()
+    );
+
+    // The command alone.
+    let here = setup.folder.path();
+    let arguments = [
+        "bundles",
+        "all.trx",
+        "--labels",
+        "labels.nii.gz",
+        "--recipe",
+        "recipe.toml",
+        "--json",
+    ];
+    let output = program()
+        .args(arguments)
+        .args(["--table", "b.csv"])
+        .current_dir(here)
+        .output()
+        .unwrap();
+    let done: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(done["bundles"][0]["name"], "Across");
+    assert_eq!(done["bundles"][0]["streamlines"], 30);
+    assert_eq!(done["bundles"][0]["citation"], "A (2001).");
+    assert_eq!(done["lacking"], serde_json::json!(["Elsewhere"]));
+    assert_eq!(done["empty"], serde_json::json!(["Elsewhere"]));
+    assert_eq!(done["unassigned"], 0);
+    let table = std::fs::read_to_string(here.join("b.csv")).unwrap();
+    assert_eq!(
+        table,
+        "bundle,streamlines,length_mm,length_sd_mm,volume_mm3\nAcross,30,40,0,1230\n"
+    );
+    let refuses = |more: &[&str], why: &str| {
+        let output = program()
+            .args(["bundles", "all.trx"])
+            .args(more)
+            .current_dir(here)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains(why), "{text}");
+    };
+    refuses(
+        &["--labels", "labels.nii.gz"],
+        "holds no label of the recipe",
+    );
+    refuses(
+        &["--labels", "labels.nii.gz", "--threshold", "5"],
+        "recognises bundles instead",
+    );
+    refuses(&["--radius", "3"], "without --labels");
+    refuses(&["--recipe", "recipe.toml"], "--labels");
+    refuses(
+        &["--labels", "labels.nii.gz", "--recipe", "b.csv"],
+        "a recipe of bundles in TOML",
+    );
 }

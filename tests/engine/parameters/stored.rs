@@ -207,5 +207,6 @@ pub fn names() {
     table("connectivity", |p: &connectivity::Params| json!(p));
     table("profile", |p: &ProfileParams| json!(p));
     table("bundles", |p: &bundles::Params| json!(p));
+    table("recognition", |p: &bundles::RecognitionParams| json!(p));
     table("region", |p: &region::Change| json!(p));
 }

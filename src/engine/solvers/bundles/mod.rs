@@ -1,4 +1,5 @@
-//! Bundles: clusters of streamlines of similar course, and figures of groups of streamlines.
+//! Bundles: clusters of streamlines of similar course, bundles recognised by the labels that they pass, and figures of
+//! groups of streamlines.
 //!
 //! *Distances.* Two streamlines are compared by points that are equally spaced along their lengths. The minimum average
 //! direct-flip distance (MDF) is the mean distance of corresponding points, in the better of the two directions
@@ -16,6 +17,10 @@
 //! A grid over the mean points of the centroids lists those that may be nearer than the threshold, and the bound with three
 //! parts rejects most of the rest, so that few distances are computed. Bounds are compared with a margin for rounding, and
 //! the result is that of comparing each streamline with each centroid, bit for bit.
+//!
+//! *Labels* ([`recognise`]). A recipe states for each bundle the labels of a map that its streamlines pass, avoid and end
+//! in (Wassermann et al. 2016, Brain Struct Funct 221:4705). The voxels that a streamline passes are exact (`Walk` of
+//! `density`).
 //!
 //! *Arithmetic.* Distances are in single precision, in one order of operations without fused multiply-adds ([`mdf`]): the
 //! same bytes with every instruction set. Sums of centroids are in double precision.
@@ -52,11 +57,13 @@ mod distance;
 mod error;
 mod figures;
 mod parameters;
+mod recognise;
 mod resample;
 
 pub use super::Error;
 pub use cluster::{Cluster, Clustering, Clusters, UNASSIGNED, cluster};
 pub use distance::{MeanClosest, mam, mdf};
 pub use figures::{GroupFigures, figures};
-pub use parameters::Params;
+pub use parameters::{Params, RecognitionParams};
+pub use recognise::{Recognised, recognise};
 pub use resample::resampled;

@@ -1,4 +1,4 @@
-//! Parameters of clusters.
+//! Parameters of clusters, and of bundles recognised by labels.
 
 use crate::parameters::{self, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Unit};
 use serde::{Deserialize, Serialize};
@@ -93,6 +93,55 @@ impl Parameters for Params {
             )
         },
     ];
+
+    const APPLIES_AFTER_DRAG: bool = true;
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+}
+
+/// Parameters of bundles recognised by labels.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RecognitionParams {
+    /// Largest distance from an end to the centre of a voxel of a label in which it lies, mm; 0: only its own voxel.
+    pub radius_mm: f64,
+}
+
+impl RecognitionParams {
+    /// A search within one voxel of a typical scan.
+    pub const fn defaults() -> Self {
+        Self { radius_mm: 2.0 }
+    }
+
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+}
+
+impl Parameters for RecognitionParams {
+    const TABLE: &'static [Param<Self>] = &[Param {
+        value_name: "MM",
+        help: "With --labels: an end lies in a label if this near to the centre of one of its voxels, mm",
+        hint: "An end lies in a label if it lies in it, or this near to the centre of one of its voxels",
+        reason: "streamlines often end a voxel short of the cortex",
+        ..Param::new(
+            "radius",
+            "End radius",
+            Kind::Number(Number {
+                unit: Unit::Mm,
+                decimals: 1,
+                soft: (0.0, 10.0),
+                // Larger balls hold many structures, and take long.
+                hard: Limits::between(0.0, 50.0),
+                ..Number::new(
+                    |p| Some(p.radius_mm),
+                    |p, v| p.radius_mm = v.unwrap_or(p.radius_mm),
+                )
+            }),
+        )
+    }];
 
     const APPLIES_AFTER_DRAG: bool = true;
 

@@ -1,12 +1,16 @@
 //! Clusters of streamlines, and figures of their groups.
 
 use crate::compute::Control;
-use crate::data::{Grid, Tractogram};
+use crate::data::bundle_recipe::BundleRecipe;
+use crate::data::{Grid, Tractogram, Volume};
+use crate::io::bundle_recipe;
 use crate::io::text::counted;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Unfinished, Worker,
 };
-use crate::solvers::bundles::{self, Clusters, GroupFigures, figures};
+use crate::solvers::bundles::{
+    self, Clusters, GroupFigures, Recognised, RecognitionParams, figures, recognise,
+};
 use crate::state::files::jobs::WriteFile;
 use crate::state::files::jobs::csv::{field, save};
 use crate::state::job_end::{ended, for_command_line};
@@ -51,6 +55,55 @@ impl Job for ClusterStreamlines {
 }
 
 for_command_line!(ClusterStreamlines);
+
+/// Recognises bundles by the labels that streamlines pass and end in.
+#[derive(Clone, Debug)]
+pub struct RecogniseBundles {
+    pub tractogram: Tractogram,
+    pub labels: Volume,
+    /// The file of the recipe; `None`: the built-in one.
+    pub recipe: Option<PathBuf>,
+    pub params: RecognitionParams,
+}
+
+impl Job for RecogniseBundles {
+    type Output = (BundleRecipe, Recognised);
+
+    fn slot(&self) -> Slot {
+        EDIT
+    }
+
+    fn label(&self) -> String {
+        "Recognising bundles".to_owned()
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        self.recipe.as_deref()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let recipe = recipe(self.recipe.as_deref())?;
+        let (lines, labels) = (&self.tractogram, (&self.labels, 0));
+        let backend = worker.backend();
+        let found = recognise(lines, labels, &recipe, &self.params, &backend, control)?;
+        Ok((recipe, found))
+    }
+}
+
+for_command_line!(RecogniseBundles);
+
+/// The recipe in a file, or the built-in one.
+pub(super) fn recipe(path: Option<&Path>) -> Result<BundleRecipe, JobError> {
+    Ok(match path {
+        Some(path) => bundle_recipe::read(path)?,
+        None => bundle_recipe::freesurfer()?,
+    })
+}
 
 /// Computes figures of the groups of streamlines.
 #[derive(Clone, Debug)]

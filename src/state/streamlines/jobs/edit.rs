@@ -1,14 +1,17 @@
 //! Deleting streamlines, keeping some, or dividing them into groups.
 
-use crate::compute::Control;
-use crate::data::Tractogram;
+use crate::compute::{Backend, Control};
+use crate::data::{Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
-use crate::solvers::tractogram::selection::{Edit, apply_edits};
+use crate::solvers::bundles::{RecognitionParams, recognise};
+use crate::solvers::tractogram::selection::{Edit, Groups, SelectionOptions, apply_edits};
 use crate::state::job_end::ended;
+use crate::state::streamlines::jobs::bundles::recipe;
 use crate::state::streamlines::update::edits;
 use crate::state::{Effect, State};
+use std::path::PathBuf;
 
 pub const EDIT: Slot = Slot::queue("edit");
 
@@ -29,12 +32,33 @@ pub struct EditStreamlines {
     pub layer: u64,
     pub tractogram: Tractogram,
     pub steps: Vec<Edit>,
+    /// Recognises bundles after the steps, as one more step.
+    pub recognition: Option<Box<Recognition>>,
     pub kind: EditKind,
 }
 
+/// How bundles are recognised.
+#[derive(Clone, Debug)]
+pub struct Recognition {
+    pub labels: Volume,
+    /// The file of the recipe; `None`: the built-in one.
+    pub recipe: Option<PathBuf>,
+    pub params: RecognitionParams,
+    /// The command that recognises them in the same way, if the label map is in a file.
+    pub options: Option<SelectionOptions>,
+}
+
+/// The streamlines after all steps.
+#[derive(Clone, Debug)]
+pub struct EditedStreamlines {
+    pub left: Tractogram,
+    pub steps: Vec<Edit>,
+    /// Bundles for which the label map lacks labels.
+    pub lacking: Vec<String>,
+}
+
 impl Job for EditStreamlines {
-    /// The remaining streamlines.
-    type Output = Tractogram;
+    type Output = EditedStreamlines;
 
     fn slot(&self) -> Slot {
         EDIT
@@ -44,6 +68,7 @@ impl Job for EditStreamlines {
         let label = match self.kind {
             EditKind::Delete => "Deleting streamlines",
             EditKind::Keep => "Keeping streamlines",
+            EditKind::Group if self.recognition.is_some() => "Recognising bundles",
             EditKind::Group => "Clustering streamlines",
         };
         label.to_owned()
@@ -57,12 +82,20 @@ impl Job for EditStreamlines {
     ) -> Result<Self::Output, JobError> {
         let (memory, backend) = (memory_for_curves(), worker.backend());
         let left = apply_edits(&self.tractogram, &self.steps, memory, &backend, control)?;
-        left.bounds();
-        Ok(left)
+        let mut edited = EditedStreamlines {
+            left,
+            steps: self.steps,
+            lacking: Vec::new(),
+        };
+        if let Some(recognition) = self.recognition {
+            recognition.apply(&mut edited, &backend, control)?;
+        }
+        edited.left.bounds();
+        Ok(edited)
     }
 
     fn curves(output: &Self::Output) -> Vec<&Tractogram> {
-        vec![output]
+        vec![&output.left]
     }
 }
 
@@ -73,9 +106,28 @@ impl Receive<State> for EditStreamlines {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(state, self, delivery, effects, |state, left, _, _| {
-            let (edited, steps) = (self.tractogram.id(), self.steps.clone());
-            edits::done(state, self.layer, edited, (steps, left), self.kind);
+        ended(state, self, delivery, effects, |state, edited, _, _| {
+            edits::done(state, self.layer, self.tractogram.id(), edited, self.kind);
         });
+    }
+}
+
+impl Recognition {
+    fn apply(
+        self,
+        edited: &mut EditedStreamlines,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), JobError> {
+        let recipe = recipe(self.recipe.as_deref())?;
+        let (labels, params) = (&self.labels, &self.params);
+        let found = recognise(&edited.left, (labels, 0), &recipe, params, backend, control)?;
+        edited.left = found.grouped(&edited.left, &recipe);
+        edited.lacking = found.lacking(&recipe);
+        edited.steps.push(Edit::Group(Groups {
+            bundle_options: self.options,
+            ..Groups::new(&edited.left)
+        }));
+        Ok(())
     }
 }

@@ -1,24 +1,73 @@
 //! Bundles: clusters of the current streamlines, and figures of their groups.
 
 use crate::data::{Grid, Tractogram};
-use crate::solvers::tractogram::selection::Edit;
+use crate::parameters::arguments;
+use crate::solvers::tractogram::selection::{Edit, SelectionOptions};
+use crate::state::core::layer::Layer;
 use crate::state::core::notices::Severity;
+use crate::state::core::text::quoted_path;
 use crate::state::files::jobs::SAVE;
+use crate::state::origin::commands::file_and_command;
 use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::bundles::{ComputeFigures, SaveFigures};
-use crate::state::streamlines::jobs::edit::EditKind;
+use crate::state::streamlines::jobs::edit::{EditKind, Recognition};
 use crate::state::streamlines::jobs::table::Measure;
-use crate::state::streamlines::update::edits::{request_edit, selecting_step};
+use crate::state::streamlines::update::edits::{request, selecting_step};
 use crate::state::streamlines::update::follow::profile_columns;
 use crate::state::streamlines::update::save::NOT_YET;
 use crate::state::streamlines::update::select_manually;
 use crate::state::streamlines::{BottomPanel, Column, GroupKey, SelectionMode};
-use crate::state::{Effect, State};
+use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Divides the current streamlines that the rules select into clusters.
 pub fn cluster(state: &mut State, effects: &mut Vec<Effect>) {
+    let step = Edit::Cluster(state.document.streamlines.bundles.clusters);
+    divide(state, Some(step), None, effects);
+}
+
+/// Recognises bundles among the current streamlines that the rules select.
+pub fn recognise(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(map) = state.label_map().cloned() else {
+        let sentence =
+            "Bundles are recognised by a label map: open one, such as FreeSurfer's aparc+aseg";
+        return state.runtime.notify(Severity::Information, sentence);
+    };
+    let Some(labels) = map.content.volume().cloned() else {
+        return;
+    };
+    let settings = &state.document.streamlines.bundles;
+    let recognition = Recognition {
+        labels,
+        recipe: settings.recipe.clone(),
+        params: settings.recognition,
+        options: recognition_options(&state.document, &map),
+    };
+    divide(state, None, Some(Box::new(recognition)), effects);
+}
+
+/// The options of `arcuate bundles` that recognise the same bundles; `None` if the label map is in no file.
+fn recognition_options(document: &Document, map: &Layer) -> Option<SelectionOptions> {
+    let settings = &document.streamlines.bundles;
+    let (file, need) = file_and_command(document, map)?;
+    let mut options = format!(" --labels {}", quoted_path(&file));
+    if let Some(recipe) = &settings.recipe {
+        options += &format!(" --recipe {}", quoted_path(recipe));
+    }
+    options += &arguments(&settings.recognition);
+    Some(SelectionOptions {
+        needs: need.into_iter().collect(),
+        options,
+    })
+}
+
+fn divide(
+    state: &mut State,
+    step: Option<Edit>,
+    recognition: Option<Box<Recognition>>,
+    effects: &mut Vec<Effect>,
+) {
     let Some((layer, lines)) = state.current_streamlines() else {
         return;
     };
@@ -26,13 +75,18 @@ pub fn cluster(state: &mut State, effects: &mut Vec<Effect>) {
     let rules = state.document.streamlines.rules_of(layer).cloned();
     let selecting = rules.map(|rules| selecting_step(state, &rules, &lines));
     if let Some(None) = selecting {
-        let sentence = "The filter is still being applied: wait for it, then cluster again";
+        let sentence = "The filter is still being applied: wait for it, then try again";
         return state.runtime.notify(Severity::Information, sentence);
     }
-    let cluster = Edit::Cluster(state.document.streamlines.bundles.clusters);
-    let steps = selecting.flatten().into_iter().chain([cluster]).collect();
+    let steps = selecting.flatten().into_iter().chain(step).collect();
     state.view.bottom_panel = Some(BottomPanel::Bundles);
-    request_edit(state, layer, lines, steps, EditKind::Group, effects);
+    request(
+        state,
+        layer,
+        (lines, steps, recognition),
+        EditKind::Group,
+        effects,
+    );
 }
 
 /// Selects the streamlines of a group of the current streamlines that the rules keep.

@@ -9,7 +9,9 @@ use crate::state::core::text::{counted, streamlines};
 use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
 use crate::state::origin::commands::{cluster_options, selection_options};
-use crate::state::streamlines::jobs::edit::{EDIT, EditKind, EditStreamlines};
+use crate::state::streamlines::jobs::edit::{
+    EDIT, EditKind, EditStreamlines, EditedStreamlines, Recognition,
+};
 use crate::state::streamlines::update::follow;
 use crate::state::streamlines::{StreamlineRules, streamlines_of};
 use crate::state::{Document, Effect, State, Task};
@@ -102,6 +104,19 @@ pub(super) fn request_edit(
     kind: EditKind,
     effects: &mut Vec<Effect>,
 ) {
+    request(state, layer, (tractogram, steps, None), kind, effects);
+}
+
+/// Steps on streamlines, and the recognition of bundles after them.
+pub(super) type Steps = (Tractogram, Vec<Edit>, Option<Box<Recognition>>);
+
+pub(super) fn request(
+    state: &mut State,
+    layer: LayerId,
+    (tractogram, steps, recognition): Steps,
+    kind: EditKind,
+    effects: &mut Vec<Effect>,
+) {
     state.runtime.forget_failures(EDIT);
     if state.pending_transform(layer).is_some() {
         let sentence = match kind {
@@ -116,6 +131,7 @@ pub(super) fn request_edit(
         layer: layer.0,
         tractogram,
         steps,
+        recognition,
         kind,
     }));
 }
@@ -140,15 +156,16 @@ fn recorded(document: &Document, layer: LayerId, steps: Vec<Edit>, left: &Tracto
 pub fn done(
     state: &mut State,
     layer: u64,
-    edited: DataId,
-    (steps, tractogram): (Vec<Edit>, Tractogram),
+    before: DataId,
+    edited: EditedStreamlines,
     kind: EditKind,
 ) {
+    let (steps, tractogram) = (edited.steps, edited.left);
     let id = LayerId(layer);
     let Some(old) = state.document.layer(id).cloned() else {
         return;
     };
-    let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == edited) else {
+    let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == before) else {
         let sentence = match kind {
             EditKind::Group => "The streamlines have changed: they were not divided into bundles",
             _ => "The streamlines have changed: nothing was deleted or kept",
@@ -156,8 +173,12 @@ pub fn done(
         return state.runtime.notify(Severity::Information, sentence);
     };
     let (had, left, groups) = (before.len(), tractogram.len(), tractogram.groups.len());
+    let is_recognised = matches!(steps.last(), Some(Edit::Group(_)));
     let nothing = match kind {
         EditKind::Keep if left == 0 => Some("No streamline is left to keep"),
+        EditKind::Group if groups == 0 && is_recognised => {
+            Some("No streamline belongs to a bundle of the recipe")
+        }
         EditKind::Group if groups == 0 => {
             Some("No cluster has that many streamlines: lower the smallest cluster")
         }
@@ -170,9 +191,15 @@ pub fn done(
     let label = match kind {
         EditKind::Delete => "Delete streamlines",
         EditKind::Keep => "Keep streamlines",
+        EditKind::Group if is_recognised => "Recognise bundles",
         EditKind::Group => "Cluster streamlines",
     };
-    let name = name(document, &old, kind);
+    let suffix = match kind {
+        EditKind::Group if is_recognised => "bundles",
+        EditKind::Group => "clusters",
+        _ => "selected",
+    };
+    let name = name(document, &old, suffix);
     let steps = recorded(document, id, steps, &tractogram);
     let fitted = document.weights.get(&id).map(|fitted| {
         let weights = tractogram.per_streamline.get(WEIGHT);
@@ -241,22 +268,26 @@ pub fn done(
         EditKind::Group => format!(
             "Divided {} into {} as a layer",
             streamlines(left as u64),
-            counted(groups, "cluster")
+            counted(groups, if is_recognised { "bundle" } else { "cluster" })
         ),
         EditKind::Delete => format!("Deleted {}", streamlines((had - left) as u64)),
     };
     state.runtime.notices.status = message.into();
+    if !edited.lacking.is_empty() {
+        let sentence = format!(
+            "The label map lacks labels of {}: {}",
+            counted(edited.lacking.len(), "bundle"),
+            edited.lacking.join("; ")
+        );
+        state.runtime.notify(Severity::Information, sentence);
+    }
 }
 
 /// `Streamlines, selected`, with a number if there are several. Streamlines selected from selected ones are named after
 /// the layer of all of them.
-fn name(document: &Document, layer: &Layer, kind: EditKind) -> String {
+fn name(document: &Document, layer: &Layer, suffix: &str) -> String {
     let unedited = document.origins.unedited(layer.origin);
     let mut layers = std::iter::once(layer).chain(document.layers.iter().map(|l| &**l));
     let whole = layers.find(|l| l.origin == unedited).unwrap_or(layer);
-    let suffix = match kind {
-        EditKind::Group => "clusters",
-        _ => "selected",
-    };
     document.free_layer_name(&format!("{}, {suffix}", whole.name))
 }
