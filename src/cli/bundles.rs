@@ -222,7 +222,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 enum Found {
     Clusters(Clusters),
     Bundles(BundleRecipe, Recognised),
-    /// Those of the file.
+    /// The groups of the file.
     Groups,
 }
 

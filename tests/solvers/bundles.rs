@@ -216,7 +216,7 @@ fn plain(lines: &Tractogram, params: &Params) -> (Vec<u32>, Vec<Vec<[f32; 3]>>) 
     (assignment, centroids)
 }
 
-/// The same clusters, centroids and members, bit for bit.
+/// Checks that clusters, centroids and members are the same, bit for bit.
 fn assert_as_plain(lines: &Tractogram, params: &Params) -> usize {
     assert_eq!(params.min_size, 1, "all clusters are compared");
     let (expected, centroids) = plain(lines, params);
@@ -377,8 +377,8 @@ fn pieces() {
     let params = params(8.0, 12, 3);
     let whole = run(&lines, &params);
     for threads in [1, 2, 5] {
-        let again = cluster(&lines, None, &params, &backend(threads), &Control::new());
-        assert_eq!(again.as_ref(), Ok(&whole));
+        let repeated = cluster(&lines, None, &params, &backend(threads), &Control::new());
+        assert_eq!(repeated.as_ref(), Ok(&whole));
     }
     let mut clustering = arcuate::solvers::bundles::Clustering::new(&params).expect("valid");
     for part in 0..3 {
@@ -418,14 +418,14 @@ fn odd() {
         panic!("no streamline has a length");
     };
     assert!(sentence.starts_with("Found no streamline with a length"));
-    for wrong in [
+    for refused in [
         params(0.0, 12, 1),
         params(f64::NAN, 12, 1),
         params(10.0, 1, 1),
         params(10.0, 12, 0),
     ] {
-        let refused = cluster(&lines, None, &wrong, &backend(1), &Control::new());
-        assert!(matches!(refused, Err(Error::Input(_))), "{wrong:?}");
+        let refused = cluster(&lines, None, &refused, &backend(1), &Control::new());
+        assert!(matches!(refused, Err(Error::Input(_))), "{refused:?}");
     }
     let control = Control::new();
     control.cancel();
@@ -519,8 +519,8 @@ fn steps() {
         run(&lines, &params).grouped(&lines).groups
     );
     let recorded = Groups::new(&clustered);
-    let again = apply(&lines, &[Edit::Group(recorded.clone())]).expect("groups");
-    assert_eq!(again.groups, clustered.groups);
+    let repeated = apply(&lines, &[Edit::Group(recorded.clone())]).expect("groups");
+    assert_eq!(repeated.groups, clustered.groups);
     let text = serde_json::to_string(&recorded).unwrap();
     assert_eq!(serde_json::from_str::<Groups>(&text).unwrap(), recorded);
     let fewer = lines.filtered(&vec![false; lines.len()]);

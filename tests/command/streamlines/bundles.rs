@@ -94,9 +94,9 @@ pub(super) fn clusters() {
         "{command}"
     );
     run(&command, folder.path());
-    let (own, made) = (values(&own), values(&folder.path().join("bundles.csv")));
+    let (own, created) = (values(&own), values(&folder.path().join("bundles.csv")));
     assert_eq!(own.len(), 1 + lines.groups.len());
-    assert_eq!(own, made, "{command}");
+    assert_eq!(own, created, "{command}");
     assert_eq!(
         opened(&folder.path().join("tracks.trx")).groups,
         lines.groups
@@ -142,9 +142,9 @@ fn session(setup: &mut StreamlineWindow, lines: &Tractogram) {
     let messages = &other.state.runtime.notices.messages;
     assert!(messages.is_empty(), "{messages:?}");
     let layer = other.state.document.layer_named("all, clusters").unwrap();
-    let again = streamlines_of(layer).unwrap();
-    assert_eq!(rows(again), rows(lines));
-    assert_eq!(again.groups, lines.groups);
+    let repeated = streamlines_of(layer).unwrap();
+    assert_eq!(rows(repeated), rows(lines));
+    assert_eq!(repeated.groups, lines.groups);
     assert_eq!(layer.display.line_colouring, LineColouring::Group);
     assert_eq!(other.state.document.streamlines.bundles, settings(5));
     let replayed = program()
@@ -208,9 +208,9 @@ pub(super) fn moved_and_refused() {
     let mut other = Window::new();
     let open = UnsavedAction::Open(path);
     other.act(Action::Session(SessionAction::CloseDocument(open)));
-    let again = other.state.document.layer_named("all, clusters").unwrap();
-    assert_eq!(streamlines_of(again).unwrap().groups, lines.groups);
-    let command = other.state.document.command_line(again).text();
+    let repeated = other.state.document.layer_named("all, clusters").unwrap();
+    assert_eq!(streamlines_of(repeated).unwrap().groups, lines.groups);
+    let command = other.state.document.command_line(repeated).text();
     assert!(
         command.contains("arcuate convert") && command.contains("--threshold 8"),
         "{command}"
@@ -391,9 +391,9 @@ pub(super) fn recognised() {
     let mut other = Window::new();
     let open = UnsavedAction::Open(path);
     other.act(Action::Session(SessionAction::CloseDocument(open)));
-    let again = other.state.document.layer_named("all, bundles").unwrap();
-    assert_eq!(streamlines_of(again).unwrap().groups, lines.groups);
-    assert_eq!(other.state.document.command_line(again).text(), command);
+    let repeated = other.state.document.layer_named("all, bundles").unwrap();
+    assert_eq!(streamlines_of(repeated).unwrap().groups, lines.groups);
+    assert_eq!(other.state.document.command_line(repeated).text(), command);
     let settings = &other.state.document.streamlines.bundles;
     assert_eq!(*settings, setup.window.state.document.streamlines.bundles);
     setup.window.act(Action::Undo);

@@ -290,7 +290,7 @@ impl Centroids {
 /// The search for the centroid nearest to a streamline.
 struct Search<'a> {
     centroids: &'a Centroids,
-    /// As it is, and reversed.
+    /// The points as they are, and reversed.
     streamline: [&'a [f32]; 2],
     summary: &'a Summary,
 }

@@ -27,7 +27,7 @@ pub struct Cluster {
 /// Clusters of streamlines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Clusters {
-    /// Those of at least [`Params::min_size`] streamlines, the largest first; of equal ones that of the first streamline.
+    /// Clusters of at least [`Params::min_size`] streamlines, the largest first; of equal ones that of the first streamline.
     pub clusters: Vec<Cluster>,
     /// The cluster of each streamline, by its place in the list; [`UNASSIGNED`] without one.
     pub assignment: Vec<u32>,

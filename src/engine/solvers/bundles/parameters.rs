@@ -15,7 +15,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// Those of the paper, without the smallest clusters.
+    /// The paper's values, without the smallest clusters.
     pub const fn defaults() -> Self {
         Self {
             threshold_mm: 10.0,

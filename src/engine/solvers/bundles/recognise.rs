@@ -20,7 +20,7 @@ const NOT_NAMED: u16 = u16::MAX;
 pub struct Recognised {
     /// The streamlines of each bundle, ascending, in the order of the recipe. A streamline may belong to several.
     pub members: Vec<Vec<u32>>,
-    /// Of each bundle: whether the map lacks all labels of a list that it needs, so that it can have no streamlines.
+    /// Whether each bundle can have no streamlines, because the map lacks all labels of a list that it needs.
     pub lacks_labels: Vec<bool>,
     /// Streamlines of no bundle.
     pub unassigned: usize,
@@ -82,10 +82,10 @@ pub fn recognise(
         let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
         control.advance(lines.len() as u64);
         let mut walk = Walk::new(&labels.grid);
-        let words = named.len().div_ceil(64);
-        let mut met = Met {
-            passed: vec![0; words],
-            ends: [vec![0; words], vec![0; words]],
+        let count = named.len().div_ceil(64);
+        let mut met = MetLabels {
+            passed: vec![0; count],
+            ends: [vec![0; count], vec![0; count]],
         };
         let mut found = Vec::new();
         for line in lines {
@@ -116,9 +116,9 @@ pub fn recognise(
 }
 
 /// Labels that a streamline meets, one bit for each label that the recipe names.
-struct Met {
+struct MetLabels {
     passed: Vec<u64>,
-    /// Of the first and of the last point.
+    /// Labels at the first and at the last point.
     ends: [Vec<u64>; 2],
 }
 
@@ -162,7 +162,7 @@ impl Rule {
         }
     }
 
-    fn holds(&self, met: &Met, length_mm: f64) -> bool {
+    fn holds(&self, met: &MetLabels, length_mm: f64) -> bool {
         let [first, last] = &met.ends;
         let ends = match self.ends.as_slice() {
             [] => true,
@@ -180,7 +180,7 @@ impl Rule {
 struct Map<'a> {
     volume: &'a Volume,
     numbers: Vec<u16>,
-    /// Of each label that the recipe names: whether a voxel has it.
+    /// Whether a voxel has each of the labels that the recipe names.
     known: Vec<bool>,
     radius_mm: f64,
     /// Half the edges of the block of voxels touched by a ball of the radius.
@@ -195,13 +195,13 @@ impl<'a> Map<'a> {
             at.flatten().map_or(NOT_NAMED, |at| at as u16)
         };
         let numbers: Vec<u16> = volume.frame(frame).iter().map(number).collect();
-        let held: BTreeSet<u16> = numbers.iter().copied().collect();
+        let present: BTreeSet<u16> = numbers.iter().copied().collect();
         let m = volume.grid.voxel_from_world.matrix3;
         let reach = |axis: usize| m.row(axis).length() * radius_mm;
         Self {
             volume,
             known: (0..named.len())
-                .map(|at| held.contains(&(at as u16)))
+                .map(|at| present.contains(&(at as u16)))
                 .collect(),
             numbers,
             radius_mm,
@@ -210,7 +210,7 @@ impl<'a> Map<'a> {
     }
 
     /// Fills `met`.
-    fn meet(&self, line: &[[f32; 3]], walk: &mut Walk, met: &mut Met) {
+    fn meet(&self, line: &[[f32; 3]], walk: &mut Walk, met: &mut MetLabels) {
         met.passed.fill(0);
         walk.line(line, |voxel| set(&mut met.passed, self.numbers[voxel]));
         for (end, bits) in [line.first(), line.last()].into_iter().zip(&mut met.ends) {
