@@ -405,9 +405,10 @@ pub(super) fn recognised() {
             .layer_named("all, bundles")
             .is_none()
     );
+    recognised_by_command(setup.folder.path());
+}
 
-    // The command alone.
-    let here = setup.folder.path();
+fn recognised_by_command(here: &Path) {
     let arguments = [
         "bundles",
         "all.trx",

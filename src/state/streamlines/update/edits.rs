@@ -258,27 +258,29 @@ pub fn done(
     state.runtime.streamlines.manual_selection = None;
     state.runtime.selected_layer = Some(shown);
     state.runtime.regions.selected = None;
+    let count = streamlines(left as u64);
     let message = match kind {
-        EditKind::Keep if stays => format!(
-            "Kept {} as a layer, hidden; Filter goes on with {}",
-            streamlines(left as u64),
-            old.name
-        ),
-        EditKind::Keep => format!("Kept {} as a layer", streamlines(left as u64)),
-        EditKind::Group => format!(
-            "Divided {} into {} as a layer",
-            streamlines(left as u64),
-            counted(groups, if is_recognised { "bundle" } else { "cluster" })
-        ),
+        EditKind::Keep if stays => {
+            let name = &old.name;
+            format!("Kept {count} as a layer, hidden; Filter goes on with {name}")
+        }
+        EditKind::Keep => format!("Kept {count} as a layer"),
+        EditKind::Group => {
+            let noun = if is_recognised { "bundle" } else { "cluster" };
+            format!("Divided {count} into {} as a layer", counted(groups, noun))
+        }
         EditKind::Delete => format!("Deleted {}", streamlines((had - left) as u64)),
     };
     state.runtime.notices.status = message.into();
-    if !edited.lacking.is_empty() {
-        let sentence = format!(
-            "The label map lacks labels of {}: {}",
-            counted(edited.lacking.len(), "bundle"),
-            edited.lacking.join("; ")
-        );
+    notify_of_lacking(state, &edited.lacking);
+}
+
+/// Names the bundles for which the label map lacks labels.
+fn notify_of_lacking(state: &mut State, lacking: &[String]) {
+    if !lacking.is_empty() {
+        let bundles = counted(lacking.len(), "bundle");
+        let names = lacking.join("; ");
+        let sentence = format!("The label map lacks labels of {bundles}: {names}");
         state.runtime.notify(Severity::Information, sentence);
     }
 }
