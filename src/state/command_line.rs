@@ -382,8 +382,8 @@ impl CommandLine {
             | Self::Moved { base, .. } => base.no_command(),
             Self::Edited { base, steps } => base.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
-                    "There is no command for these streamlines, since some were chosen by hand or in a region \
-                     without a file: save the session, whose command recomputes all of it"
+                    "There is no command for these streamlines, since some were chosen by hand, or by a region or \
+                     a label map without a file: save the session, whose command recomputes all of it"
                         .to_owned()
                 })
             }),
