@@ -256,12 +256,12 @@ fn divide(
         recipe: options.recipe.as_ref().filter(is_file).cloned(),
         params: options.recognition.params()?,
     })?;
-    let lacking = found.lacking(&recipe);
-    if !lacking.is_empty() {
+    let unmapped = found.unmapped(&recipe);
+    if !unmapped.is_empty() {
         warning!(
             "The label map lacks labels of {}: {}",
-            counted(lacking.len(), "bundle"),
-            one_line(&lacking.join("; "))
+            counted(unmapped.len(), "bundle"),
+            one_line(&unmapped.join("; "))
         );
     }
     let grouped = found.grouped(lines, &recipe);
@@ -376,7 +376,7 @@ fn report(lines: &Tractogram, table: &GroupTable, found: &Found) -> Value {
             let empty = bundles.filter(|(_, members)| members.is_empty());
             let empty: Vec<&String> = empty.map(|(rule, _)| &rule.name).collect();
             report["empty"] = json!(empty);
-            report["lacking"] = json!(found.lacking(recipe));
+            report["unmapped"] = json!(found.unmapped(recipe));
             report["unassigned"] = json!(found.unassigned);
         }
         Found::Groups => {}

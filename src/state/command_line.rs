@@ -394,8 +394,8 @@ impl CommandLine {
     /// The command line that gives the same result without a window; a comment if there is none.
     pub fn text(&self) -> String {
         match self.base() {
-            Self::Moved { base, .. } => self.text_to(Path::new(&moved_name(base))),
             _ if self.has_groups() => self.text_to(Path::new("tracks.trx")),
+            Self::Moved { base, .. } => self.text_to(Path::new(&moved_name(base))),
             _ => self.text_to(Path::new(self.default_name())),
         }
     }

@@ -68,10 +68,10 @@ fn straight(from: DVec3, to: DVec3, count: usize) -> Vec<[f32; 3]> {
 fn closed_forms() {
     let a = straight(DVec3::ZERO, DVec3::new(20.0, 0.0, 0.0), 21);
     // Parallel at 3 and 4 mm along two axes; reversed, it is the same curve.
-    let beside = straight(DVec3::new(0.0, 3.0, 4.0), DVec3::new(20.0, 3.0, 4.0), 21);
-    let reversed: Vec<[f32; 3]> = beside.iter().rev().copied().collect();
-    assert_eq!([mdf(&a, &beside), mdf(&a, &reversed)], [5.0, 5.0]);
-    let closest = mam(&a, &beside);
+    let parallel = straight(DVec3::new(0.0, 3.0, 4.0), DVec3::new(20.0, 3.0, 4.0), 21);
+    let reversed: Vec<[f32; 3]> = parallel.iter().rev().copied().collect();
+    assert_eq!([mdf(&a, &parallel), mdf(&a, &reversed)], [5.0, 5.0]);
+    let closest = mam(&a, &parallel);
     assert_eq!([closest.min(), closest.mean(), closest.max()], [5.0; 3]);
     // Shifted by 2 mm along itself: 19 points of each coincide, the others are 1 and 2 mm from the nearest.
     let shifted = straight(DVec3::new(2.0, 0.0, 0.0), DVec3::new(22.0, 0.0, 0.0), 21);

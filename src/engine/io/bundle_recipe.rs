@@ -55,7 +55,7 @@ pub fn parse(text: &str, path: &Path) -> Result<BundleRecipe, Error> {
     let recipe = recipe.map_err(|e| {
         let line = e
             .span()
-            .map(|span| text[..span.start].lines().count().max(1));
+            .map(|span| text[..span.start].matches('\n').count() + 1);
         let place = line.map_or(String::new(), |line| format!(" in line {line}"));
         let what = json::of_data(e.message());
         Error::malformed(path, format!("{what}{place}"), EXPECTED)

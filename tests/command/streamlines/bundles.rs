@@ -346,7 +346,7 @@ pub(super) fn recognised() {
     // The built-in recipe names none of these labels.
     setup.act(StreamlineAction::Recognise);
     let messages = &setup.window.state.runtime.notices.messages;
-    let refused = |m: &arcuate::state::Message| m.text.contains("holds no label of the recipe");
+    let refused = |m: &arcuate::state::Message| m.text.contains("lacks labels of every bundle");
     assert!(messages.iter().any(refused), "{messages:?}");
     setup.window.state.runtime.notices.messages.clear();
     setup.act(StreamlineAction::SetRecipe(Some(recipe)));
@@ -428,7 +428,7 @@ fn recognised_by_command(here: &Path) {
     assert_eq!(done["bundles"][0]["name"], "Across");
     assert_eq!(done["bundles"][0]["streamlines"], 30);
     assert_eq!(done["bundles"][0]["citation"], "A (2001).");
-    assert_eq!(done["lacking"], serde_json::json!(["Elsewhere"]));
+    assert_eq!(done["unmapped"], serde_json::json!(["Elsewhere"]));
     assert_eq!(done["empty"], serde_json::json!(["Elsewhere"]));
     assert_eq!(done["unassigned"], 0);
     let table = std::fs::read_to_string(here.join("b.csv")).unwrap();
@@ -448,7 +448,7 @@ fn recognised_by_command(here: &Path) {
     };
     refuses(
         &["--labels", "labels.nii.gz"],
-        "holds no label of the recipe",
+        "lacks labels of every bundle",
     );
     refuses(
         &["--labels", "labels.nii.gz", "--threshold", "5"],

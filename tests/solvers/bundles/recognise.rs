@@ -117,8 +117,11 @@ fn known() {
     assert_eq!(members(&limited, 0.0), [2]);
     // A label that is a fraction is none.
     let fractions = row(&[10.5, 0.0, 0.0, 20.0]);
-    let found = run(&lines, &fractions, &rule(&[&[10], &[20]], &[], &[]), 0.0).expect("bundles");
-    assert_eq!((found.members[0].len(), found.lacks_labels[0]), (0, true));
+    let mut recipe = rule(&[&[10], &[20]], &[], &[]);
+    recipe.bundles.extend(rule(&[&[20]], &[20], &[]).bundles);
+    let found = run(&lines, &fractions, &recipe, 0.0).expect("bundles");
+    assert_eq!(found.members, [Vec::new(), Vec::<u32>::new()]);
+    assert_eq!(found.lacks_labels, [true, false]);
     let grouped = found.grouped(&lines, &limited);
     assert!(
         grouped.groups.is_empty(),
@@ -265,13 +268,16 @@ fn each_of_built_in() {
 fn refused() {
     let lines = Tractogram::of_curves([along(0.0, 3.0)]);
     let labels = row(&[1.0, 2.0, 3.0, 4.0]);
-    let found = run(&lines, &labels, &rule(&[&[1], &[9]], &[], &[]), 0.0).expect("bundles");
-    assert_eq!(found.lacks_labels, [true]);
-    let none = run(&lines, &labels, &rule(&[&[8]], &[], &[]), 0.0);
+    let mut recipe = rule(&[&[1], &[9]], &[], &[]);
+    recipe.bundles.extend(rule(&[&[9, 2]], &[], &[]).bundles);
+    let found = run(&lines, &labels, &recipe, 0.0).expect("bundles");
+    assert_eq!(found.lacks_labels, [true, false]);
+    // Labels that are only avoided make no bundle.
+    let none = run(&lines, &labels, &rule(&[&[8]], &[1], &[]), 0.0);
     let Err(Error::Input(sentence)) = none else {
         panic!("{none:?}");
     };
-    assert!(sentence.starts_with("The label map holds no label of the recipe"));
+    assert!(sentence.starts_with("The label map lacks labels of every bundle"));
     for radius in [-1.0, f64::NAN, 1000.0] {
         assert!(run(&lines, &labels, &rule(&[&[1]], &[], &[]), radius).is_err());
     }

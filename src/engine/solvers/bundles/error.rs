@@ -12,7 +12,7 @@ pub enum InputError {
     NoLength,
     /// A recipe names this many labels.
     Labels(usize),
-    /// The map holds no label of the recipe.
+    /// The map lacks labels of every bundle of the recipe.
     NoLabel,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for InputError {
                 counted(*labels, "label")
             ),
             Self::NoLabel => f.write_str(
-                "The label map holds no label of the recipe; choose the map that the recipe is written for, such as \
+                "The label map lacks labels of every bundle of the recipe; choose the map that the recipe is written for, such as \
                  FreeSurfer's aparc+aseg for the built-in one",
             ),
         }

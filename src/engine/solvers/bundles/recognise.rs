@@ -28,10 +28,10 @@ pub struct Recognised {
 
 impl Recognised {
     /// Names of the bundles that can have no streamlines, because the map lacks labels that they need.
-    pub fn lacking(&self, recipe: &BundleRecipe) -> Vec<String> {
+    pub fn unmapped(&self, recipe: &BundleRecipe) -> Vec<String> {
         let bundles = recipe.bundles.iter().zip(&self.lacks_labels);
-        let lacking = bundles.filter(|(_, lacks)| **lacks);
-        lacking.map(|(rule, _)| rule.name.clone()).collect()
+        let unmapped = bundles.filter(|(_, lacks)| **lacks);
+        unmapped.map(|(rule, _)| rule.name.clone()).collect()
     }
 
     /// The streamlines with the bundles as their groups, in place of those that they had; bundles without streamlines are
@@ -49,8 +49,8 @@ impl Recognised {
 }
 
 /// Finds the streamlines of each bundle. A streamline passes a label if it crosses one of its voxels, exactly; an end lies in
-/// a label if it lies in one of its voxels or within the radius of the centre of one. Fails if the map holds no label of
-/// the recipe.
+/// a label if it lies in one of its voxels or within the radius of the centre of one. Fails if the map
+/// lacks labels of every bundle.
 pub fn recognise(
     tractogram: &Tractogram,
     (labels, frame): (&Volume, usize),
@@ -67,7 +67,10 @@ pub fn recognise(
     memory::claim_for::<u16>("The labels of bundles", labels.grid.voxel_count(), 1)?;
     memory::claim_for::<u32>("The bundles", tractogram.len(), recipe.bundles.len())?;
     let map = Map::new(labels, frame, &named, params.radius_mm);
-    if map.known.iter().all(|known| !known) {
+    let is_known = |label: &u32| named.binary_search(label).is_ok_and(|at| map.known[at]);
+    let lacks = |rule: &BundleRule| rule.required().any(|list| !list.iter().any(is_known));
+    let lacks_labels: Vec<bool> = recipe.bundles.iter().map(lacks).collect();
+    if lacks_labels.iter().all(|lacks| *lacks) {
         return Err(InputError::NoLabel.into());
     }
     let rules: Vec<Rule> = recipe
@@ -106,11 +109,9 @@ pub fn recognise(
         members[bundle].push(line);
         assigned[line as usize] = true;
     }
-    let is_known = |label: &u32| named.binary_search(label).is_ok_and(|at| map.known[at]);
-    let lacks = |rule: &BundleRule| rule.required().any(|list| !list.iter().any(is_known));
     Ok(Recognised {
         members,
-        lacks_labels: recipe.bundles.iter().map(lacks).collect(),
+        lacks_labels,
         unassigned: assigned.iter().filter(|assigned| !**assigned).count(),
     })
 }

@@ -54,7 +54,7 @@ pub struct EditedStreamlines {
     pub left: Tractogram,
     pub steps: Vec<Edit>,
     /// Bundles for which the label map lacks labels.
-    pub lacking: Vec<String>,
+    pub unmapped: Vec<String>,
 }
 
 impl Job for EditStreamlines {
@@ -85,7 +85,7 @@ impl Job for EditStreamlines {
         let mut edited = EditedStreamlines {
             left,
             steps: self.steps,
-            lacking: Vec::new(),
+            unmapped: Vec::new(),
         };
         if let Some(recognition) = self.recognition {
             recognition.apply(&mut edited, &backend, control)?;
@@ -123,7 +123,7 @@ impl Recognition {
         let (labels, params) = (&self.labels, &self.params);
         let found = recognise(&edited.left, (labels, 0), &recipe, params, backend, control)?;
         edited.left = found.grouped(&edited.left, &recipe);
-        edited.lacking = found.lacking(&recipe);
+        edited.unmapped = found.unmapped(&recipe);
         edited.steps.push(Edit::Group(Groups {
             bundle_options: self.options,
             ..Groups::new(&edited.left)

@@ -194,12 +194,7 @@ pub fn done(
         EditKind::Group if is_recognised => "Recognise bundles",
         EditKind::Group => "Cluster streamlines",
     };
-    let suffix = match kind {
-        EditKind::Group if is_recognised => "bundles",
-        EditKind::Group => "clusters",
-        _ => "selected",
-    };
-    let name = name(document, &old, suffix);
+    let name = name(document, &old, suffix(kind, is_recognised));
     let steps = recorded(document, id, steps, &tractogram);
     let fitted = document.weights.get(&id).map(|fitted| {
         let weights = tractogram.per_streamline.get(WEIGHT);
@@ -272,16 +267,25 @@ pub fn done(
         EditKind::Delete => format!("Deleted {}", streamlines((had - left) as u64)),
     };
     state.runtime.notices.status = message.into();
-    notify_of_lacking(state, &edited.lacking);
+    notify_of_unmapped(state, &edited.unmapped);
 }
 
 /// Names the bundles for which the label map lacks labels.
-fn notify_of_lacking(state: &mut State, lacking: &[String]) {
-    if !lacking.is_empty() {
-        let bundles = counted(lacking.len(), "bundle");
-        let names = lacking.join("; ");
+fn notify_of_unmapped(state: &mut State, unmapped: &[String]) {
+    if !unmapped.is_empty() {
+        let bundles = counted(unmapped.len(), "bundle");
+        let names = unmapped.join("; ");
         let sentence = format!("The label map lacks labels of {bundles}: {names}");
         state.runtime.notify(Severity::Information, sentence);
+    }
+}
+
+/// The end of the name of a new layer.
+fn suffix(kind: EditKind, is_recognised: bool) -> &'static str {
+    match kind {
+        EditKind::Group if is_recognised => "bundles",
+        EditKind::Group => "clusters",
+        _ => "selected",
     }
 }
 
