@@ -3,9 +3,9 @@
 use super::output;
 use super::runner::{Failure, Runner};
 use super::{
-    bench_commit, bench_compare, bench_drag, bench_eikonal, bench_fit, bench_fod, bench_geodesic,
-    bench_io, bench_levelset, bench_lifted, bench_live, bench_odf_tracking, bench_render,
-    bench_select, bench_tracking, bench_uncertainty,
+    bench_bundles, bench_commit, bench_compare, bench_drag, bench_eikonal, bench_fit, bench_fod,
+    bench_geodesic, bench_io, bench_levelset, bench_lifted, bench_live, bench_odf_tracking,
+    bench_render, bench_select, bench_tracking, bench_uncertainty,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -47,7 +47,7 @@ impl Choice<'_> {
 /// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 16] = [
+const WORKLOADS: [(&str, Workload); 17] = [
     ("fit", bench_fit::run),
     ("fod", bench_fod::run),
     ("tracking", bench_tracking::run),
@@ -62,6 +62,7 @@ const WORKLOADS: [(&str, Workload); 16] = [
     ("commit", bench_commit::run),
     ("io", bench_io::run),
     ("select", bench_select::run),
+    ("bundles", bench_bundles::run),
     ("compare", bench_compare::run),
     ("render", bench_render::run),
 ];

@@ -22,6 +22,7 @@ macro_rules! warning {
 
 mod align;
 mod bench;
+mod bench_bundles;
 mod bench_commit;
 mod bench_compare;
 mod bench_drag;
@@ -42,6 +43,7 @@ mod bench_select;
 mod bench_tracking;
 mod bench_uncertainty;
 mod bench_volumes;
+mod bundles;
 mod commit;
 mod compare;
 mod connectome;
@@ -116,6 +118,7 @@ Examples:
   arcuate table tracks.trx tracks.csv --image fa.nii.gz
   arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
   arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
+  arcuate bundles tracks.trx --threshold 10 --out clusters.trx
   arcuate score tracks.tck --truth crossing
   arcuate compare expert1.nii.gz expert2.nii.gz level_set.nii.gz --staple consensus.nii.gz
   arcuate methods tracts.arcuate       describe what was done, for a paper
@@ -214,6 +217,8 @@ pub enum Command {
     Profile(profile::Options),
     /// Write the number of streamlines between the labels of a map
     Connectome(connectome::Options),
+    /// Divide streamlines into bundles of similar course, and measure them
+    Bundles(bundles::Options),
     /// Score streamlines against bundles whose course is known
     Score(score::Options),
     /// Compare segmentations of one structure, with their consensus, or a pathway with streamlines
@@ -339,6 +344,7 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Table(_)
             | Command::Profile(_)
             | Command::Connectome(_)
+            | Command::Bundles(_)
             | Command::Score(_)
             | Command::Compare(_)
             | Command::Phantom(_)
@@ -376,6 +382,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Table(options) => table::run(&options, &mut runner),
             Command::Profile(options) => profile::run(&options, &mut runner),
             Command::Connectome(options) => connectome::run(&options, &mut runner),
+            Command::Bundles(options) => bundles::run(&options, &mut runner),
             Command::Score(options) => score::run(&options, &mut runner),
             Command::Compare(options) => compare::run(&options, &mut runner),
             Command::Render(options) => render::run(&options, &mut runner),

@@ -36,6 +36,7 @@ pub enum Subject {
     Table,
     Profile,
     Matrix,
+    Bundles,
     Settings,
     Keys,
     Tour,
@@ -135,10 +136,15 @@ const NAMES: &[Names] = &[
     row(Subject::Table, "statistics, scalars, csv, length").command("table", &["stats"]),
     row(Subject::Profile, "tract profile, along-tract, afq"),
     row(Subject::Matrix, "connectome, connectivity").command("connectome", &["labels", "matrix"]),
+    row(
+        Subject::Bundles,
+        "quickbundles, cluster, clustering, segmentation of tracts, tract segmentation",
+    )
+    .command("bundles", &["clusters"]),
     row(Subject::Settings, "preferences, options, mouse, memory"),
     row(Subject::Keys, "shortcuts, help, bindings"),
     row(Subject::Tour, "tutorial, help"),
-    row(Subject::Selection, "cluster").command("select", &[]),
+    row(Subject::Selection, "subset").command("select", &[]),
     row(Subject::Alignment, "coregister, register").command("align", &[]),
     row(Subject::TensorFit, "dti, tensors").command("fit", &[]),
     row(

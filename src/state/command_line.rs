@@ -1,14 +1,17 @@
 //! The command line that recomputes a result. Nothing stores one: it is assembled on request, from the origin of a layer
 //! or from the controls, with the files of the inputs in place of their origins.
 
+mod steps;
+
+pub use steps::StepCommand;
+
 use crate::data::{PhantomKind, ShellCommand};
 use crate::io::AffineReading;
-use crate::io::{Reading, quoted};
+use crate::io::Reading;
 use crate::parameters::arguments;
 use crate::solvers::geodesic::{self, RayMetricParams, Rays};
 use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::tensor_fit::FitMap;
-use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::solvers::{curves, density};
 use crate::state::core::chain::chain;
 use crate::state::core::pane::Pane;
@@ -26,6 +29,7 @@ use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
+use steps::step_commands;
 
 /// Why no command computes a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -155,11 +159,11 @@ pub enum CommandLine {
         voxel_mm: Option<f64>,
         params: density::Params,
     },
-    /// Streamlines some of which were kept, step by step: the options of `arcuate select`, or none if they were
-    /// selected manually or a region has no file.
+    /// Streamlines some of which were kept, or which were divided into groups, step by step: a command, or none if they
+    /// were selected manually or a region has no file.
     Edited {
         base: Box<CommandLine>,
-        steps: Vec<Option<SelectionOptions>>,
+        steps: Vec<Option<StepCommand>>,
     },
 }
 
@@ -281,40 +285,6 @@ fn noise_commands(streamlines: &CommandLine, distance_to: Option<&Path>) -> Vec<
     commands
 }
 
-/// A sequence of commands: those that compute the streamlines, and one for each step that keeps some of them.
-fn selection_commands(
-    base: &CommandLine,
-    steps: &[Option<SelectionOptions>],
-    out: &Path,
-) -> Vec<ShellCommand> {
-    let (mut input, mut reported, mut commands) =
-        (PathBuf::from("all.trx"), String::new(), Vec::new());
-    match base {
-        CommandLine::File { file, reading } => {
-            input.clone_from(file);
-            reported = reading.to_string();
-        }
-        command => commands.extend(command.commands_to(&input)),
-    }
-    for (i, step) in steps.iter().flatten().enumerate() {
-        let output = match i + 1 == steps.len() {
-            true => out.to_owned(),
-            false => PathBuf::from(format!("step{}.trx", i + 1)),
-        };
-        commands.extend(step.needs.iter().cloned());
-        let text = format!(
-            "arcuate select {} {}{}{reported}",
-            quoted(&input.to_string_lossy()),
-            quoted(&output.to_string_lossy()),
-            step.options
-        );
-        commands.push(text.into());
-        reported.clear();
-        input = output;
-    }
-    commands
-}
-
 /// The command of a picture of a session: of a view, or of the whole window, with this crosshair.
 pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> String {
     let view = Pane::option(pane);
@@ -412,8 +382,8 @@ impl CommandLine {
             | Self::Moved { base, .. } => base.no_command(),
             Self::Edited { base, steps } => base.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
-                    "There is no command for these streamlines, since some were chosen by hand or in a region \
-                     without a file: save the session, whose command recomputes all of it"
+                    "There is no command for these streamlines, since some were chosen by hand, or by a region or \
+                     a label map without a file: save the session, whose command recomputes all of it"
                         .to_owned()
                 })
             }),
@@ -424,9 +394,16 @@ impl CommandLine {
     /// The command line that gives the same result without a window; a comment if there is none.
     pub fn text(&self) -> String {
         match self.base() {
+            _ if self.has_groups() => self.text_to(Path::new("tracks.trx")),
             Self::Moved { base, .. } => self.text_to(Path::new(&moved_name(base))),
             _ => self.text_to(Path::new(self.default_name())),
         }
+    }
+
+    /// Whether a step divides its streamlines into groups, which only TRX holds.
+    fn has_groups(&self) -> bool {
+        let is_group = |step: &Option<StepCommand>| matches!(step, Some(StepCommand::Group(_)));
+        matches!(self, Self::Edited { steps, .. } if steps.iter().any(is_group))
     }
 
     /// The default name of its file or folder.
@@ -472,7 +449,7 @@ impl CommandLine {
                 params,
             } => density_commands(base, template.as_deref(), *voxel_mm, params, out),
             Self::Edited { base, steps } if self.no_command().is_none() => {
-                selection_commands(base, steps, out)
+                step_commands(base, steps, out)
             }
             line => vec![line.own_command_to(out)],
         }

@@ -1,6 +1,7 @@
 //! The panel below the views: the table of streamlines, the profile along them, the matrix of the labels that they
 //! connect, their scores.
 
+mod bundles;
 mod matrix;
 mod profile;
 mod scores;
@@ -62,6 +63,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             BottomPanel::Table => table::show(ui, state, (layer, lines), memory, actions),
             BottomPanel::Profile => profile::show(ui, state, lines, actions),
             BottomPanel::Matrix => matrix::show(ui, state, lines, memory, actions),
+            BottomPanel::Bundles => bundles::show(ui, state, (layer, lines), memory, actions),
             BottomPanel::Scores => scores::show(ui, state, memory),
         }
     });
@@ -95,7 +97,7 @@ fn head(
     let inner = paint::inset(head, space::INSET, 8.0);
     let tabs = Rect::from_min_size(
         pos2(inner.left(), inner.center().y - 12.0),
-        vec2(320.0, 24.0),
+        vec2(400.0, 24.0),
     );
     let labels = BottomPanel::ALL.map(BottomPanel::name);
     let now = BottomPanel::ALL
@@ -115,6 +117,7 @@ fn head(
         BottomPanel::Table => state.runtime.streamlines.order.shown().is_some(),
         BottomPanel::Profile => state.runtime.streamlines.profile.shown().is_some(),
         BottomPanel::Matrix => state.runtime.streamlines.connect.shown().is_some(),
+        BottomPanel::Bundles => state.runtime.streamlines.groups.shown().is_some(),
         BottomPanel::Scores => state.runtime.streamlines.scores.shown().is_some(),
     };
     let not_yet = (!ready).then_some("There is nothing to export yet");
@@ -129,6 +132,7 @@ fn head(
             BottomPanel::Table => "streamlines",
             BottomPanel::Profile => "profile",
             BottomPanel::Matrix => "connectome",
+            BottomPanel::Bundles => "bundles",
             BottomPanel::Scores => "scores",
         };
         let text = suggestion(state, name, &purpose);
@@ -201,6 +205,9 @@ fn figures(state: &State, panel: BottomPanel) -> String {
                 let labels = counted(c.nodes.len(), "label");
                 format!("{} of {all} connect {labels}", count(both as u64))
             }),
+        BottomPanel::Bundles => runtime.groups.shown().map_or(String::new(), |(_, table)| {
+            counted(table.groups.len(), "bundle")
+        }),
         BottomPanel::Scores => runtime.scores.shown().map_or(String::new(), |(_, scores)| {
             streamlines(scores.connections.len() as u64)
         }),

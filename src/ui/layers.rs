@@ -291,6 +291,7 @@ fn context_menu(
             (BottomPanel::Table, "Table of streamlines"),
             (BottomPanel::Profile, "Profile along them"),
             (BottomPanel::Matrix, "Matrix of connections"),
+            (BottomPanel::Bundles, "Bundles"),
             (BottomPanel::Scores, "Score against truth"),
         ] {
             if menu::Item::new(text).icon(icons::PATH).show(ui) {

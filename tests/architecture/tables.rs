@@ -143,6 +143,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
 /// not depend on how these were computed.
 pub const SOLVERS: &[(&str, &[&str])] = &[
     ("alignment", &[]),
+    // The voxels that a bundle passes.
+    ("bundles", &["density"]),
     ("commit", &["density"]),
     // The voxels that a streamline passes, and the distances between borders.
     ("compare", &["density", "level_set"]),
@@ -175,8 +177,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["region"]),
     ("tracking", &["curves", "tensor_fit"]),
-    // The voxels that a streamline passes.
-    ("tractogram", &["curves", "density"]),
+    // The voxels that a streamline passes; clusters are one of the recorded edits.
+    ("tractogram", &["bundles", "curves", "density"]),
     // Peaks of the repetitions of a bootstrap.
     ("uncertainty", &["csd", "peaks"]),
 ];
@@ -270,6 +272,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["zip"], &["io"]),
     only(&["quick_xml"], &["io"]),
     only(&["base64"], &["io"]),
+    only(&["toml"], &["io"]),
     only(&["png"], &["io"]),
     only(&["sha2"], &["io"]),
     // `main` gets the arguments from clap, `cli` defines them.
@@ -394,6 +397,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("response", None),
     ("score", Some("score")),
     ("compare", Some("compare")),
+    ("bundles", Some("bundles")),
     ("gradient_check", None),
     ("tensor_check", None),
     ("odf_check", None),

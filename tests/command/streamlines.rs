@@ -1,6 +1,7 @@
 //! Streamlines of a layer in the window's state: filtered, selected, deleted, kept, measured; and the same after saving
 //! and opening a session.
 
+mod bundles;
 pub mod commands;
 mod large;
 mod memory;
@@ -45,6 +46,16 @@ pub fn tests() -> Vec<Trial> {
             panels::panels,
         ),
         test("streamlines::tables_have_commands", commands::commands),
+        test("streamlines::clusters in the window", bundles::clusters),
+        test(
+            "streamlines::clusters of moved streamlines",
+            bundles::moved_and_refused,
+        ),
+        test("streamlines::bundles as a command", bundles::command),
+        test(
+            "streamlines::bundles recognised by labels",
+            bundles::recognised,
+        ),
         test("streamlines::rulers", rulers::rulers),
         test(
             "streamlines::a session repeats edits and selections",

@@ -16,8 +16,8 @@ use arcuate::solvers::commit::cylinder::{GammaRadii, Timing};
 use arcuate::solvers::level_set::TargetParts;
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
-    alignment, commit, connectivity, csd, curves, density, geodesic, gradient_check, level_set,
-    lifted, metric, odf_tracking, pathway, peaks, region, response, tensor_fit,
+    alignment, bundles, commit, connectivity, csd, curves, density, geodesic, gradient_check,
+    level_set, lifted, metric, odf_tracking, pathway, peaks, region, response, tensor_fit,
 };
 use arcuate::state::WholeBrain;
 use arcuate::state::alignment::Nudge;
@@ -74,6 +74,11 @@ pub fn tests() -> Vec<Trial> {
             table::<connectivity::Params>,
         ),
         test("parameters::tables::profile", table::<ProfileParams>),
+        test("parameters::tables::bundles", table::<bundles::Params>),
+        test(
+            "parameters::tables::recognition",
+            table::<bundles::RecognitionParams>,
+        ),
         test(
             "parameters::tables::gradient check",
             table::<gradient_check::Params>,
@@ -245,6 +250,8 @@ fn options() {
     check_options::<gradient_check::Params>("gradients check phantom:1");
     check_options::<density::Voxels>("density a.trx --out o.nii");
     check_options::<connectivity::Params>("connectome a.trx b.nii o.csv");
+    check_options::<bundles::Params>("bundles a.trx");
+    check_options::<bundles::RecognitionParams>("bundles a.trx --labels b.nii");
     check_options::<ProfileParams>("profile a.trx o.csv --value cm");
     check_options::<curves::Params>("track phantom:1 --out o.tck");
     check_options::<geodesic::Rays>("geodesic phantom:1 --out o.tck");

@@ -5,6 +5,7 @@
 use arcuate_tests as support;
 
 mod alignment;
+mod bundles;
 mod commit;
 mod compare;
 mod connectivity;
@@ -33,6 +34,7 @@ mod uncertainty;
 fn main() {
     support::run([
         alignment::tests(),
+        bundles::tests(),
         commit::tests(),
         compare::tests(),
         connectivity::tests(),

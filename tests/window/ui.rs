@@ -1,6 +1,7 @@
 //! The window's panels, driven as by a user: clicks, drags, keys and typed values, by the names that a screen reader
 //! reads.
 
+mod bundles;
 mod crosshair;
 mod crossings;
 mod devices;
@@ -211,6 +212,7 @@ pub fn tests() -> Vec<Trial> {
         sliders::tests(),
         still::tests(),
         surface::tests(),
+        bundles::tests(),
         table::tests(),
         messages::tests(),
         trial::tests(),

@@ -25,6 +25,7 @@ pub mod axis_change;
 pub mod bounding_chunks;
 pub mod brick_image;
 mod built_in_phantom;
+pub mod bundle_recipe;
 pub mod cholesky;
 mod content;
 pub mod dark_blocks;

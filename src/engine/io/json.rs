@@ -25,8 +25,8 @@ pub fn problem(error: &Error) -> String {
     }
 }
 
-/// serde's sentences about values (`serde::de::Error`).
-fn of_data(message: &str) -> String {
+/// serde's sentences about values (`serde::de::Error`), of any format.
+pub(super) fn of_data(message: &str) -> String {
     let named = |start: &str| message.strip_prefix(start)?.split('`').next();
     if let Some(name) = named("missing field `") {
         return format!("no member \"{name}\"");

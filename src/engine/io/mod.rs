@@ -38,6 +38,7 @@ pub mod affine;
 pub mod arrays;
 pub mod atomic;
 pub mod bids;
+pub mod bundle_recipe;
 pub mod checksum;
 pub mod colours;
 pub mod convert;

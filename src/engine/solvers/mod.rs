@@ -33,6 +33,7 @@
 //! ```
 
 pub mod alignment;
+pub mod bundles;
 pub mod commit;
 pub mod compare;
 pub mod connectivity;

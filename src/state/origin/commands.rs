@@ -2,11 +2,13 @@
 //! both use it.
 
 use crate::data::{DataId, ShellCommand};
+use crate::parameters;
+use crate::solvers::bundles;
 use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::{Cut, Rays};
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
-use crate::state::command_line::NoCommand;
+use crate::state::command_line::{NoCommand, StepCommand};
 use crate::state::core::layer::{Content, Input, Layer, LayerId, OriginId};
 use crate::state::density::recipe::DensityRecipe;
 use crate::state::filter::recipe::CommitCommand;
@@ -341,12 +343,24 @@ pub fn edited(document: &Document, base: CommandLine, steps: &[&Edit]) -> Comman
         return base;
     }
     let text = |step: &Edit| match step {
-        Edit::Select(rules) => arguments(document, rules, Vec::new(), Vec::new()),
-        Edit::Keep(runs) => runs.selection_options.clone(),
+        Edit::Select(rules) => {
+            arguments(document, rules, Vec::new(), Vec::new()).map(StepCommand::Select)
+        }
+        Edit::Keep(runs) => runs.selection_options.clone().map(StepCommand::Select),
+        Edit::Cluster(params) => Some(StepCommand::Group(cluster_options(params))),
+        Edit::Group(groups) => groups.bundle_options.clone().map(StepCommand::Group),
     };
     CommandLine::Edited {
         base: Box::new(base),
         steps: steps.iter().map(|step| text(step)).collect(),
+    }
+}
+
+/// The options of `arcuate bundles` for clusters.
+pub fn cluster_options(params: &bundles::Params) -> SelectionOptions {
+    SelectionOptions {
+        needs: Vec::new(),
+        options: parameters::arguments(params),
     }
 }
 

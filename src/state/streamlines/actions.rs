@@ -3,7 +3,7 @@
 use crate::state::core::phase::Phase;
 use crate::state::streamlines::StreamlineAction;
 use crate::state::streamlines::update::{
-    agreement, colour_by_file, edits, measure, save, select_manually, set, set_truth,
+    agreement, bundles, colour_by_file, edits, measure, save, select_manually, set, set_truth,
 };
 use crate::state::{Effect, State};
 
@@ -48,6 +48,15 @@ pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect
         StreamlineAction::SetConnect(connect) => {
             set(state, "Connections", Phase::Done, |b| b.connect = connect);
         }
+        StreamlineAction::SetBundles(bundles) => {
+            set(state, "Bundles", Phase::Done, |b| b.bundles = bundles);
+        }
+        StreamlineAction::Cluster => bundles::cluster(state, effects),
+        StreamlineAction::Recognise => bundles::recognise(state, effects),
+        StreamlineAction::SetRecipe(recipe) => {
+            set(state, "Bundles", Phase::Done, |b| b.bundles.recipe = recipe);
+        }
+        StreamlineAction::ChooseGroup { group, mode } => bundles::choose(state, &group, mode),
         StreamlineAction::SetTruth(path) => set_truth(state, path),
         StreamlineAction::ColourByFile { layer, path } => colour_by_file(state, layer, path),
         StreamlineAction::Sort(table) => state.view.table = table,
@@ -59,6 +68,7 @@ pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect
         StreamlineAction::SaveProfile(path) => save::profile(state, path, effects),
         StreamlineAction::SaveMatrix(path) => save::matrix(state, path, effects),
         StreamlineAction::SaveScores(path) => save::scores(state, path, effects),
+        StreamlineAction::SaveBundles(path) => bundles::save(state, path, effects),
         StreamlineAction::Measure(measurement) => measure::add(state, measurement),
         StreamlineAction::Remeasure {
             index,

@@ -1,5 +1,6 @@
 //! Streamlines of a layer: rules, profile, connections, rulers.
 
+use crate::data::text::file_name;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::core::fields::Fields;
 use crate::state::filter::weight;
@@ -156,5 +157,9 @@ fn tables(document: &Document, settings: &StreamlineSettings) -> Fields {
     let labels = connect.labels.and_then(|id| document.layer(id));
     fields.name("Label map", labels.map_or("topmost", |l| &l.name));
     fields.rows(&connect.params, &[]);
+    fields.rows(&settings.bundles.clusters, &[]);
+    fields.rows(&settings.bundles.recognition, &[]);
+    let recipe = settings.bundles.recipe.as_deref().map(file_name);
+    fields.name("Recipe", recipe.as_deref().unwrap_or("FreeSurfer"));
     fields
 }

@@ -1,6 +1,7 @@
 //! Jobs on the streamlines of one layer: selection, values, picking, edits, profiles, connections.
 
 pub mod agreement;
+pub mod bundles;
 pub mod colours;
 pub mod connectome;
 pub mod csv;

@@ -1,10 +1,12 @@
 //! The methods text of edited streamlines.
 
 use crate::solvers::tractogram::line_values::LineStatistic;
-use crate::solvers::tractogram::selection::SelectionOptions;
+use crate::solvers::tractogram::selection::{Edit, Groups};
+use crate::state::command_line::StepCommand;
+use crate::state::core::citations::Citations;
 use crate::state::core::display::LineColouring;
 use crate::state::core::layer::Layer;
-use crate::state::core::text::count;
+use crate::state::core::text::{count, counted};
 use crate::state::{CommandLine, Document, State};
 use std::fmt::Write as _;
 
@@ -13,17 +15,85 @@ pub(in crate::state) fn edits(document: &Document, layer: &Layer, left: usize) -
     let CommandLine::Edited { steps, .. } = document.command_line(layer) else {
         return None;
     };
-    let described = |step: &Option<SelectionOptions>| match step {
-        Some(selected) => format!("selected by the rules “{}”", selected.options.trim()),
-        None => "chosen by hand".to_owned(),
+    let described = |(edit, step): (&&Edit, &Option<StepCommand>)| match step {
+        _ if !edit.selects() => None,
+        Some(StepCommand::Select(selected)) => Some(format!(
+            "selected by the rules “{}”",
+            selected.options.trim()
+        )),
+        Some(StepCommand::Group(_)) | None => Some("chosen by hand".to_owned()),
     };
-    let steps: Vec<String> = steps.iter().map(described).collect();
+    let edits = document.edits(layer.id);
+    let steps: Vec<String> = edits.iter().zip(&steps).filter_map(described).collect();
+    if steps.is_empty() {
+        return None;
+    }
     Some(format!(
         " Of these, {} were kept, {}.",
         count(left as u64),
         steps.join(", then ")
     ))
 }
+
+/// The clusters into which a layer's streamlines were divided last.
+pub(in crate::state) fn clusters(
+    document: &Document,
+    layer: &Layer,
+    citations: &mut Citations,
+) -> String {
+    let Some(lines) = super::streamlines_of(layer).filter(|lines| !lines.groups.is_empty()) else {
+        return String::new();
+    };
+    let edits = document.edits(layer.id);
+    let last = edits.iter().rev().find(|edit| !edit.selects());
+    let params = match last {
+        Some(Edit::Cluster(params)) => params,
+        Some(Edit::Group(groups)) => {
+            return recognised(layer, groups, citations);
+        }
+        _ => return String::new(),
+    };
+    let size = match params.min_size {
+        0 | 1 => String::new(),
+        least => format!(" of at least {least} streamlines"),
+    };
+    format!(
+        " They were divided into {}{size} by QuickBundles {}, with a threshold of {} mm on the mean distance of {} \
+         corresponding points (MDF).",
+        counted(lines.groups.len(), "cluster"),
+        citations.cite(QUICK_BUNDLES),
+        params.threshold_mm,
+        params.points,
+    )
+}
+
+/// Bundles that were recognised by labels, or clusters of streamlines that were moved.
+fn recognised(layer: &Layer, groups: &Groups, citations: &mut Citations) -> String {
+    let count = super::streamlines_of(layer).map_or(0, |lines| lines.groups.len());
+    let options = groups.bundle_options.as_ref().map(|o| o.options.trim());
+    let by_labels = options.is_none_or(|options| options.starts_with("--labels"));
+    let verb = match by_labels {
+        true => format!(
+            "By the labels that they pass and end in {}, {} {} recognised",
+            citations.cite(QUERIES),
+            counted(count, "bundle"),
+            if count == 1 { "was" } else { "were" }
+        ),
+        false => format!(
+            "They were divided into {} by QuickBundles {}",
+            counted(count, "cluster"),
+            citations.cite(QUICK_BUNDLES)
+        ),
+    };
+    let rules = options.map_or(String::new(), |options| format!(" (“{options}”)"));
+    format!(" {verb}{rules}.")
+}
+
+const QUERIES: &str = "Wassermann D, Makris N, Rathi Y, et al. (2016). The white matter query language: a novel approach \
+                       for describing human white matter anatomy. Brain Struct Funct 221:4705-4721.";
+
+const QUICK_BUNDLES: &str = "Garyfallidis E, Brett M, Correia MM, Williams GB, Nimmo-Smith I (2012). QuickBundles, a \
+                             method for tractography simplification. Front Neurosci 6:175.";
 
 /// The values that the colours of visible streamlines show, with their scales.
 pub(in crate::state) fn colours(state: &State) -> String {

@@ -3,6 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, Tractogram};
 use crate::io::Remark;
+use crate::solvers::bundles::GroupFigures;
 use crate::solvers::compare::PathwayAgreement;
 use crate::solvers::connectivity::{self, Connectome};
 use crate::solvers::score::Scores;
@@ -115,6 +116,23 @@ pub struct LabelledConnectome {
     pub names: Arc<[String]>,
 }
 
+/// Everything that the figures of the groups of streamlines depend on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GroupKey {
+    pub tractogram: DataId,
+    pub marks: Option<SameArc<bool>>,
+    pub value: Option<ValueSource>,
+}
+
+/// Figures of the groups of streamlines.
+#[derive(Clone, Debug)]
+pub struct GroupTable {
+    /// In the order of the names.
+    pub groups: Arc<[(String, GroupFigures)]>,
+    /// The name of the values whose means count, if any do.
+    pub value: Option<String>,
+}
+
 /// The streamlines that are scored, and the folder of the truth.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScoreKey {
@@ -176,6 +194,7 @@ impl LiveKey for ColumnKey {}
 impl LiveKey for OrderKey {}
 impl LiveKey for ProfileKey {}
 impl LiveKey for ConnectKey {}
+impl LiveKey for GroupKey {}
 impl LiveKey for ScoreKey {}
 
 /// Runtime state of streamlines. Not undone and not saved.
@@ -198,6 +217,7 @@ pub struct StreamlineRuntime {
     pub pending_pick: Option<(LayerId, DataId, SelectionMode)>,
     pub profile: Live<ProfileKey, NamedProfile>,
     pub connect: Live<ConnectKey, LabelledConnectome>,
+    pub groups: Live<GroupKey, GroupTable>,
     pub scores: Live<ScoreKey, Arc<Scores>>,
     /// How well a pathway and streamlines agree, on request.
     pub agreement: Option<(AgreementKey, PathwayAgreement)>,

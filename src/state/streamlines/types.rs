@@ -3,20 +3,21 @@
 pub use crate::state::core::live::{Live, LiveKey, SameArc};
 pub use crate::state::streamlines::current::{is_tsf, streamlines_of};
 pub use crate::state::streamlines::runtime::{
-    COLOUR_VALUES, ColourKey, ColourSourceKey, ColumnKey, ConnectKey, LabelledConnectome,
-    LineColours, ManualSelection, NamedProfile, OrderKey, PACKED_COLOURS, ProfileKey, SameShape,
-    ScoreKey, SelectionKey, StreamlineRuntime, StreamlineSelection, ValueSource,
+    COLOUR_VALUES, ColourKey, ColourSourceKey, ColumnKey, ConnectKey, GroupKey, GroupTable,
+    LabelledConnectome, LineColours, ManualSelection, NamedProfile, OrderKey, PACKED_COLOURS,
+    ProfileKey, SameShape, ScoreKey, SelectionKey, StreamlineRuntime, StreamlineSelection,
+    ValueSource,
 };
 
 use crate::data::Role;
 use crate::data::keyed;
 use crate::data::region::RegionId;
 use crate::data::tractogram::LENGTH;
-use crate::solvers::connectivity;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::ProfileParams;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::solvers::tractogram::selection::PointStatistic;
+use crate::solvers::{bundles, connectivity};
 use crate::state::core::layer::LayerId;
 use crate::state::core::pane::Pane;
 use glam::DVec3;
@@ -213,6 +214,28 @@ pub struct ConnectSettings {
     pub shown: MatrixValue,
 }
 
+/// Settings of bundles.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct BundleSettings {
+    #[serde(flatten)]
+    pub clusters: bundles::Params,
+    /// The file of the recipe by which bundles are recognised; `None`: the built-in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<PathBuf>,
+    #[serde(flatten)]
+    pub recognition: bundles::RecognitionParams,
+}
+
+impl Default for BundleSettings {
+    fn default() -> Self {
+        Self {
+            clusters: bundles::Params::defaults(),
+            recipe: None,
+            recognition: bundles::RecognitionParams::defaults(),
+        }
+    }
+}
+
 /// Two points: a distance. Three: the angle at the second.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measurement {
@@ -250,6 +273,7 @@ pub struct StreamlineSettings {
     pub images: Vec<LayerId>,
     pub profile: ProfileSettings,
     pub connect: ConnectSettings,
+    pub bundles: BundleSettings,
     /// The folder of the truth that streamlines are scored against.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truth: Option<PathBuf>,
@@ -273,6 +297,7 @@ impl Default for StreamlineSettings {
                 value: None,
                 shown: MatrixValue::Count,
             },
+            bundles: BundleSettings::default(),
             truth: None,
             measurements: Vec::new(),
         }
@@ -285,6 +310,7 @@ pub enum BottomPanel {
     Table,
     Profile,
     Matrix,
+    Bundles,
     Scores,
 }
 
@@ -292,17 +318,25 @@ keyed!(BottomPanel, serde {
     Table = "table",
     Profile = "profile",
     Matrix = "matrix",
+    Bundles = "bundles",
     Scores = "scores",
 });
 
 impl BottomPanel {
-    pub const ALL: [Self; 4] = [Self::Table, Self::Profile, Self::Matrix, Self::Scores];
+    pub const ALL: [Self; 5] = [
+        Self::Table,
+        Self::Profile,
+        Self::Matrix,
+        Self::Bundles,
+        Self::Scores,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "Table",
             Self::Profile => "Profile",
             Self::Matrix => "Matrix",
+            Self::Bundles => "Bundles",
             Self::Scores => "Scores",
         }
     }
@@ -365,6 +399,18 @@ pub enum StreamlineAction {
     SetImages(Vec<LayerId>),
     SetProfile(ProfileSettings),
     SetConnect(ConnectSettings),
+    SetBundles(BundleSettings),
+    /// Divides the streamlines that the rules select into clusters, as a new layer.
+    Cluster,
+    /// Recognises the bundles of the recipe among these streamlines by the label map of the matrix, as a new layer.
+    Recognise,
+    /// The file of a recipe; `None`: the built-in one.
+    SetRecipe(Option<PathBuf>),
+    /// Selects the streamlines of a group.
+    ChooseGroup {
+        group: String,
+        mode: SelectionMode,
+    },
     /// The folder of a truth, or its file `truth.json`.
     SetTruth(PathBuf),
     /// Colours the streamlines of a layer by the values of a file.
@@ -379,6 +425,7 @@ pub enum StreamlineAction {
     SaveProfile(PathBuf),
     SaveMatrix(PathBuf),
     SaveScores(PathBuf),
+    SaveBundles(PathBuf),
     Measure(Measurement),
     Remeasure {
         index: usize,

@@ -1,6 +1,7 @@
 //! Streamlines of a layer: rules, selection, deletion, profiles and connections.
 
 pub(in crate::state) mod agreement;
+pub(in crate::state) mod bundles;
 mod colours;
 mod command_line;
 pub(in crate::state) mod edits;

@@ -96,6 +96,8 @@ pub enum PathPurpose {
     Scheme,
     /// The truth that streamlines are scored against.
     Truth,
+    /// The recipe by which bundles are recognised.
+    BundleRecipe,
     /// Values that colour the streamlines of a layer.
     LineValues(LayerId),
     /// The content of the panel below the views, as a table.
@@ -256,6 +258,7 @@ impl PathPurpose {
                 | Self::Affine { .. }
                 | Self::Scheme
                 | Self::Truth
+                | Self::BundleRecipe
                 | Self::LineValues(_)
                 | Self::Responses(_)
         )
@@ -276,6 +279,7 @@ impl PathPurpose {
             Self::Csv(BottomPanel::Table) => "Export the table",
             Self::Csv(BottomPanel::Profile) => "Export the profile",
             Self::Csv(BottomPanel::Matrix) => "Export the matrix",
+            Self::Csv(BottomPanel::Bundles) => "Export the table of bundles",
             Self::Csv(BottomPanel::Scores) => "Export the scores",
             Self::Pathway { file, .. } => match file {
                 PathwayFile::Mask => "Export the pathway",
@@ -313,6 +317,7 @@ impl PathPurpose {
             }
             Self::Scheme => "A Camino scheme file",
             Self::Truth => "The folder of a truth, or its truth.json",
+            Self::BundleRecipe => "A recipe of bundles (.toml)",
             Self::LineValues(_) => {
                 "Values of the streamlines: TSF, or text with one number for each"
             }
@@ -348,6 +353,7 @@ impl PathPurpose {
             | Self::Affine { .. }
             | Self::Scheme
             | Self::Truth
+            | Self::BundleRecipe
             | Self::LineValues(_)
             | Self::Responses(_) => None,
             Self::Session { .. } | Self::Csv(_) | Self::Figures(_) => None,
@@ -371,6 +377,7 @@ impl PathPurpose {
             | Self::Affine { .. }
             | Self::Scheme
             | Self::Truth
+            | Self::BundleRecipe
             | Self::LineValues(_)
             | Self::Responses(_) => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
@@ -521,6 +528,7 @@ impl PathPurpose {
             Self::Distributions { .. } => Action::Tensors(TensorAction::SaveFods(path)),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
             Self::Truth => Action::Streamline(StreamlineAction::SetTruth(path)),
+            Self::BundleRecipe => Action::Streamline(StreamlineAction::SetRecipe(Some(path))),
             Self::LineValues(layer) => {
                 Action::Streamline(StreamlineAction::ColourByFile { layer, path })
             }
@@ -534,6 +542,9 @@ impl PathPurpose {
             }
             Self::Csv(BottomPanel::Matrix) => {
                 Action::Streamline(StreamlineAction::SaveMatrix(path))
+            }
+            Self::Csv(BottomPanel::Bundles) => {
+                Action::Streamline(StreamlineAction::SaveBundles(path))
             }
             Self::Csv(BottomPanel::Scores) => {
                 Action::Streamline(StreamlineAction::SaveScores(path))

@@ -1,6 +1,7 @@
 //! The panels of the tasks: inputs, controls, results, actions.
 
 pub mod alignment;
+pub mod bundles;
 pub mod commit;
 pub mod connectivity;
 mod csd;

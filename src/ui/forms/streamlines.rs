@@ -115,29 +115,28 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 /// Choice of the panel below the views.
 fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let columns = Columns::allocate(ui);
-    let help = "Panel below the views: table of streamlines, profile along them, connectivity matrix, scores against \
-                a truth";
-    slider::label(ui, columns.label, "Panel", help);
-    // Five labels need more than the default width.
-    let mut row = columns.wide;
-    row.min.x = columns.label.left() + 40.0;
-    let text = ["Off", "Table", "Profile", "Matrix", "Scores"];
-    let all = [
-        None,
-        Some(BottomPanel::Table),
-        Some(BottomPanel::Profile),
-        Some(BottomPanel::Matrix),
-        Some(BottomPanel::Scores),
-    ];
-    let now = all
-        .iter()
-        .position(|d| *d == state.view.bottom_panel)
-        .unwrap_or(0);
-    let clicked = segmented(ui, row, "Below the views", &text, now);
-    slider::help_over(ui, row, "Panel", help);
-    if let Some(i) = clicked {
-        actions.push(Action::Streamline(StreamlineAction::Open(all[i])));
+    let help = "Panel below the views: table of streamlines, profile along them, connectivity matrix, bundles, scores \
+                against a truth";
+    let now = state.view.bottom_panel;
+    let chosen = select_row(
+        ui,
+        "Panel",
+        help,
+        now.map_or("Off", BottomPanel::name),
+        |ui| {
+            let all = std::iter::once(None).chain(BottomPanel::ALL.map(Some));
+            let mut chosen = None;
+            for panel in all {
+                let name = panel.map_or("Off", BottomPanel::name);
+                if menu::Item::new(name).chosen(panel == now).show(ui) {
+                    chosen = Some(panel);
+                }
+            }
+            chosen
+        },
+    );
+    if let Some(panel) = chosen {
+        actions.push(Action::Streamline(StreamlineAction::Open(panel)));
     }
 }
 

@@ -441,6 +441,11 @@ fn tables(state: &State, list: &mut Entries) {
                 "Matrix of connections",
                 Subject::Matrix,
             ),
+            (
+                BottomPanel::Bundles,
+                "Bundles: cluster streamlines",
+                Subject::Bundles,
+            ),
             (BottomPanel::Scores, "Score against truth", Subject::Score),
         ] {
             let open = state.view.bottom_panel != Some(drawer);

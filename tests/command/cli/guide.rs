@@ -177,7 +177,7 @@ fn command() {
 fn names_elsewhere() {
     let commands = Arguments::command();
     for (word, command) in [
-        ("cluster", "select"),
+        ("cluster", "bundles"),
         ("coregister", "align"),
         ("cost", "pathway"),
         ("dti", "fit"),

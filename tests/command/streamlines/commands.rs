@@ -34,7 +34,7 @@ pub fn run(command: &str, folder: &Path) {
 }
 
 /// The part of each row after the first comma: selected streamlines are renumbered.
-fn values(path: &Path) -> Vec<String> {
+pub(super) fn values(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let row = |line: &str| line.split_once(',').expect("a row").1.to_owned();
     text.lines().map(row).collect()
@@ -78,6 +78,7 @@ pub fn commands() {
             BottomPanel::Table => StreamlineAction::SaveTable(own.clone()),
             BottomPanel::Profile => StreamlineAction::SaveProfile(own.clone()),
             BottomPanel::Matrix => StreamlineAction::SaveMatrix(own.clone()),
+            BottomPanel::Bundles => StreamlineAction::SaveBundles(own.clone()),
             BottomPanel::Scores => StreamlineAction::SaveScores(own.clone()),
         });
         let messages = &setup.window.state.runtime.notices.messages;

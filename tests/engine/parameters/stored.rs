@@ -3,8 +3,8 @@
 use arcuate::parameters::{Kind, Param, Parameters, Value};
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{
-    alignment, commit, connectivity, csd, curves, density, geodesic, level_set, lifted, metric,
-    odf_tracking, pathway, peaks, region, response, tensor_fit,
+    alignment, bundles, commit, connectivity, csd, curves, density, geodesic, level_set, lifted,
+    metric, odf_tracking, pathway, peaks, region, response, tensor_fit,
 };
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -206,5 +206,7 @@ pub fn names() {
     table("density", |p: &density::Params| json!(p));
     table("connectivity", |p: &connectivity::Params| json!(p));
     table("profile", |p: &ProfileParams| json!(p));
+    table("bundles", |p: &bundles::Params| json!(p));
+    table("recognition", |p: &bundles::RecognitionParams| json!(p));
     table("region", |p: &region::Change| json!(p));
 }

@@ -10,8 +10,8 @@ use crate::solvers::level_set::{RunHistory, Sphere};
 use crate::solvers::lifted::SensitivityTo;
 use crate::solvers::pathway::RepetitionParams;
 use crate::solvers::tensor_fit::{self, FitMap};
-use crate::solvers::tractogram::selection::Runs;
-use crate::solvers::{commit, density};
+use crate::solvers::tractogram::selection::{Groups, Runs};
+use crate::solvers::{bundles, commit, density};
 use crate::state::alignment::AlignedBy;
 use crate::state::files::types::PhantomPart;
 use crate::state::filter::{GivenPeaks, ScanTimings, WeightMap};
@@ -223,12 +223,14 @@ pub struct SavedWeightFit {
     pub tensors: tensor_fit::Params,
 }
 
-/// A step that keeps some streamlines.
+/// A step that keeps some streamlines, or divides them into groups.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SavedEdit {
     Select(Box<SavedRules>),
     Keep(Runs),
+    Cluster(bundles::Params),
+    Group(Groups),
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

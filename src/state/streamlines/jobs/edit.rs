@@ -1,40 +1,77 @@
-//! Deleting streamlines, or keeping some.
+//! Deleting streamlines, keeping some, or dividing them into groups.
 
-use crate::compute::Control;
-use crate::data::Tractogram;
+use crate::compute::{Backend, Control};
+use crate::data::{Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
-use crate::solvers::tractogram::selection::{Edit, apply_edits};
+use crate::solvers::bundles::{RecognitionParams, recognise};
+use crate::solvers::tractogram::selection::{Edit, Groups, SelectionOptions, apply_edits};
 use crate::state::job_end::ended;
+use crate::state::streamlines::jobs::bundles::recipe;
 use crate::state::streamlines::update::edits;
 use crate::state::{Effect, State};
+use std::path::PathBuf;
 
 pub const EDIT: Slot = Slot::queue("edit");
 
-/// Applies a step to the streamlines of a layer.
+/// The purpose of a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EditKind {
+    /// Others are deleted from the layer.
+    Delete,
+    /// They become a new layer.
+    Keep,
+    /// They become a new layer with groups.
+    Group,
+}
+
+/// Applies steps to the streamlines of a layer.
 #[derive(Clone, Debug)]
 pub struct EditStreamlines {
     pub layer: u64,
     pub tractogram: Tractogram,
-    pub edit: Edit,
-    /// Whether the result becomes a new layer.
-    pub fresh: bool,
+    pub steps: Vec<Edit>,
+    /// Recognises bundles after the steps, as one more step.
+    pub recognition: Option<Box<Recognition>>,
+    pub kind: EditKind,
+}
+
+/// How bundles are recognised.
+#[derive(Clone, Debug)]
+pub struct Recognition {
+    pub labels: Volume,
+    /// The file of the recipe; `None`: the built-in one.
+    pub recipe: Option<PathBuf>,
+    pub params: RecognitionParams,
+    /// The command that recognises them in the same way, if the label map is in a file.
+    pub options: Option<SelectionOptions>,
+}
+
+/// The streamlines after all steps.
+#[derive(Clone, Debug)]
+pub struct EditedStreamlines {
+    pub left: Tractogram,
+    pub steps: Vec<Edit>,
+    /// Bundles for which the label map lacks labels.
+    pub unmapped: Vec<String>,
 }
 
 impl Job for EditStreamlines {
-    /// The remaining streamlines.
-    type Output = Tractogram;
+    type Output = EditedStreamlines;
 
     fn slot(&self) -> Slot {
         EDIT
     }
 
     fn label(&self) -> String {
-        match self.fresh {
-            true => "Keeping streamlines".to_owned(),
-            false => "Deleting streamlines".to_owned(),
-        }
+        let label = match self.kind {
+            EditKind::Delete => "Deleting streamlines",
+            EditKind::Keep => "Keeping streamlines",
+            EditKind::Group if self.recognition.is_some() => "Recognising bundles",
+            EditKind::Group => "Clustering streamlines",
+        };
+        label.to_owned()
     }
 
     fn run(
@@ -43,15 +80,22 @@ impl Job for EditStreamlines {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let steps = std::slice::from_ref(&self.edit);
         let (memory, backend) = (memory_for_curves(), worker.backend());
-        let left = apply_edits(&self.tractogram, steps, memory, &backend, control)?;
-        left.bounds();
-        Ok(left)
+        let left = apply_edits(&self.tractogram, &self.steps, memory, &backend, control)?;
+        let mut edited = EditedStreamlines {
+            left,
+            steps: self.steps,
+            unmapped: Vec::new(),
+        };
+        if let Some(recognition) = self.recognition {
+            recognition.apply(&mut edited, &backend, control)?;
+        }
+        edited.left.bounds();
+        Ok(edited)
     }
 
     fn curves(output: &Self::Output) -> Vec<&Tractogram> {
-        vec![output]
+        vec![&output.left]
     }
 }
 
@@ -62,9 +106,28 @@ impl Receive<State> for EditStreamlines {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(state, self, delivery, effects, |state, left, _, _| {
-            let (edited, step) = (self.tractogram.id(), self.edit.clone());
-            edits::done(state, self.layer, edited, (step, left), self.fresh);
+        ended(state, self, delivery, effects, |state, edited, _, _| {
+            edits::done(state, self.layer, self.tractogram.id(), edited, self.kind);
         });
+    }
+}
+
+impl Recognition {
+    fn apply(
+        self,
+        edited: &mut EditedStreamlines,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), JobError> {
+        let recipe = recipe(self.recipe.as_deref())?;
+        let (labels, params) = (&self.labels, &self.params);
+        let found = recognise(&edited.left, (labels, 0), &recipe, params, backend, control)?;
+        edited.left = found.grouped(&edited.left, &recipe);
+        edited.unmapped = found.unmapped(&recipe);
+        edited.steps.push(Edit::Group(Groups {
+            bundle_options: self.options,
+            ..Groups::new(&edited.left)
+        }));
+        Ok(())
     }
 }

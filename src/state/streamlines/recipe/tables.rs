@@ -41,6 +41,7 @@ impl TableCommand {
             BottomPanel::Table => "streamlines.csv",
             BottomPanel::Profile => "profile.csv",
             BottomPanel::Matrix => "connectome.csv",
+            BottomPanel::Bundles => "bundles.csv",
             BottomPanel::Scores => "scores.csv",
         }
     }
@@ -53,11 +54,13 @@ impl TableCommand {
             BottomPanel::Table => "table",
             BottomPanel::Profile => "profile",
             BottomPanel::Matrix => "connectome",
+            BottomPanel::Bundles => "bundles",
             BottomPanel::Scores => "score",
         };
-        // Scores have a table only on request.
+        // Bundles and scores have a table only on request.
         let option = match self.table {
             BottomPanel::Scores => "--out ",
+            BottomPanel::Bundles => "--groups --table ",
             _ => "",
         };
         let tracks = &self.streamlines.tracks;

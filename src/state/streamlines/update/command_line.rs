@@ -3,12 +3,14 @@
 use crate::data::ShellCommand;
 use crate::io::quoted;
 use crate::parameters::{arguments, arguments_of};
+use crate::state::command_line::StepCommand;
 use crate::state::core::layer::Layer;
 use crate::state::core::text::{file_stem, quoted_path};
 use crate::state::filter::WEIGHT;
 use crate::state::origin::commands::{file_and_command, selection_options};
 use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::streamlines::recipe::tables::TableCommand;
+use crate::state::streamlines::update::bundles;
 use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
 use crate::state::streamlines::{BottomPanel, Column, MatrixValue};
 use crate::state::{CommandLine, LayerId, State};
@@ -107,6 +109,11 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
                 MatrixValue::Value => parts.options += " --matrix value",
             }
         }
+        BottomPanel::Bundles => {
+            if let Some(column) = bundles::measured(state, lines) {
+                parts.measure(&column);
+            }
+        }
         BottomPanel::Scores => {
             let truth = state.document.streamlines.truth.as_ref()?;
             let _ = write!(parts.options, " --truth {}", quoted_path(truth));
@@ -187,6 +194,7 @@ impl<'a> CommandParts<'a> {
         )?;
         let here = rules.values.iter().all(|v| self.has(&v.name));
         let step = selection_options(&state.document, streamline_rules, &rules).filter(|_| here);
+        let step = step.map(StepCommand::Select);
         if step.is_none() {
             self.record_missing("a value that the filter uses");
         }

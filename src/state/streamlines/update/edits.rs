@@ -1,17 +1,19 @@
 //! Deleting streamlines, or keeping some as a layer of their own: each is a recorded step.
 
 use crate::data::{DataId, Tractogram};
-use crate::solvers::tractogram::selection::{Edit, Runs};
-use crate::state::core::display::Display;
+use crate::solvers::tractogram::selection::{Edit, Groups, Runs};
+use crate::state::core::display::{Display, LineColouring};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::text::streamlines;
+use crate::state::core::text::{counted, streamlines};
 use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
-use crate::state::origin::commands::selection_options;
-use crate::state::streamlines::jobs::edit::{EDIT, EditStreamlines};
-use crate::state::streamlines::streamlines_of;
+use crate::state::origin::commands::{cluster_options, selection_options};
+use crate::state::streamlines::jobs::edit::{
+    EDIT, EditKind, EditStreamlines, EditedStreamlines, Recognition,
+};
 use crate::state::streamlines::update::follow;
+use crate::state::streamlines::{StreamlineRules, streamlines_of};
 use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
 
@@ -30,24 +32,33 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(lines) = layer.and_then(|l| streamlines_of(l)).cloned() else {
         return;
     };
-    let Some(rules) = follow::applied_rules(state, &streamline_rules, &lines) else {
-        return;
-    };
+    if let Some(step) = selecting_step(state, &streamline_rules, &lines) {
+        let (layer, steps) = (streamline_rules.layer, vec![step]);
+        request_edit(state, layer, lines, steps, EditKind::Keep, effects);
+    }
+}
+
+/// The step that keeps what rules select; `None` while their result, or a value that they need, is being computed.
+pub(super) fn selecting_step(
+    state: &State,
+    streamline_rules: &StreamlineRules,
+    lines: &Tractogram,
+) -> Option<Edit> {
+    let rules = follow::applied_rules(state, streamline_rules, lines)?;
     let moved = state.document.moved(streamline_rules.layer).is_some();
     // Weights fitted here are in no file that another session would read.
     let by_weight = state.document.weights.contains_key(&streamline_rules.layer);
     let by_weight = by_weight && rules.values.iter().any(|v| v.name == WEIGHT);
     let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !by_weight;
-    let step = match (by_rules, state.selection(streamline_rules.layer)) {
-        (true, _) => Edit::Select(Box::new(rules)),
-        (false, Some(selection)) => Edit::Keep(Runs {
-            selection_options: selection_options(&state.document, &streamline_rules, &rules)
-                .filter(|_| !moved && !by_weight),
-            ..Runs::new(&selection.marks.0)
-        }),
-        (false, None) => return,
-    };
-    request_edit(state, streamline_rules.layer, lines, step, true, effects);
+    if by_rules {
+        return Some(Edit::Select(Box::new(rules)));
+    }
+    let selection = state.selection(streamline_rules.layer)?;
+    Some(Edit::Keep(Runs {
+        selection_options: selection_options(&state.document, streamline_rules, &rules)
+            .filter(|_| !moved && !by_weight),
+        ..Runs::new(&selection.marks.0)
+    }))
 }
 
 fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
@@ -63,22 +74,16 @@ fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
 
 pub fn keep_chosen(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some((layer, lines, marks)) = chosen(state) {
-        let step = Edit::Keep(Runs::new(&marks));
-        request_edit(state, layer, lines, step, true, effects);
+        let steps = vec![Edit::Keep(Runs::new(&marks))];
+        request_edit(state, layer, lines, steps, EditKind::Keep, effects);
     }
 }
 
 pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some((layer, lines, marks)) = chosen(state) {
         let left: Vec<bool> = marks.iter().map(|m| !m).collect();
-        request_edit(
-            state,
-            layer,
-            lines,
-            Edit::Keep(Runs::new(&left)),
-            false,
-            effects,
-        );
+        let steps = vec![Edit::Keep(Runs::new(&left))];
+        request_edit(state, layer, lines, steps, EditKind::Delete, effects);
     }
 }
 
@@ -86,60 +91,111 @@ pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn keep_marked(state: &mut State, layer: LayerId, marks: &[bool], effects: &mut Vec<Effect>) {
     let lines = state.document.layer(layer).and_then(|l| streamlines_of(l));
     if let Some(lines) = lines.filter(|lines| lines.len() == marks.len()).cloned() {
-        let step = Edit::Keep(Runs::new(marks));
-        request_edit(state, layer, lines, step, true, effects);
+        let steps = vec![Edit::Keep(Runs::new(marks))];
+        request_edit(state, layer, lines, steps, EditKind::Keep, effects);
     }
 }
 
-fn request_edit(
+pub(super) fn request_edit(
     state: &mut State,
     layer: LayerId,
     tractogram: Tractogram,
-    step: Edit,
-    fresh: bool,
+    steps: Vec<Edit>,
+    kind: EditKind,
+    effects: &mut Vec<Effect>,
+) {
+    request(state, layer, (tractogram, steps, None), kind, effects);
+}
+
+/// Steps on streamlines, and the recognition of bundles after them.
+pub(super) type Steps = (Tractogram, Vec<Edit>, Option<Box<Recognition>>);
+
+pub(super) fn request(
+    state: &mut State,
+    layer: LayerId,
+    (tractogram, steps, recognition): Steps,
+    kind: EditKind,
     effects: &mut Vec<Effect>,
 ) {
     state.runtime.forget_failures(EDIT);
     if state.pending_transform(layer).is_some() {
-        let sentence = "The streamlines are being moved: wait, then delete or keep them";
+        let sentence = match kind {
+            EditKind::Group => {
+                "The streamlines are being moved: wait, then divide them into bundles"
+            }
+            _ => "The streamlines are being moved: wait, then delete or keep them",
+        };
         return state.runtime.notify(Severity::Information, sentence);
     }
     effects.push(Effect::submit(EditStreamlines {
         layer: layer.0,
         tractogram,
-        edit: step,
-        fresh,
+        steps,
+        recognition,
+        kind,
     }));
 }
 
-/// Receives the result of a step.
+/// The steps as they are recorded: a session applies steps before it moves streamlines, so clusters of moved ones are
+/// recorded by their members.
+fn recorded(document: &Document, layer: LayerId, steps: Vec<Edit>, left: &Tractogram) -> Vec<Edit> {
+    if document.moved(layer).is_none() {
+        return steps;
+    }
+    let record = |step| match step {
+        Edit::Cluster(params) => Edit::Group(Groups {
+            bundle_options: Some(cluster_options(&params)),
+            ..Groups::new(left)
+        }),
+        step => step,
+    };
+    steps.into_iter().map(record).collect()
+}
+
+/// Receives the result of steps.
 pub fn done(
     state: &mut State,
     layer: u64,
-    edited: DataId,
-    (step, tractogram): (Edit, Tractogram),
-    fresh: bool,
+    before: DataId,
+    edited: EditedStreamlines,
+    kind: EditKind,
 ) {
+    let (steps, tractogram) = (edited.steps, edited.left);
     let id = LayerId(layer);
     let Some(old) = state.document.layer(id).cloned() else {
         return;
     };
-    let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == edited) else {
-        let sentence = "The streamlines have changed: nothing was deleted or kept";
+    let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == before) else {
+        let sentence = match kind {
+            EditKind::Group => "The streamlines have changed: they were not divided into bundles",
+            _ => "The streamlines have changed: nothing was deleted or kept",
+        };
         return state.runtime.notify(Severity::Information, sentence);
     };
-    let (had, left) = (before.len(), tractogram.len());
-    if fresh && left == 0 {
-        let sentence = "No streamline is left to keep";
+    let (had, left, groups) = (before.len(), tractogram.len(), tractogram.groups.len());
+    let is_recognised = matches!(steps.last(), Some(Edit::Group(_)));
+    let nothing = match kind {
+        EditKind::Keep if left == 0 => Some("No streamline is left to keep"),
+        EditKind::Group if groups == 0 && is_recognised => {
+            Some("No streamline belongs to a bundle of the recipe")
+        }
+        EditKind::Group if groups == 0 => {
+            Some("No cluster has that many streamlines: lower the smallest cluster")
+        }
+        _ => None,
+    };
+    if let Some(sentence) = nothing {
         return state.runtime.notify(Severity::Information, sentence);
     }
     let document = &state.document;
-    let label = if fresh {
-        "Keep streamlines"
-    } else {
-        "Delete streamlines"
+    let label = match kind {
+        EditKind::Delete => "Delete streamlines",
+        EditKind::Keep => "Keep streamlines",
+        EditKind::Group if is_recognised => "Recognise bundles",
+        EditKind::Group => "Cluster streamlines",
     };
-    let name = name(document, &old);
+    let name = name(document, &old, suffix(kind, is_recognised));
+    let steps = recorded(document, id, steps, &tractogram);
     let fitted = document.weights.get(&id).map(|fitted| {
         let weights = tractogram.per_streamline.get(WEIGHT);
         Arc::new(fitted.for_subset(weights.map_or(&[], |w| &**w)))
@@ -149,8 +205,8 @@ pub fn done(
     let stays = state.view.task == Task::Filter && filtered == Some(id) && fitted.is_some();
     let mut shown = id;
     edit(state, label, false, |document| {
-        let origin = document.origins.edited(old.origin, &[step]);
-        if !fresh {
+        let origin = document.origins.edited(old.origin, &steps);
+        if kind == EditKind::Delete {
             if let Some(fitted) = fitted {
                 document.weights.insert(id, fitted);
             }
@@ -171,15 +227,20 @@ pub fn done(
         if stays {
             document.filter.tractogram = Some(id);
         }
+        let mut display = Display {
+            visible: !stays,
+            ..old.display.clone()
+        };
+        if kind == EditKind::Group {
+            display.line_colouring = LineColouring::Group;
+            display.line_scale = display.line_scale.for_other_values();
+        }
         let at = document.layers.iter().position(|l| l.id == id);
         let layer = Layer {
             id: shown,
             name,
             content: Content::Tractogram(tractogram),
-            display: Display {
-                visible: !stays,
-                ..old.display.clone()
-            },
+            display,
             origin,
             ..(*old).clone()
         };
@@ -192,23 +253,47 @@ pub fn done(
     state.runtime.streamlines.manual_selection = None;
     state.runtime.selected_layer = Some(shown);
     state.runtime.regions.selected = None;
-    let message = match fresh {
-        true if stays => format!(
-            "Kept {} as a layer, hidden; Filter goes on with {}",
-            streamlines(left as u64),
-            old.name
-        ),
-        true => format!("Kept {} as a layer", streamlines(left as u64)),
-        false => format!("Deleted {}", streamlines((had - left) as u64)),
+    let count = streamlines(left as u64);
+    let message = match kind {
+        EditKind::Keep if stays => {
+            let name = &old.name;
+            format!("Kept {count} as a layer, hidden; Filter goes on with {name}")
+        }
+        EditKind::Keep => format!("Kept {count} as a layer"),
+        EditKind::Group => {
+            let noun = if is_recognised { "bundle" } else { "cluster" };
+            format!("Divided {count} into {} as a layer", counted(groups, noun))
+        }
+        EditKind::Delete => format!("Deleted {}", streamlines((had - left) as u64)),
     };
     state.runtime.notices.status = message.into();
+    notify_of_unmapped(state, &edited.unmapped);
+}
+
+/// Names the bundles for which the label map lacks labels.
+fn notify_of_unmapped(state: &mut State, unmapped: &[String]) {
+    if !unmapped.is_empty() {
+        let bundles = counted(unmapped.len(), "bundle");
+        let names = unmapped.join("; ");
+        let sentence = format!("The label map lacks labels of {bundles}: {names}");
+        state.runtime.notify(Severity::Information, sentence);
+    }
+}
+
+/// The end of the name of a new layer.
+fn suffix(kind: EditKind, is_recognised: bool) -> &'static str {
+    match kind {
+        EditKind::Group if is_recognised => "bundles",
+        EditKind::Group => "clusters",
+        _ => "selected",
+    }
 }
 
 /// `Streamlines, selected`, with a number if there are several. Streamlines selected from selected ones are named after
 /// the layer of all of them.
-fn name(document: &Document, layer: &Layer) -> String {
+fn name(document: &Document, layer: &Layer, suffix: &str) -> String {
     let unedited = document.origins.unedited(layer.origin);
     let mut layers = std::iter::once(layer).chain(document.layers.iter().map(|l| &**l));
     let whole = layers.find(|l| l.origin == unedited).unwrap_or(layer);
-    document.free_layer_name(&format!("{}, selected", whole.name))
+    document.free_layer_name(&format!("{}, {suffix}", whole.name))
 }

@@ -14,7 +14,7 @@ use crate::state::streamlines::jobs::profile::ComputeProfile;
 use crate::state::streamlines::jobs::score::{ScoreStreamlines, TruthSource};
 use crate::state::streamlines::jobs::select::FilterStreamlines;
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
-use crate::state::streamlines::update::colours;
+use crate::state::streamlines::update::{bundles, colours};
 use crate::state::streamlines::{
     BottomPanel, Column, ColumnKey, ConnectKey, OrderKey, ProfileKey, RegionRule, SameShape,
     ScoreKey, SelectionKey, StreamlineRules, streamlines_of,
@@ -36,6 +36,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     extract(state, effects);
     profile(state, effects);
     connect(state, effects);
+    bundles::follow(state, effects);
     scores(state, effects);
 }
 

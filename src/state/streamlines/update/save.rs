@@ -9,7 +9,7 @@ use crate::state::streamlines::{Column, MatrixValue};
 use crate::state::{Effect, State};
 use std::path::PathBuf;
 
-const NOT_YET: &str = "It is still being computed: wait for it, then export again";
+pub(super) const NOT_YET: &str = "It is still being computed: wait for it, then export again";
 
 /// Saves the rows as shown, with all available columns and the values that the table does not show, like `arcuate
 /// table`.

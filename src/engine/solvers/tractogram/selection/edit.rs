@@ -5,17 +5,85 @@ use crate::compute::memory::claim;
 use crate::compute::{Backend, Control};
 use crate::data::{ShellCommand, Tractogram};
 use crate::solvers::Error;
+use crate::solvers::bundles;
 use crate::solvers::tractogram::error::InputError;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
-/// One step; each keeps some of the streamlines that the previous one left.
+/// One step; each keeps some of the streamlines that the previous one left, or divides all of them into groups.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Edit {
     /// Selected by rules; a replay evaluates them again.
     Select(Box<SelectionRules>),
     /// Selected manually.
     Keep(Runs),
+    /// Clustered: the clusters are their groups. A replay clusters them again.
+    Cluster(bundles::Params),
+    /// Divided into groups that are recorded.
+    Group(Groups),
+}
+
+impl Edit {
+    /// Whether it keeps some of the streamlines.
+    pub fn selects(&self) -> bool {
+        match self {
+            Self::Select(_) | Self::Keep(_) => true,
+            Self::Cluster(_) | Self::Group(_) => false,
+        }
+    }
+}
+
+/// Groups of `total` streamlines.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Groups {
+    /// Streamlines that were divided.
+    pub total: u64,
+    /// Name of each group, and start and length of each run of its streamlines, ascending.
+    pub groups: Vec<(String, Vec<[u64; 2]>)>,
+    /// The command that divides them in the same way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle_options: Option<SelectionOptions>,
+}
+
+impl Groups {
+    /// Records the groups of streamlines.
+    pub fn new(tractogram: &Tractogram) -> Self {
+        let groups = tractogram.groups.iter().map(|(name, members)| {
+            let mut runs: Vec<[u64; 2]> = Vec::new();
+            for i in members.iter().map(|i| u64::from(*i)) {
+                match runs.last_mut() {
+                    Some([first, count]) if *first + *count == i => *count += 1,
+                    _ => runs.push([i, 1]),
+                }
+            }
+            (name.clone(), runs)
+        });
+        Self {
+            total: tractogram.len() as u64,
+            groups: groups.collect(),
+            bundle_options: None,
+        }
+    }
+
+    /// The streamlines with these groups in place of their own. Fails if their number is another one.
+    fn applied_to(&self, tractogram: &Tractogram) -> Result<Tractogram, InputError> {
+        check_number(tractogram, self.total)?;
+        let mut grouped = tractogram.clone().with_new_id();
+        grouped.groups.clear();
+        grouped.per_group.clear();
+        for (name, runs) in &self.groups {
+            let mut members = Vec::new();
+            for [first, count] in runs {
+                let end = first.checked_add(*count).filter(|end| *end <= self.total);
+                let end = end.ok_or(InputError::BeyondLast {
+                    chosen_from: self.total,
+                })?;
+                members.extend((*first..end).map(|i| i as u32));
+            }
+            grouped = grouped.with_group(name, members);
+        }
+        Ok(grouped)
+    }
 }
 
 /// A subset of `total` streamlines.
@@ -30,12 +98,12 @@ pub struct Runs {
     pub selection_options: Option<SelectionOptions>,
 }
 
-/// The selection on the command line.
+/// The selection or division on the command line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SelectionOptions {
     /// Commands that create its inputs.
     pub needs: Vec<ShellCommand>,
-    /// Options of `arcuate select`.
+    /// Options of `arcuate select` or `arcuate bundles`.
     pub options: String,
 }
 
@@ -106,6 +174,17 @@ pub fn copy_transformed(
     Ok(tractogram.moved(by))
 }
 
+/// Fails unless the streamlines are as many as those from which some were chosen.
+fn check_number(tractogram: &Tractogram, chosen_from: u64) -> Result<(), InputError> {
+    match tractogram.len() as u64 == chosen_from {
+        true => Ok(()),
+        false => Err(InputError::OtherNumber {
+            streamlines: tractogram.len(),
+            chosen_from,
+        }),
+    }
+}
+
 /// Applies the steps one after the other; the result of each may take at most this many bytes of memory.
 pub fn apply_edits(
     tractogram: &Tractogram,
@@ -119,16 +198,19 @@ pub fn apply_edits(
         let marks = match edit {
             Edit::Select(rules) => select(&left, rules, backend, control)?.marks,
             Edit::Keep(runs) => {
+                check_number(&left, runs.total)?;
                 let chosen_from = runs.total;
-                if chosen_from != left.len() as u64 {
-                    let error = InputError::OtherNumber {
-                        streamlines: left.len(),
-                        chosen_from,
-                    };
-                    return Err(error.into());
-                }
                 let marks = runs.marks();
                 marks.ok_or(InputError::BeyondLast { chosen_from })?
+            }
+            Edit::Cluster(params) => {
+                let clusters = bundles::cluster(&left, None, params, backend, control)?;
+                left = clusters.grouped(&left);
+                continue;
+            }
+            Edit::Group(groups) => {
+                left = groups.applied_to(&left)?;
+                continue;
             }
         };
         control.check()?;

@@ -259,10 +259,15 @@ fn regions(
     regions.collect()
 }
 
-/// A step that kept some of a layer's streamlines.
+/// A step that kept some of a layer's streamlines, or divided them into groups.
 pub(in crate::state) fn edit(read: &ReadSession, saved: &SavedEdit) -> Result<Edit, PartError> {
     let rules = match saved {
         SavedEdit::Keep(runs) => return Ok(Edit::Keep(runs.clone())),
+        SavedEdit::Cluster(params) => {
+            params.check()?;
+            return Ok(Edit::Cluster(*params));
+        }
+        SavedEdit::Group(groups) => return Ok(Edit::Group(groups.clone())),
         SavedEdit::Select(rules) => rules,
     };
     // Its masks are all in the session.

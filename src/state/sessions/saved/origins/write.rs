@@ -200,6 +200,8 @@ impl ReferencedItems<'_> {
     pub(in crate::state) fn edit(&mut self, document: &Document, edit: &Edit) -> SavedEdit {
         let rules = match edit {
             Edit::Keep(runs) => return SavedEdit::Keep(runs.clone()),
+            Edit::Cluster(params) => return SavedEdit::Cluster(*params),
+            Edit::Group(groups) => return SavedEdit::Group(groups.clone()),
             Edit::Select(rules) => rules,
         };
         let finite = |v: f32| Some(v).filter(|v| v.is_finite());
