@@ -44,8 +44,8 @@ begins a new one. Clusters are numbered by size. --groups takes the groups of th
 each, with name, through (at least one label of each list), avoid (none of them), ends (one list: an end in it; two: one
 end in each), length_mm and citation; the built-in one has twelve bundles by FreeSurfer's aparc+aseg.
 
-The table has a row for each: streamlines, mean and standard deviation of their lengths in mm, the volume of the voxels that they pass (on the
-grid of --image, else that of the file), and the mean of --image or --value.";
+The table has a row for each: streamlines, mean and standard deviation of their lengths in mm, the volume of the voxels
+that they pass (on the grid of --image, else of --labels, else of the file), and the mean of --image or --value.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]

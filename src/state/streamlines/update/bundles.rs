@@ -107,9 +107,16 @@ pub fn choose(state: &mut State, group: &str, mode: SelectionMode) {
     select_manually::lines(state, &members, mode, anchor);
 }
 
-/// The value whose means count, as in the profile.
+/// The value whose means count, as in the profile; the mean of labels would have no meaning.
 pub(super) fn measured(state: &State, lines: &Tractogram) -> Option<Column> {
-    profile_columns(state, lines).into_iter().next()
+    let is_measured = |column: &Column| match column {
+        Column::Value(_) => true,
+        Column::Image(id) => {
+            let image = state.column_image(*id);
+            image.is_some_and(|(volume, _)| volume.labels.is_none())
+        }
+    };
+    profile_columns(state, lines).into_iter().find(is_measured)
 }
 
 /// Requests the figures of the groups of the current streamlines, while they are shown.
