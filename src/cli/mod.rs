@@ -82,7 +82,7 @@ mod uncertainty;
 pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
 
-use crate::compute::{Backend, BackendChoice, BackendKind, cuda};
+use crate::compute::{Backend, BackendChoice, BackendKind, thread};
 use crate::state::files::types::PhantomName;
 use crate::state::report::DISCLAIMER;
 use crate::state::update::{is_session, several_sessions};
@@ -276,20 +276,11 @@ impl Global {
     /// Opens the chosen backend. Without a choice it opens a graphics card while the command reads its files, but only for
     /// work that takes the processor long: `core_seconds` is the time of one core for work that cards can do.
     pub fn backend(&self, core_seconds: f64) -> Result<Backend, Failure> {
-        /// A card that is opened and closed beside other work costs some 0.1 s, and 100 MB.
-        const WORTH_A_CARD_S: f64 = 0.15;
         crate::io::limit_memory(self.memory.map(|gb| (gb * 1e9) as u64));
         let kind = match self.backend_kind()? {
             Some(kind) => kind,
-            None if core_seconds > WORTH_A_CARD_S * self.worker_threads() as f64 => {
-                BackendKind::Auto
-            }
-            None => {
-                if core_seconds > 0.0 && cuda::is_installed() {
-                    note!("Computed on the CPU: too little work for a graphics card to save time");
-                }
-                BackendKind::Cpu
-            }
+            None if self.pays_on_card(core_seconds) => BackendKind::Auto,
+            None => BackendKind::Cpu,
         };
         let choice = BackendChoice {
             kind,
@@ -298,9 +289,12 @@ impl Global {
         Backend::begin(&choice).map_err(|e| Failure::new(e.to_string()))
     }
 
-    fn worker_threads(&self) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.map_or(cores, usize::from)
+    /// Whether work that takes one core this long is faster on a graphics card, which has to be opened for it.
+    fn pays_on_card(&self, core_seconds: f64) -> bool {
+        /// A card that is opened and closed beside other work costs some 0.2 s; files and joining take as long as before.
+        const LEAST_S: f64 = 0.6;
+        let threads = self.threads.map_or_else(thread::cores, usize::from);
+        core_seconds > LEAST_S * threads as f64
     }
 
     /// The option, else the variable: overrides the window's setting.

@@ -1,7 +1,7 @@
 //! Runs jobs one after the other, with a progress bar on a terminal.
 
 use super::{Global, output, typed};
-use crate::compute::{Backend, Progress};
+use crate::compute::{Backend, Progress, cuda};
 use crate::data::text::count;
 use crate::io;
 use crate::jobs::{AnyJob, Event, Jobs, Outcome, Receive};
@@ -56,6 +56,8 @@ pub struct Runner {
     pub json: bool,
     jobs: Jobs<State>,
     progress_bars: bool,
+    /// Whether the CPU computes because a card would take longer to start.
+    too_little_work: bool,
     force: bool,
     /// Paths that the command will write.
     outputs: RefCell<Vec<PathBuf>>,
@@ -67,6 +69,7 @@ impl Runner {
     /// `core_seconds`: the time of one core for the work that graphics cards can do, 0 without such work.
     pub fn new(global: &Global, core_seconds: f64) -> Result<Self, Failure> {
         let backend = global.backend(core_seconds)?;
+        let is_chosen = global.backend_kind()?.is_some();
         if let Some(shortage) = backend.shortage() {
             warning!("{shortage}");
         }
@@ -79,6 +82,7 @@ impl Runner {
             json: global.json,
             jobs,
             progress_bars,
+            too_little_work: !is_chosen && core_seconds > 0.0 && !global.pays_on_card(core_seconds),
             force: global.force,
             outputs: RefCell::default(),
             reported: Cell::new(false),
@@ -90,9 +94,9 @@ impl Runner {
         let Some(cpu) = self.backend.for_short_work(cpu_seconds) else {
             return;
         };
-        note!("Computed on the CPU, since the graphics card would take longer to start");
         self.jobs = Jobs::new(cpu.clone(), Arc::new(|| {}));
         self.backend = cpu;
+        self.too_little_work = true;
     }
 
     /// Warns of a card that cannot be used, and names the files that a command wrote before it failed.
@@ -228,6 +232,9 @@ impl Runner {
     /// Reports the result: prints the text, or stores the JSON object until the command ends.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
         self.reported.set(true);
+        if self.too_little_work && cuda::is_installed() {
+            note!("Computed on the CPU: too little work for a graphics card to save time");
+        }
         match (self.json, text.trim_end()) {
             (true, _) => output::keep(json.clone()),
             // An error follows, without an empty line before it.

@@ -135,7 +135,14 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ),
     // The pages of the guide: text.
     ("guide", &[]),
-    ("main", &[("app", All), ("cli", All)]),
+    (
+        "main",
+        &[
+            ("app", All),
+            ("cli", All),
+            ("compute", Only(&["HugePages"])),
+        ],
+    ),
     ("lib", &[]),
 ];
 
@@ -266,7 +273,8 @@ pub const RESERVED: &[Reserved] = &[
     only(&["nifti"], &["io"]),
     only(&["flate2"], &["io"]),
     only(&["memmap2"], &["io"]),
-    only(&["libc"], &["io/mmap"]),
+    // Leases of files; advice about pages.
+    only(&["libc"], &["io/mmap", "compute/huge_pages"]),
     only(&["rustix"], &["io/disk"]),
     only(&["signal_hook"], &["cli/signals"]),
     only(&["zip"], &["io"]),
@@ -323,6 +331,7 @@ pub const RESERVED: &[Reserved] = &[
             "render/offscreen",
             "ui/files/dialog",
             "compute/thread",
+            "compute/opening",
             // The record of actions is written by a thread of its own.
             "app/action_log",
             // Waits for the jobs of a window without one.

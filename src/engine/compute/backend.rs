@@ -22,7 +22,7 @@ pub struct Backend {
 #[derive(Clone, Debug)]
 enum Cards {
     /// The processor alone.
-    Absent(Absent),
+    NoCard(NoCard),
     /// Cards that share the work, at least one.
     Open(Arc<[Device]>),
     /// Being opened on another thread.
@@ -31,13 +31,13 @@ enum Cards {
 
 /// Why no graphics card is used.
 #[derive(Clone, Debug)]
-pub(super) struct Absent {
+pub(super) struct NoCard {
     reason: Arc<str>,
     /// The error because of which no graphics card is used although the CPU was not chosen.
     error: Option<Arc<cuda::Error>>,
 }
 
-impl Absent {
+impl NoCard {
     pub(super) fn because(reason: &str) -> Self {
         Self {
             reason: reason.into(),
@@ -46,7 +46,7 @@ impl Absent {
     }
 }
 
-impl From<cuda::Error> for Absent {
+impl From<cuda::Error> for NoCard {
     fn from(error: cuda::Error) -> Self {
         Self {
             reason: error.problem().into(),
@@ -125,7 +125,7 @@ impl Backend {
     pub fn choose(choice: &BackendChoice) -> Result<Self, BackendError> {
         Self::chosen(choice, |which| match cuda::open(which) {
             Ok(devices) => Cards::Open(devices.into()),
-            Err(error) => Cards::Absent(error.into()),
+            Err(error) => Cards::NoCard(error.into()),
         })
     }
 
@@ -134,7 +134,7 @@ impl Backend {
     pub fn begin(choice: &BackendChoice) -> Result<Self, BackendError> {
         Self::chosen(choice, |which| match cuda::is_installed() {
             true => Cards::Opening(Opening::begin(which)),
-            false => Cards::Absent(cuda::Error::NoDriver.into()),
+            false => Cards::NoCard(cuda::Error::NoDriver.into()),
         })
     }
 
@@ -144,7 +144,7 @@ impl Backend {
     ) -> Result<Self, BackendError> {
         let pool = pool(choice.threads)?;
         let cards = match choice.kind {
-            BackendKind::Cpu => Cards::Absent(Absent::because("chosen by hand")),
+            BackendKind::Cpu => Cards::NoCard(NoCard::because("chosen by hand")),
             BackendKind::Auto => open_any(DeviceChoice::First),
             BackendKind::Cuda(which) => {
                 Cards::Open(cuda::open(which).map_err(BackendError::Cuda)?.into())
@@ -154,9 +154,9 @@ impl Backend {
     }
 
     /// The cards in use, once they are open, or why there are none.
-    fn cards(&self) -> Result<&Arc<[Device]>, &Absent> {
+    fn cards(&self) -> Result<&Arc<[Device]>, &NoCard> {
         match &self.cards {
-            Cards::Absent(absent) => Err(absent),
+            Cards::NoCard(no_card) => Err(no_card),
             Cards::Open(devices) => Ok(devices),
             Cards::Opening(opening) => opening.wait().as_ref(),
         }
@@ -164,13 +164,13 @@ impl Backend {
 
     /// A CPU backend on the same threads, for solvers without a kernel.
     pub fn cpu(&self) -> Self {
-        let absent = match &self.cards {
-            Cards::Absent(absent) => absent.clone(),
-            _ => Absent::because("no kernel does this"),
+        let no_card = match &self.cards {
+            Cards::NoCard(no_card) => no_card.clone(),
+            _ => NoCard::because("no kernel does this"),
         };
         Self {
             pool: self.pool.clone(),
-            cards: Cards::Absent(absent),
+            cards: Cards::NoCard(no_card),
         }
     }
 
@@ -180,10 +180,10 @@ impl Backend {
         let Cards::Opening(opening) = &self.cards else {
             return None;
         };
-        let absent = Absent::because("this work takes less time than starting the graphics card");
+        let no_card = NoCard::because("this work takes less time than starting the graphics card");
         (opening.remaining_s() > cpu_seconds).then(|| Self {
             pool: self.pool.clone(),
-            cards: Cards::Absent(absent),
+            cards: Cards::NoCard(no_card),
         })
     }
 
@@ -330,7 +330,7 @@ impl Backend {
     /// Why this backend was chosen: `CPU: no NVIDIA driver found`.
     pub fn reason(&self) -> String {
         match self.cards() {
-            Err(absent) => format!("CPU: {}", absent.reason),
+            Err(no_card) => format!("CPU: {}", no_card.reason),
             Ok(_) => format!(
                 "CUDA: the self-test passed; solvers without a kernel run on {}",
                 self.threads_detail()
@@ -341,8 +341,7 @@ impl Backend {
 
 /// Starts the requested threads, or fewer if the operating system refuses some; an error if it refuses all.
 fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let requested = threads.unwrap_or(cores).max(1);
+    let requested = threads.unwrap_or_else(thread::cores).max(1);
     let refused = |why: &str| BackendError::Threads {
         requested,
         why: thread::without_os_error(why),

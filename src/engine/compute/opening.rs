@@ -1,6 +1,6 @@
 //! Graphics cards that are opened while other work runs.
 
-use super::backend::Absent;
+use super::backend::NoCard;
 use super::choice::DeviceChoice;
 use super::cuda::{self, Device};
 use super::thread;
@@ -12,12 +12,12 @@ use std::time::Instant;
 /// Time that opening a card takes, seconds: on an H200, the driver starts in 0.1 s and its context in another 0.1 s.
 const START_S: f64 = 0.23;
 
-type Opened = Result<Arc<[Device]>, Absent>;
+type Opened = Result<Arc<[Device]>, NoCard>;
 
 /// Cards that are being opened on a thread of their own.
 #[derive(Debug)]
 pub(super) struct Opening {
-    begun: Instant,
+    started: Instant,
     /// Whether the result has arrived.
     is_known: Arc<AtomicBool>,
     opened: OnceLock<Opened>,
@@ -41,10 +41,10 @@ impl Opening {
         };
         let started = thread::start("card", open);
         if let Err(error) = started {
-            let _ = opened.set(Err(Absent::because(&error.to_string())));
+            let _ = opened.set(Err(NoCard::because(&error.to_string())));
         }
         Arc::new(Self {
-            begun: Instant::now(),
+            started: Instant::now(),
             is_known,
             opened,
             result: Mutex::new(result),
@@ -56,7 +56,7 @@ impl Opening {
         self.opened.get_or_init(|| {
             let result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
             let opened = result.recv();
-            opened.unwrap_or_else(|_| Err(Absent::because("the driver ended without an answer")))
+            opened.unwrap_or_else(|_| Err(NoCard::because("the driver ended without an answer")))
         })
     }
 
@@ -70,7 +70,7 @@ impl Opening {
     pub(super) fn remaining_s(&self) -> f64 {
         match self.known() {
             Some(_) => 0.0,
-            None => (START_S - self.begun.elapsed().as_secs_f64()).max(0.0),
+            None => (START_S - self.started.elapsed().as_secs_f64()).max(0.0),
         }
     }
 }

@@ -37,6 +37,11 @@ pub fn start(
         .map_err(ThreadError::Refused)
 }
 
+/// Number of threads that run at the same time on this machine.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Suspends this thread.
 pub fn pause(time: Duration) {
     std::thread::sleep(time);

@@ -355,7 +355,7 @@ pub fn length_mm(points: &[[f32; 3]]) -> f64 {
     length_of(points.iter().copied())
 }
 
-/// The same sum for points in any storage.
+/// Sum of the distances between consecutive points in any storage, mm.
 pub fn length_of(points: impl IntoIterator<Item = [f32; 3]>) -> f64 {
     let mut points = points.into_iter().map(|p| Vec3::from(p).as_dvec3());
     let Some(mut last) = points.next() else {

@@ -49,6 +49,7 @@ const STREAMLINES: &[&str] = &[
     "render {} t1.nii --out O.png",
     "score {} --truth .",
     "compare mask.nii {}",
+    "bundles {} --out O.trx",
 ];
 
 /// `{}` is replaced by an image.
@@ -83,6 +84,7 @@ const IMAGES: &[&str] = &[
     "select one.tck O.trx --include mask:{}",
     "compare mask.nii {} --staple O.nii.gz --csv O.csv",
     "compare {} one.tck",
+    "bundles one.tck --labels {} --out O.trx",
     "region --union mask:mask.nii --stats {} --csv O.csv --histogram O2.csv",
     "render {} --out O.png",
     "replay {}",

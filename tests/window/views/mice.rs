@@ -4,7 +4,9 @@ use super::pointer::clamped;
 use super::sample::{POINT_MM, ViewWindow, near, state};
 use crate::support::test;
 use arcuate::state::streamlines::Measurement;
-use arcuate::state::{Action, Mouse, Pane, Preferences, StreamlineAction, Tool, ViewAction};
+use arcuate::state::{
+    Action, Layout, Mouse, Pane, Preferences, StreamlineAction, Tool, ViewAction,
+};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use libtest_mimic::Trial;
 
@@ -13,6 +15,7 @@ const LEFT: PointerButton = PointerButton::Primary;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("views::the mouse of other programs", mice),
+        test("views::the buttons of a view take clicks", buttons),
         test("views::distances and angles by clicks", measured_by_clicks),
         test("views::undo during a drag ends the drag", taken_back),
         test("views::a mosaic has a slice at the crosshair", mosaic),
@@ -152,4 +155,18 @@ fn mosaic() {
     // The lowest is in the first row and column.
     views.click(area.min + vec2(12.0, 12.0));
     assert!((views.state().view.crosshair.z - places[0]).abs() < 1e-6);
+}
+
+/// A click on the icon in a view's corner maximises the view and does not move the crosshair below it.
+fn buttons() {
+    for pane in [Pane::Sagittal, Pane::Coronal] {
+        let mut views = ViewWindow::new(state());
+        let before = views.state().view.crosshair;
+        let corner = views.rect(pane).right_top() + vec2(-20.0, 20.0);
+        views.move_to(views.rect(pane).center());
+        views.click(corner);
+        assert_eq!(views.state().view.layout, Layout::Single, "{pane:?}");
+        assert_eq!(views.state().view.single, pane);
+        assert_eq!(views.state().view.crosshair, before);
+    }
 }

@@ -24,7 +24,6 @@ pub fn tests() -> Vec<Trial> {
             click_moves_crosshair,
         ),
         test("views::left is left in either convention", left_is_left),
-        test("views::the buttons of a view take clicks", buttons),
         test(
             "views::dragging the crosshair follows the pointer",
             crosshair_follows,
@@ -99,20 +98,6 @@ fn click_moves_crosshair() {
                 "the slice stays"
             );
         }
-    }
-}
-
-/// A click on the icon in a view's corner maximises the view and does not move the crosshair below it.
-fn buttons() {
-    for pane in [Pane::Sagittal, Pane::Coronal] {
-        let mut views = ViewWindow::new(state());
-        let before = views.state().view.crosshair;
-        let corner = views.rect(pane).right_top() + vec2(-20.0, 20.0);
-        views.move_to(views.rect(pane).center());
-        views.click(corner);
-        assert_eq!(views.state().view.layout, Layout::Single, "{pane:?}");
-        assert_eq!(views.state().view.single, pane);
-        assert_eq!(views.state().view.crosshair, before);
     }
 }
 

@@ -63,17 +63,6 @@ pub enum Seeding {
     },
 }
 
-impl Seeding {
-    /// The largest number of seeds expected in this many voxels of this volume.
-    pub fn expected_in(self, voxels: usize, voxel_mm3: f64) -> f64 {
-        match self {
-            Self::Random { count } => count as f64,
-            Self::Grid { spacing_mm } => voxels as f64 * voxel_mm3 / spacing_mm.powi(3),
-            Self::PerVoxel { count } => (voxels * count) as f64,
-        }
-    }
-}
-
 /// Parameters of streamlines through tensors and of rays.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {

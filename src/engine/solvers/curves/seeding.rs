@@ -9,6 +9,17 @@ use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
 
+impl Seeding {
+    /// The largest number of seeds expected in this many voxels of this volume.
+    pub fn expected_in(self, voxels: usize, voxel_mm3: f64) -> f64 {
+        match self {
+            Self::Random { count } => count as f64,
+            Self::Grid { spacing_mm } => voxels as f64 * voxel_mm3 / spacing_mm.powi(3),
+            Self::PerVoxel { count } => (voxels * count) as f64,
+        }
+    }
+}
+
 /// The largest number for which the index of a seed is exact in `f32`, in which tractograms store it.
 pub const MAX_SEEDS: usize = 1 << 24;
 

@@ -14,11 +14,10 @@ fn is_shown(ray: usize) -> bool {
 }
 
 /// A ray by its numbers.
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Ray {
     /// Number among all rays, and number of its seed.
-    pub number: u64,
+    pub number: usize,
     pub seed: u32,
     /// The seed point, world mm.
     pub at: [f32; 3],

@@ -13,7 +13,7 @@ use super::job::{Job, Sampled, StartableSeeds};
 use super::join::Plan;
 use crate::compute::cuda::Device;
 use crate::compute::kernel_struct;
-use crate::compute::{Backend, Control, kernels};
+use crate::compute::{Backend, Control, kernels, parts};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::rows;
@@ -27,7 +27,6 @@ use crate::solvers::curves::{Integrator, Output, Params};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use lengths::{Candidate, lengths_mm};
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -266,16 +265,11 @@ impl Cards<'_> {
         let senses = self.halves_per_start();
         let plan = |i: usize| limits.plan(halves, i * senses, gates);
         let count = started.seeds.len();
-        let plans: Vec<Plan> = self
-            .backend
-            .install(|| (0..count).into_par_iter().map(plan).collect());
-        let candidate = |(plan, start): (&Plan, &Start)| {
-            plan.may_be_kept().then(|| Candidate::new(plan, start.at))
-        };
-        let candidates: Vec<Candidate> = self.backend.install(|| {
-            let starts = plans.par_iter().zip(&started.starts);
-            starts.filter_map(candidate).collect()
-        });
+        let plans: Vec<Plan> = self.backend.install(|| parts::collected(count, plan));
+        let candidates = plans.iter().zip(&started.starts);
+        let candidates = candidates.filter(|(plan, _)| plan.may_be_kept());
+        let candidates = candidates.map(|(plan, start)| Candidate::new(plan, start.at));
+        let candidates: Vec<Candidate> = candidates.collect();
         let lengths = match limits.min_length_mm > 0.0 {
             true => lengths_mm(&candidates, &card.points, halves, card.device)?,
             false => vec![f32::INFINITY; candidates.len()],
@@ -285,9 +279,9 @@ impl Cards<'_> {
             .iter()
             .map(|plan| plan.may_be_kept() && short.next().unwrap_or(false));
         let short: Vec<bool> = short.collect();
-        let part = |first: usize| {
+        let part = |range: Range<usize>| {
             let mut part = Joined::new(gates);
-            for i in first..count.min(first + PART) {
+            for i in range {
                 let followed = &halves.halves[i * senses..(i + 1) * senses];
                 part.curves.steps += followed.iter().map(|h| u64::from(h.steps)).sum::<u64>();
                 let (plan, seed) = (&plans[i], started.seeds[i]);
@@ -303,8 +297,7 @@ impl Cards<'_> {
             part
         };
         self.backend.install(|| {
-            let firsts: Vec<usize> = (0..count).step_by(PART).collect();
-            let parts: Vec<Joined> = firsts.into_par_iter().map(part).collect();
+            let parts = parts::in_parts(count, PART, part);
             let mut joined = Joined::of_parts(parts, gates)?;
             joined.curves.no_start(started.no_start);
             Ok(joined)

@@ -10,12 +10,9 @@ use crate::solvers::Error;
 use crate::solvers::curves::collect::{CurvePart, GATHER, JoinedCurves};
 use crate::solvers::curves::regions::RegionTests;
 use cudarc::driver::CudaSlice;
-use rayon::prelude::*;
 
 /// Reciprocal share of the card's free memory that points may take before they are copied to the host.
 const SHARE: u64 = 4;
-/// Floats that a thread copies at a time.
-const PIECE: usize = 1 << 20;
 
 /// Joined curves without their points, and the lists by which these are gathered.
 pub struct Joined {
@@ -180,17 +177,11 @@ fn append_values<T: bytemuck::Pod + Send + Sync>(
     let floats: usize = buffers.iter().map(|buffer| buffer.len()).sum();
     let mut fresh: Vec<T> = bytemuck::zeroed_vec(floats * size_of::<f32>() / size_of::<T>());
     let mut rest: &mut [f32] = bytemuck::cast_slice_mut(&mut fresh);
-    let mut pieces = Vec::new();
     for buffer in buffers {
         let (own, others) = rest.split_at_mut(buffer.len());
-        let own = own.chunks_mut(PIECE).enumerate();
-        pieces.extend(own.map(|(i, to)| (*buffer, i * PIECE, to)));
+        device.download_parts_into(buffer, 0, own)?;
         rest = others;
     }
-    let copy = |(from, start, to): (&CudaSlice<f32>, usize, &mut [f32])| {
-        device.download_into(from, start, to)
-    };
-    pieces.into_par_iter().try_for_each(copy)?;
     match all.is_empty() {
         true => *all = fresh,
         false => memory::append(all, vec![fresh]),

@@ -4,7 +4,7 @@
 use super::{DeviceInputs, Job, LaunchRules};
 use crate::compute::cuda::Device;
 use crate::compute::kernel_struct;
-use crate::compute::kernels;
+use crate::compute::{kernels, parts};
 use crate::solvers::Error;
 use crate::solvers::curves::cuda::on_card::{Batch, Joined};
 use crate::solvers::curves::cuda::{HalfPoints, launch, reason};
@@ -13,7 +13,6 @@ use crate::solvers::geodesic::half_ray::RayHalf;
 use crate::solvers::geodesic::join::{self, Ends};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Rays that a thread joins at a time.
@@ -67,10 +66,9 @@ impl Job<'_> {
         let starts = &self.rays.starts[range.clone()];
         // Rays that start in a target or a terminate region are finished.
         let at_seed = |half: usize| self.rules.at_seed(starts[half / senses].x, self.gates);
-        let mut halves: Vec<RayHalf> = self.backend.install(|| {
-            let halves = (0..starts.len() * senses).into_par_iter();
-            halves.map(at_seed).collect()
-        });
+        let mut halves: Vec<RayHalf> = self
+            .backend
+            .install(|| parts::collected(starts.len() * senses, at_seed));
         let pending = |&i: &u32| halves[i as usize].reason == PENDING;
         let active: Vec<u32> = (0..halves.len() as u32).filter(pending).collect();
         let follow_ms = self.follow(device, card, range.clone(), &active, &mut halves, points)?;
@@ -86,10 +84,13 @@ impl Job<'_> {
     fn join(&self, halves: &[RayHalf], range: Range<usize>) -> Result<Joined, Error> {
         let senses = self.halves_per_start();
         let rules = join::JoinRules::new(self.gates, &self.params.curves);
-        let part = |(halves, rays): (&[RayHalf], &[join::Ray])| {
+        let rays = &self.rays.seeds[range];
+        let part = |range: Range<usize>| {
+            let halves = &halves[range.start * senses..range.end * senses];
+            let rays = &rays[range];
             let mut part = Joined::new(self.gates);
             for (pair, ray) in halves.chunks_exact(senses).zip(rays) {
-                let number = (ray.number as usize, ray.seed);
+                let number = (ray.number, ray.seed);
                 let ends = part.curves.count_ray(number, pair, &rules);
                 let Some(Ends { missed, head, tail }) = ends else {
                     continue;
@@ -98,10 +99,8 @@ impl Job<'_> {
             }
             part
         };
-        let rays = &self.rays.seeds[range];
         self.backend.install(|| {
-            let halves = halves.par_chunks(PART * senses);
-            let parts: Vec<Joined> = halves.zip(rays.par_chunks(PART)).map(part).collect();
+            let parts = parts::in_parts(rays.len(), PART, part);
             Ok(Joined::of_parts(parts, self.gates)?)
         })
     }
