@@ -54,6 +54,10 @@ impl<T: Pod + Send + Sync> Late<T> for LateValues<T> {
     }
 
     fn values(&self) -> Result<&[T], LateError> {
+        // Loops over voxels come here for each of them.
+        if let Some(values) = self.values.get() {
+            return Ok(values);
+        }
         // Not within the lock of `values`: a thread of the pool may be given other work that needs the same values.
         let buffer = self.lock().clone();
         if let Some(buffer) = buffer.filter(|_| self.values.get().is_none()) {
