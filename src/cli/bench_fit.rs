@@ -83,7 +83,7 @@ impl Bench<'_> {
             self.backend.install(|| fitted.on_host())?;
             Ok(0.0)
         };
-        // The same samples with another identity, which the card does not have.
+        // A scan with a new identity has to be copied to the card, although its samples are the same.
         let other = || {
             let Volume { grid, values, .. } = self.dwi;
             Volume::new(grid.clone(), self.dwi.frames, self.dwi.kind, values.clone())

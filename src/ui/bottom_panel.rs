@@ -1,5 +1,5 @@
 //! The panel below the views: the table of streamlines, the profile along them, the matrix of the labels that they
-//! connect, their scores.
+//! connect, their bundles and scores.
 
 mod bundles;
 mod matrix;

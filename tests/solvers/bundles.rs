@@ -298,7 +298,7 @@ fn as_plain() {
 }
 
 fn many_centroids() {
-    // Few streamlines are alike: buckets are made anew several times.
+    // Most streamlines start a cluster of their own, so the number of buckets grows several times.
     let mut random = Random::fresh("many centroids");
     let curves: Vec<_> = (0..6000).map(|_| walk(&mut random, 12)).collect();
     let clusters = assert_as_plain(&Tractogram::of_curves(curves), &params(4.0, 12, 1));
@@ -351,7 +351,7 @@ fn known() {
     );
     let centroids = some.centroids();
     assert_eq!(*centroids.per_streamline["count"], [30.0, 20.0]);
-    // Of the marked streamlines only: those of the third bundle.
+    // Only the streamlines of the third bundle are marked.
     let marks: Vec<bool> = lines.streamlines().map(|l| l[0][0] == 200.0).collect();
     let third = cluster(
         &lines,

@@ -46,8 +46,8 @@ unsafe impl GlobalAlloc for HugePages {
     }
 }
 
-/// Requests huge pages for the whole ones within a large block; the rest of the block has pages of the usual size, so that
-/// it takes no more memory than before.
+/// Requests huge pages for the part of a large block that consists of whole ones. The rest keeps pages of the usual size, so
+/// a block that is filled takes no more memory than before; one of which little is used may.
 #[inline]
 fn request_huge_pages(block: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]

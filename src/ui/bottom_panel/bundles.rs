@@ -54,7 +54,7 @@ fn headings(table: &GroupTable) -> Vec<String> {
         .iter()
         .any(|(_, figures)| figures.volume_mm3.is_some())
     {
-        headings.push("Volume, mL".to_owned());
+        headings.push("Volume, ml".to_owned());
     }
     headings.extend(table.value.clone());
     headings

@@ -1,19 +1,18 @@
 //! Bundles: clusters, and bundles recognised by the labels of a map.
 
-use super::connectivity::maps;
+use super::connectivity::label_map_row;
 use super::display::select_row;
 use super::parameters::{self, Rows};
 use crate::data::text::file_name;
 use crate::solvers::bundles::{Params, RecognitionParams};
-use crate::state::streamlines::{BundleSettings, ConnectSettings};
-use crate::state::{Action, Layer, State, StreamlineAction};
+use crate::state::streamlines::BundleSettings;
+use crate::state::{Action, State, StreamlineAction};
 use crate::ui::Memory;
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::{menu, paint, section};
 use egui::{Sense, Ui, vec2};
-use std::sync::Arc;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     clusters(ui, state, actions);
@@ -48,27 +47,8 @@ fn clusters(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 fn recognised(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let settings = &state.document.streamlines;
     section::head(ui, "By labels");
-    let maps: Vec<&Arc<Layer>> = maps(state).collect();
-    let now = state.label_map();
-    let name = now.map_or("None", |l| l.name.as_str());
     let help = "An image of whole numbers, one for each structure, such as FreeSurfer's aparc+aseg";
-    let chosen = select_row(ui, "Label map", help, name, |ui| {
-        let mut chosen = None;
-        for map in &maps {
-            let is_now = now.is_some_and(|l| l.id == map.id);
-            if menu::Item::new(&map.name).chosen(is_now).show(ui) {
-                chosen = Some(map.id);
-            }
-        }
-        chosen
-    });
-    if chosen.is_some() {
-        let connect = ConnectSettings {
-            labels: chosen,
-            ..settings.connect.clone()
-        };
-        actions.push(Action::Streamline(StreamlineAction::SetConnect(connect)));
-    }
+    label_map_row(ui, state, ("None", help), actions);
     recipe(ui, state, memory, actions);
     let mut set = |recognition: RecognitionParams| {
         let settings = BundleSettings {
@@ -84,7 +64,8 @@ fn recognised(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         Rows::AllBut(&[]),
         &mut |recognition, _| set(recognition),
     );
-    let no_map = now
+    let no_map = state
+        .label_map()
         .is_none()
         .then_some("Open a label map first: an image of whole numbers, one for each structure");
     let button = Button::plain("Recognise").disabled(no_map).hint(

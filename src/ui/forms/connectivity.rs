@@ -31,25 +31,18 @@ fn holds_whole_numbers(values: &[f32]) -> bool {
     some.all(|v| v.fract() == 0.0 && *v > 0.0)
 }
 
-pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {
-    let settings = &state.document.streamlines.connect;
-    let mut set = |settings: ConnectSettings| {
-        actions.push(Action::Streamline(StreamlineAction::SetConnect(settings)));
-    };
-    let maps: Vec<&Arc<Layer>> = maps(state).collect();
-    if maps.is_empty() {
-        rows::hint(
-            ui,
-            "Open a label map: an image of whole numbers, one for each structure",
-        );
-        return;
-    }
+/// The choice of the label map; `none` stands for no choice.
+pub fn label_map_row(
+    ui: &mut Ui,
+    state: &State,
+    (none, help): (&str, &str),
+    actions: &mut Vec<Action>,
+) {
     let now = state.label_map();
-    let name = now.map_or("Choose one", |l| l.name.as_str());
-    let help = "An image of whole numbers, one for each structure";
+    let name = now.map_or(none, |l| l.name.as_str());
     let chosen = select_row(ui, "Label map", help, name, |ui| {
         let mut chosen = None;
-        for map in &maps {
+        for map in maps(state) {
             let is_now = now.is_some_and(|l| l.id == map.id);
             if menu::Item::new(&map.name).chosen(is_now).show(ui) {
                 chosen = Some(map.id);
@@ -58,11 +51,28 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         chosen
     });
     if chosen.is_some() {
-        set(ConnectSettings {
+        let settings = ConnectSettings {
             labels: chosen,
-            ..settings.clone()
-        });
+            ..state.document.streamlines.connect.clone()
+        };
+        actions.push(Action::Streamline(StreamlineAction::SetConnect(settings)));
     }
+}
+
+pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {
+    let settings = &state.document.streamlines.connect;
+    if maps(state).next().is_none() {
+        rows::hint(
+            ui,
+            "Open a label map: an image of whole numbers, one for each structure",
+        );
+        return;
+    }
+    let help = "An image of whole numbers, one for each structure";
+    label_map_row(ui, state, ("Choose one", help), actions);
+    let mut set = |settings: ConnectSettings| {
+        actions.push(Action::Streamline(StreamlineAction::SetConnect(settings)));
+    };
     parameters::rows(
         ui,
         &settings.params,

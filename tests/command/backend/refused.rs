@@ -71,7 +71,7 @@ fn hangs() {
     let started = Instant::now();
     std::thread::scope(|scope| {
         let requested = scope.spawn(|| complaint(&run(&["--backend", "cuda"], &set)));
-        // A card that nobody has waited for does not delay the end.
+        // A command that needed no card does not wait for one at its end.
         let (text, code) = complaint(&run(&["--backend", "auto"], &set));
         assert!(code == Some(1) && text.contains("missing.nii"), "{text}");
         let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))

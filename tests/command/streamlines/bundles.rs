@@ -47,7 +47,7 @@ pub(super) fn clusters() {
     setup.act(StreamlineAction::SetBundles(settings(5)));
     setup.act(StreamlineAction::Cluster);
     no_messages(&setup);
-    // Those that the filter keeps are a new layer, coloured by group, in place of the old one.
+    // The streamlines that the filter keeps become a new layer, coloured by group, which replaces the old one.
     assert_eq!(setup.rows("all, clusters"), (4..40).collect::<Vec<_>>());
     let state = &setup.window.state;
     let layer = state.document.layer_named("all, clusters").unwrap().clone();

@@ -110,7 +110,7 @@ fn known() {
     assert_eq!(members(&rule(&[], &[], &[&[10], &[40]]), 0.99), [0, 1]);
     assert_eq!(members(&rule(&[], &[], &[&[10], &[40]]), 1.0), [0, 1, 2]);
     assert_eq!(members(&rule(&[], &[], &[&[20], &[40]]), 1.0), [2]);
-    // What lies near an end is not passed.
+    // A streamline does not pass a label that merely lies near its end.
     assert_eq!(members(&rule(&[&[10]], &[], &[&[40]]), 1.0), [0, 1]);
     let mut limited = rule(&[&[20]], &[], &[]);
     limited.bundles[0].length_mm = Some((7.0, 8.0));
@@ -256,7 +256,7 @@ fn each_of_built_in() {
         for other in bundles {
             assert_eq!(side(&recipe.bundles[other].name), side(&rule.name));
         }
-        // With a label that it avoids on the way, it belongs to it no more.
+        // It no longer belongs to the bundle if a label that the rule avoids lies on its way.
         if let Some(avoided) = rule.avoid.first() {
             labels[40] = *avoided as f32;
             let found = run(&lines, &row(&labels), &recipe, 2.0).expect("bundles");

@@ -203,7 +203,7 @@ impl Scene {
     }
 }
 
-/// Of width 0, too, a repetition has a path.
+/// A repetition also has a path if the width is 0.
 fn narrowest() {
     let mut random = Random::fresh("narrowest repetitions");
     let scene = Scene::new(&NARROW, WHITE / 20.0, &mut random);

@@ -3,9 +3,9 @@
 //!
 //! *Distances.* Two streamlines are compared by points that are equally spaced along their lengths. The minimum average
 //! direct-flip distance (MDF) is the mean distance of corresponding points, in the better of the two directions
-//! (Garyfallidis et al. 2012, Front Neurosci 6:175, eq. 1): [`mdf`]. The mean of the closest distances has one value for
+//! (Garyfallidis et al. 2012, Front Neurosci 6:175): [`mdf`]. The mean of the closest distances has one value for
 //! each of the two streamlines, from the points of one to the nearest points of the other; their minimum, mean and maximum
-//! are symmetric (MAM, eq. 2–4): [`mam`]. MDF obeys the triangle inequality, MAM does not.
+//! are symmetric (MAM, the same paper): [`mam`]. MDF obeys the triangle inequality, MAM does not.
 //!
 //! *Clusters* (QuickBundles, the same paper). Streamlines are taken in their order. Each joins the cluster whose centroid,
 //! the mean of its members, is nearest by MDF, turned as it fits better; if no centroid is nearer than the threshold, it

@@ -310,8 +310,8 @@ fn box_costs(device: &Device, prepared: &Prepared) -> Result<CudaSlice<f32>, Err
 /// Values of a field by direction and place, and the kernel time of the job in seconds.
 pub type Solved = (Vec<Vec<f32>>, f64);
 
-/// A field for each source. All have the same limits but for their targets, of which the card knows the best cost of two at
-/// most.
+/// A field for each source. All have the same limits except for their targets; with targets there are at most two sources,
+/// since the card stores the best costs of two.
 pub fn solve(
     prepared: &Prepared,
     sources: &[Arc<Source>],

@@ -21,7 +21,7 @@ pub struct Limits {
 
 /// A half after the length limit is applied.
 pub struct End<'a> {
-    /// Index of the half; none at the seed of a streamline that is followed one way.
+    /// Index of the half; `None` for the seed, at which a streamline that is followed one way begins.
     half: Option<usize>,
     /// Index of its first point, and number of remaining points.
     first: usize,
@@ -59,7 +59,7 @@ impl<'a> End<'a> {
         self.met[gate] <= self.steps
     }
 
-    /// Index of the half; of any for one without points.
+    /// Index of the half; 0 for an end without points that is none.
     pub fn index(&self) -> usize {
         self.half.unwrap_or_default()
     }

@@ -10,7 +10,7 @@ use glam::DVec3;
 /// Streamlines with more points wait until the surface rests: preparing them takes seconds.
 const AT_ONCE: usize = 30_000_000;
 
-/// Precision of distances while the surface moves, mm: a twentieth of the time, and less than they are rounded.
+/// Precision of distances while the surface moves, mm: less than the last digit that is shown.
 pub const MOVING_MM: f64 = 0.03;
 
 /// An object whose distance from the surface is measured.
@@ -129,7 +129,8 @@ struct KnownTarget {
 pub(super) struct ProximityCache(Vec<KnownTarget>);
 
 impl ProximityCache {
-    /// Distances of a surface from each object; `rests`: exact ones, including those of large objects. Needs the backend's threads installed.
+    /// Distances of a surface from each object. If the surface `rests`, they are exact, and include those from large
+    /// objects. Needs the backend's threads installed.
     pub fn distances(
         &mut self,
         targets: &[ProximityTarget],

@@ -151,9 +151,18 @@ impl<'a> CurvesOnCard<'a> {
     }
 
     fn move_to_host(&mut self, backend: &Backend) -> Result<(), Error> {
-        memory::claim(GATHER, self.bytes)?;
-        self.bytes = 0;
         let JoinedCurves { kept, missed, .. } = &mut self.curves;
+        // Points that are on the host already may have to move.
+        let present: usize = [&kept.points, &missed.points]
+            .map(|points| size_of_val(&points[..]))
+            .iter()
+            .sum();
+        let growth = match present {
+            0 => 0,
+            _ => present as u64 + self.bytes,
+        };
+        memory::claim(GATHER, self.bytes + growth)?;
+        self.bytes = 0;
         for (lines, points) in [kept, missed].into_iter().zip(&mut self.points) {
             backend.install(|| append(lines, &std::mem::take(points), self.device))?;
         }

@@ -158,8 +158,8 @@ impl SurfaceSearch<'_> {
         );
     }
 
-    /// Splits the nearest pairs until nothing can be closer, by more than the precision, than the best known distance. Batches do not depend on the number
-    /// of threads, and neither does the result.
+    /// Splits the nearest pairs until nothing can be closer than the best known distance by more than the precision. Batches
+    /// do not depend on the number of threads, and neither does the result.
     pub fn refine(&self, candidates: CandidatePairs, precision_mm: f64) -> Option<Approach> {
         let mut best: Option<NearestPair> = None;
         let take = |pair: &Pair, best: &mut Option<NearestPair>| {

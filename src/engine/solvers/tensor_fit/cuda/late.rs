@@ -1,4 +1,4 @@
-//! Values on a card that the host gets when it needs them.
+//! Values on a card that the host copies when it needs them.
 
 use crate::compute::cuda::Device;
 use crate::compute::{memory, zeroed};
@@ -54,7 +54,7 @@ impl<T: Pod + Send + Sync> Late<T> for LateValues<T> {
     }
 
     fn values(&self) -> Result<&[T], LateError> {
-        // Loops over voxels come here for each of them.
+        // Loops over voxels call this for each voxel.
         if let Some(values) = self.values.get() {
             return Ok(values);
         }

@@ -61,7 +61,7 @@ pub fn shape_maps(
     Ok(volumes)
 }
 
-/// The buffer that this kernel fills with so many planes, and its milliseconds.
+/// Runs a kernel that computes this many planes, one value for each voxel in each; also returns its milliseconds.
 fn computed(
     kernel: &str,
     planes: usize,
