@@ -257,6 +257,19 @@ fn similar_names(error: &clap::Error) -> Option<String> {
     })
 }
 
+/// The line above the arguments that clap misses.
+const MISSING: &str = "the following required arguments were not provided:";
+
+/// `Found no --out <FILE>, expected it beside the other arguments; add it`: also for an option that another one needs.
+fn missing(arguments: &[&str]) -> String {
+    let (all, pronoun) = match arguments {
+        [one] => ((*one).to_owned(), "it"),
+        [most @ .., last] => (format!("{} and no {last}", most.join(", no ")), "them"),
+        [] => return MISSING.to_owned(),
+    };
+    format!("Found no {all}, expected {pronoun} beside the other arguments; add {pronoun}")
+}
+
 /// One sentence from clap's message of several lines: what was found or is missing, similar names, and where to read
 /// more. `unexpected`: the argument that is not an option.
 fn usage_sentence(
@@ -278,6 +291,7 @@ fn usage_sentence(
     // A heading with a list below it, or a single line.
     let first = match lines.as_slice() {
         [] => String::new(),
+        [MISSING, list @ ..] => missing(list),
         [heading, list @ ..] if heading.ends_with(':') => format!("{heading} {}", list.join(", ")),
         lines => lines.join(" "),
     };

@@ -109,7 +109,10 @@ pub fn image(state: &State) -> Option<Image> {
     let settings = &state.document.pathways;
     let (volume, window, fades) = match settings.shown {
         ShownCost::Off => return None,
-        ShownCost::Total => (&pathway.excess, (0.0, settings.range), true),
+        ShownCost::Total => {
+            let window = pathway.excess_window(settings.range);
+            (&pathway.excess, window, true)
+        },
         ShownCost::First => (&pathway.sides[0], side_window(&pathway.sides[0]), false),
         ShownCost::Second => (&pathway.sides[1], side_window(&pathway.sides[1]), false),
     };
@@ -233,7 +236,7 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
         let around = surface(state, pathway, settings.epsilon, LIVE_RGB, opacity);
         let cloud = has_cloud.then(|| VolumeDraw {
             reference_mm: around.reference_mm / strength,
-            window: (0.0, settings.range),
+            window: pathway.excess_window(settings.range),
             transfer: settings.transfer.clone(),
             style: VolumeStyle::Cloud,
             ..around.clone()

@@ -243,7 +243,7 @@ fn costs(state: &State) -> Vec<Reading> {
     };
     let place = places.place_of(voxel.map(|i| i as i64));
     let beyond = result.excess_limit.filter(|_| place.is_some());
-    let Some(place) = place.filter(|p| pathway.total[*p].is_finite()) else {
+    let Some((place, excess)) = place.zip(place.and_then(|p| result.excess_at(p))) else {
         let text = beyond.map_or_else(|| "no path".to_owned(), path_at_pointer::beyond);
         return vec![reading_of(Quantity::Cost, COST, text)];
     };
@@ -251,8 +251,7 @@ fn costs(state: &State) -> Vec<Reading> {
     let name = |side: usize| format!("{} from {}", ["u₁", "u₂"][side], pathway.ends[side].name);
     let at = places.grid.index(voxel);
     let side = |i: usize| reading(name(i), value(result.sides[i].values[at]));
-    let excess = 100.0 * (f64::from(pathway.total[place]) / pathway.min_cost - 1.0);
-    let percent = format::with_unit(&format::fixed(excess, 1), "%");
+    let percent = format::with_unit(&format::fixed(100.0 * excess, 1), "%");
     let total = format!("{} (+{percent})", value(pathway.total[place]));
     let repetitions = repetitions(state.pathway_noise_at_crosshair()).into_iter();
     let costs = [side(0), side(1), reading_of(Quantity::Cost, COST, total)];

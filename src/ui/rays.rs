@@ -8,7 +8,7 @@ use crate::solvers::curves::SeedOutcome;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::state::core::text::counted;
 use crate::state::track::empty::none_passed;
-use crate::state::track::types::RayResult;
+use crate::state::track::types::{CurveParams, RayResult};
 use crate::state::{CurveResult, Rays};
 
 /// Rays to a target that the cut keeps.
@@ -156,7 +156,11 @@ pub fn nothing_kept(
         let text = format!("0 of {traced}: those that reach it are shorter than {min_length}");
         return Some((text, Suggestion::ShorterLength));
     }
-    let text = none_passed(output, targets, mask);
+    let cutoff = match &live.key.curves {
+        CurveParams::OdfRays(speed, _) => speed.min_amplitude,
+        _ => None,
+    };
+    let text = none_passed(output, targets, mask, cutoff);
     if count_of(SeedOutcome::NoStart) == all {
         return Some((text, Suggestion::Nothing));
     }

@@ -284,7 +284,9 @@ fn style(p: &Palette, dark: bool) -> Style {
     spacing.text_edit_width = 200.0;
     spacing.scroll.bar_width = 8.0;
     spacing.scroll.floating_width = 4.0;
-    spacing.scroll.fade.strength = 0.0;
+    // Rows that continue beyond the edge fade, so that a cut row is not taken for one drawn over.
+    spacing.scroll.fade.strength = 0.9;
+    spacing.scroll.fade.size = 16.0;
     // The handle has the colour of text, which at full strength is nearly black in the light theme.
     (
         spacing.scroll.active_handle_opacity,

@@ -6,7 +6,7 @@ use crate::cli::options::{
     open_distributions,
 };
 use crate::cli::runner::{Failure, Runner};
-use crate::cli::track::{RayRows, check_out};
+use crate::cli::track::{self, RayRows, check_out};
 use crate::compute::Control;
 use crate::data::Role;
 use crate::io::quoted;
@@ -127,6 +127,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     note_cpu_reason(opened.field.order(), runner);
     let repeat = options.command(&rays, &speed);
     let parameters = reported(&rays, &speed);
+    let fibres = opened.field.mask();
     let (ray_output, wall_ms) = runner.run(TraceLobes {
         field: opened.field,
         metric: None,
@@ -139,7 +140,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let targets = regions.iter().filter(|r| r.role == Role::Target);
     let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
     let place = starts_of_lobes(&speed);
-    let none_passed = || empty::none_passed(&ray_output.output, &targets, &place);
+    let none_passed = || {
+        let cutoff = speed.min_amplitude;
+        let why = empty::none_passed(&ray_output.output, &targets, &place, cutoff);
+        why + &track::out_of_reach(&fibres, "the voxels with fibres", &regions)
+    };
     let ranked = Ranked {
         rays: &ray_output,
         model: Model::Distributions {

@@ -97,8 +97,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let targets = regions.iter().filter(|r| r.role == Role::Target);
     let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
     let none_passed = || {
-        let why = empty::none_passed(&ray_output.output, &targets, &fitted.mask_name());
-        why + &track::out_of_reach(&fitted, &regions)
+        let place = fitted.mask_name();
+        let why = empty::none_passed(&ray_output.output, &targets, &place, None);
+        why + &track::out_of_reach(&fitted.fit.field.mask(), &place, &regions)
     };
     let ranked = Ranked {
         rays: &ray_output,

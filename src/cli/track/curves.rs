@@ -2,9 +2,9 @@
 
 use super::files;
 use super::report::CountedCurves;
-use crate::cli::options::{FitOptions, FittedScan, GivenParameters, RegionOptions, RowSelection};
+use crate::cli::options::{FitOptions, GivenParameters, RegionOptions, RowSelection};
 use crate::cli::runner::{Failure, Runner};
-use crate::data::{Region, Role};
+use crate::data::{Mask, Region, Role};
 use crate::solvers::{curves, geodesic};
 use crate::state::CommandLine;
 use serde_json::Value;
@@ -78,11 +78,10 @@ pub fn summary(tracked: &TrackingResult, curve: &str) -> (Value, String) {
     counted.summary(curve)
 }
 
-/// Regions that no curve can reach, as the end of a sentence: `; Target lies outside the automatic mask`.
-pub fn out_of_reach(fitted: &FittedScan, regions: &[Region]) -> String {
-    let mask = fitted.mask_name();
-    let grid = &fitted.fit.field.grid;
-    let tensors = fitted.fit.field.mask();
+/// Regions that no curve can reach, as the end of a sentence: `; Target lies outside the automatic mask: move it`. `place`:
+/// the name of the mask.
+pub fn out_of_reach(mask: &Mask, place: &str, regions: &[Region]) -> String {
+    let grid = &mask.grid;
     let regions = || regions.iter();
     let mut why = String::new();
     let beyond = regions().filter(|r| !r.shape.intersects_grid(grid));
@@ -90,16 +89,16 @@ pub fn out_of_reach(fitted: &FittedScan, regions: &[Region]) -> String {
     let several = regions().filter(|r| r.role == Role::Seed).count() > 1;
     let unfitted = regions()
         .filter(|r| several || r.role != Role::Seed)
-        .filter(|r| r.shape.intersects_grid(grid) && !r.shape.touches(&tensors));
+        .filter(|r| r.shape.intersects_grid(grid) && !r.shape.touches(mask));
     for (these, place) in [
         (beyond.collect::<Vec<_>>(), "the volume"),
-        (unfitted.collect(), &*mask),
+        (unfitted.collect(), place),
     ] {
         let names: Vec<&str> = these.iter().map(|r| r.name.as_str()).collect();
         why += &match names.as_slice() {
             [] => String::new(),
-            [one] => format!("; {one} lies outside {place}"),
-            more => format!("; {} lie outside {place}", more.join(" and ")),
+            [one] => format!("; {one} lies outside {place}: move it"),
+            more => format!("; {} lie outside {place}: move them", more.join(" and ")),
         };
     }
     why

@@ -115,7 +115,8 @@ fn nothing_kept(
 ) -> Option<String> {
     let mask = fitted.mask_name();
     let (why, _) = empty::none_kept(&tracked.output, params, &mask)?;
-    Some(why + &out_of_reach(fitted, &tracked.regions))
+    let inside = fitted.fit.field.mask();
+    Some(why + &out_of_reach(&inside, &mask, &tracked.regions))
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {

@@ -25,7 +25,7 @@
 //! ```
 
 use super::spherical_harmonics::{Basis, Rotation, count, degrees, order_of_count};
-use super::{DataId, Grid, Shared, TensorFrame, Volume, VolumeKind, keyed};
+use super::{DataId, Grid, Mask, Shared, TensorFrame, Volume, VolumeKind, keyed};
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -211,6 +211,13 @@ impl OdfField {
             VolumeKind::Scalar,
             self.coefficients.clone(),
         )
+    }
+
+    /// The voxels that have a distribution.
+    pub fn mask(&self) -> Mask {
+        let voxels = 0..self.grid.voxel_count();
+        let inside: Vec<u8> = voxels.map(|v| u8::from(self.has_distribution(v))).collect();
+        Mask::new(self.grid.clone(), inside)
     }
 
     /// Whether a voxel has a distribution: coefficients that are finite and not all 0.

@@ -13,5 +13,5 @@ mod types;
 pub(in crate::state) mod update;
 
 pub use costs::{KnownCosts, PathwayCosts};
-pub use result::{CostliestStretch, PathAtVoxel, PathQuery, PathwayResult};
+pub use result::{ClippedEnd, CostliestStretch, PathAtVoxel, PathQuery, PathwayResult};
 pub use types::*;

@@ -42,6 +42,32 @@ pub struct PathwayResult {
     pub metric_was_computed: bool,
     pub prepare_ms: f64,
     pub solve_ms: f64,
+    /// Ends that an excluded region takes a part of.
+    pub clipped: Vec<ClippedEnd>,
+}
+
+/// An end of which only the part outside an excluded region counts.
+#[derive(Clone, Debug)]
+pub struct ClippedEnd {
+    pub end: String,
+    pub excluded: String,
+}
+
+impl ClippedEnd {
+    pub fn all(regions: &[Region]) -> Vec<Self> {
+        let excluded = || regions.iter().filter(|r| r.role == Role::Exclude);
+        let ends = regions
+            .iter()
+            .filter(|r| matches!(r.role, Role::Seed | Role::Target));
+        ends.flat_map(|end| {
+            let overlapping = excluded().filter(|r| r.shape.overlaps(&end.shape));
+            overlapping.map(|r| Self {
+                end: end.name.clone(),
+                excluded: r.name.clone(),
+            })
+        })
+        .collect()
+    }
 }
 
 /// A query for the path through a voxel of a pathway's image.
@@ -126,12 +152,13 @@ impl PathQuery {
         let Self { pathway, voxel } = self;
         let places = &pathway.pathway.places;
         let place = places.place_of(voxel.map(|v| v as i64))?;
+        let excess = pathway.excess_at(place)?;
         let path = pathway.pathway.path_through(place)?;
         Some(PathAtVoxel {
             pathway: pathway.excess.id(),
             voxel: *voxel,
             curve: PathwayResult::line_of(&path, places),
-            excess: f64::from(pathway.pathway.total[place]) / pathway.pathway.min_cost - 1.0,
+            excess,
             weakest: CostliestStretch::find(&path, places, &pathway.key.regions),
             path,
         })
@@ -147,6 +174,23 @@ impl PathwayResult {
             true => Detail::Coarse,
             false => Detail::Full,
         }
+    }
+
+    /// (u₁ + u₂) / E* − 1 at a place; `None` where no path leads, and beyond [`Self::excess_limit`]: some costs there are
+    /// known, their neighbours' are not.
+    pub fn excess_at(&self, place: usize) -> Option<f64> {
+        let excess = f64::from(self.pathway.total[place]) / self.pathway.min_cost - 1.0;
+        let is_known = match self.excess_limit {
+            Some(limit) => excess <= limit * (1.0 + f64::from(f32::EPSILON)),
+            None => excess.is_finite(),
+        };
+        is_known.then_some(excess)
+    }
+
+    /// The excess costs from the first colour to the last one, which is no farther than costs are known.
+    pub fn excess_window(&self, last: f32) -> (f32, f32) {
+        let limit = self.excess_limit.map_or(f32::MAX, |limit| limit as f32);
+        (0.0, last.min(limit))
     }
 
     /// Its share of the memory while it is kept: neither the data for the next pathway nor those for other paths.

@@ -83,12 +83,22 @@ fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {
     }
 }
 
-/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names, `mask` as in [`none_kept`].
-pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
+/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names, `mask` as in [`none_kept`]; `cutoff`: the
+/// least amplitude at which rays in distributions start.
+pub fn none_passed(
+    output: &Output,
+    targets: &[&str],
+    mask: &str,
+    cutoff: Option<f64>,
+) -> String {
     let all: u64 = output.seed_outcomes.iter().sum();
     if output.seed_outcomes[SeedOutcome::NoStart as usize] == all {
         let why = why_no_start(output, None, mask);
-        return format!("No ray starts: {why}; move the seed into the brain");
+        let remedy = match cutoff {
+            Some(_) => "move the seed onto fibres, or lower the cut-off",
+            None => "move the seed into the brain",
+        };
+        return format!("No ray starts: {why}; {remedy}");
     }
     let goal = match targets {
         [] => "are kept".to_owned(),

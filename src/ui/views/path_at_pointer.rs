@@ -89,7 +89,7 @@ pub fn text(state: &State, result: &PathwayResult, at: DVec3) -> Option<(String,
     let places = &pathway.places;
     let voxel = places.grid.nearest(at)?;
     let place = places.place_of(voxel.map(|v| v as i64));
-    if place.is_some_and(|p| pathway.total[p].is_finite()) {
+    if place.is_some_and(|p| result.excess_at(p).is_some()) {
         let pointed = state.path_pointed().filter(|p| p.voxel == voxel)?;
         let percent = format::with_unit(&format::fixed(pointed.excess * 100.0, 0), "%");
         let mean = format::per_mm(pointed.path.mean_cost_per_mm());

@@ -192,7 +192,7 @@ fn no_rays() {
     ] {
         output.seed_outcomes = outcomes;
         assert_eq!(
-            empty::none_passed(&output, targets, "the automatic mask"),
+            empty::none_passed(&output, targets, "the automatic mask", None),
             reported
         );
     }
@@ -523,7 +523,7 @@ fn no_start() {
         if starts != no_metric {
             assert_eq!(way_out, remedy, "{reported}");
         }
-        let rays = empty::none_passed(&output, &[], mask);
+        let rays = empty::none_passed(&output, &[], mask, None);
         assert!(
             rays.starts_with(&format!("No ray starts: {reported}")),
             "{rays}"

@@ -14,7 +14,7 @@ use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
 use crate::state::pathways::{
-    self, CostliestStretch, KnownCosts, PathwayCosts, PathwayKey, PathwayParams, PathwayResult,
+    self, ClippedEnd, CostliestStretch, KnownCosts, PathwayCosts, PathwayKey, PathwayParams, PathwayResult,
 };
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::{Effect, State};
@@ -117,32 +117,24 @@ fn upload_shared(result: &mut PathwayResult, exporter: &ImageExporter, backend: 
     }
 }
 
-/// The reason why an end has no voxel in the domain, if it has none with a tensor.
-fn end_outside_domain(
+/// The reason why an end has no voxel in the domain, if it has none with data; `whose`: the name of the voxels with data;
+/// `other_remedy`: what helps besides moving the region.
+pub(super) fn end_outside_domain(
     regions: &[Region],
     role: Role,
-    field: &TensorField,
-    whose: &str,
+    with_data: &Mask,
+    (whose, other_remedy): (&str, &str),
 ) -> Option<Error> {
-    let fitted = field.mask();
-    let ends = regions.iter().filter(|r| r.role == role);
-    let out = ends.filter(|r| !r.shape.touches(&fitted));
-    out.map(|region| {
-        let place = match region.shape.intersects_grid(&field.grid) {
-            true => whose,
-            false => "the volume",
-        };
-        Error::from(format!(
-            "Region “{}” lies outside {place}, expected at least one voxel inside; move it{}",
-            region.name,
-            if place == whose {
-                " or fit within another mask"
-            } else {
-                ""
-            }
-        ))
-    })
-    .next()
+    let mut ends = regions.iter().filter(|r| r.role == role);
+    let region = ends.find(|r| !r.shape.touches(with_data))?;
+    let (place, remedy) = match region.shape.intersects_grid(&with_data.grid) {
+        true => (whose, other_remedy),
+        false => ("the volume", ""),
+    };
+    Some(Error::from(format!(
+        "Region “{}” lies outside {place}, expected at least one voxel inside; move it{remedy}",
+        region.name
+    )))
 }
 
 /// Why no path joins two regions between others that confine or exclude paths; `None` if one does, and without such
@@ -303,7 +295,10 @@ impl FindPathway {
         let mut fields: [Option<CostField>; 2] = [None, None];
         let mut sources: Vec<(usize, Arc<CostSource>)> = Vec::new();
         for (side, role) in [Role::Seed, Role::Target].into_iter().enumerate() {
-            let why = |error| end_outside_domain(&regions, role, &field, &whose).unwrap_or(error);
+            let why = |error| {
+                let whose = (whose.as_str(), " or fit within another mask");
+                end_outside_domain(&regions, role, &field.mask(), whose).unwrap_or(error)
+            };
             let source = || backend.install(|| domain.source(metric, role)).map_err(why);
             fields[side] = match known_field(known.map(|k| &**k), &ends, side) {
                 Some((at, mut field)) => {
@@ -372,6 +367,7 @@ impl FindPathway {
             weakest: CostliestStretch::find(&path, metric, &regions),
             path,
             excess_limit: None,
+            clipped: ClippedEnd::all(&regions),
             mean_fa: Some(mean_fa),
             voxels: metric.len(),
             limited: metric.limited,

@@ -11,10 +11,10 @@ use crate::solvers::lifted::{
 use crate::solvers::metric::Places;
 use crate::solvers::pathway::Domain;
 use crate::state::pathways::jobs::find::{
-    LABEL, Wall, receive, same_walls, separated, shares_above_minimum, slot, unfinished, walls,
+    LABEL, Wall, end_outside_domain, receive, same_walls, separated, shares_above_minimum, slot, unfinished, walls,
 };
 use crate::state::pathways::{
-    CostliestStretch, KnownCosts, LEAST_EXCESS, PathwayCosts, PathwayKey, PathwayParams,
+    ClippedEnd, CostliestStretch, KnownCosts, LEAST_EXCESS, PathwayCosts, PathwayKey, PathwayParams,
     PathwayResult,
 };
 use crate::state::tensors::jobs::input::Distributions;
@@ -120,7 +120,14 @@ pub(super) fn source(
     role: Role,
     backend: &Backend,
 ) -> Result<Arc<Source>, Error> {
-    let (name, zero) = backend.install(|| domain.places(places, role))?;
+    let end = backend.install(|| domain.places(places, role));
+    let (name, zero) = end.map_err(|error| {
+        let amplitudes = domain.values.frame(0);
+        let inside: Vec<u8> = amplitudes.iter().map(|a| u8::from(*a > 0.0)).collect();
+        let fibres = Mask::new(domain.values.grid.clone(), inside);
+        let whose = ("the voxels with fibres", "");
+        end_outside_domain(domain.regions, role, &fibres, whose).unwrap_or(error)
+    })?;
     let direction = None;
     Ok(Arc::new(Source {
         name,
@@ -173,6 +180,7 @@ impl FindLifted {
             path,
             mean_fa: None,
             excess_limit: Some(max_excess),
+            clipped: ClippedEnd::all(&self.regions),
             voxels: places.len(),
             limited: 0,
             key: PathwayKey::new(field.id(), self.regions, params, self.epsilon),
@@ -264,7 +272,7 @@ impl FindLifted {
             let pathway = pathway.map_err(|error| separated.unwrap_or(error))?;
             // A preview during a drag is not searched further.
             let is_far_enough = self.coarse || max_excess >= GREATEST_EXCESS;
-            if pathway.joining_epsilon.is_finite() || is_far_enough {
+            if pathway.joining_epsilon <= max_excess || is_far_enough {
                 return Ok((pathway, max_excess));
             }
             max_excess = (max_excess * FARTHER).min(GREATEST_EXCESS);

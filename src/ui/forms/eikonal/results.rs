@@ -4,7 +4,9 @@ use super::{agreement, compared, noise, profile, row_menu, sensitivity};
 use crate::state::core::display::STALE_OPACITY;
 use crate::state::files::jobs::LOAD;
 use crate::state::pathways::jobs::PATHWAY;
-use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, PathwaySettings, Standing};
+use crate::state::pathways::{
+    ClippedEnd, LIVE_RGB, PathwayAction, PathwayResult, PathwaySettings, Standing,
+};
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::track::types::odf::Model;
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, State};
@@ -86,6 +88,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             compared::show(ui, state);
             profile::show(ui, state, live, actions);
         });
+        clipped(ui, live);
         compared::meaning(ui, state, actions);
         lifted::preview(ui, live);
         sensitivity::button(ui, state, actions);
@@ -95,6 +98,18 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     if runtime.live.value().is_some() || state.document.pathways.noise.repeats {
         noise::show(ui, state, memory, actions);
+    }
+}
+
+/// Ends that an excluded region takes a part of, and what that means for a preview.
+fn clipped(ui: &mut Ui, live: &PathwayResult) {
+    for ClippedEnd { end, excluded } in &live.clipped {
+        let preview = match live.coarse {
+            true => "; voxels of twice the size, as in this preview, can give a different path there",
+            false => "",
+        };
+        let text = format!("Only the part of {end} outside {excluded} is an end{preview}");
+        rows::hint(ui, &text);
     }
 }
 
