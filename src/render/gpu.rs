@@ -1,5 +1,6 @@
 //! The device, with short methods for the resources that the renderer creates on it.
 
+use crate::compute::parts::Threads;
 use wgpu::util::DeviceExt as _;
 
 const COMMON: &str = include_str!("../../shaders/common.wgsl");
@@ -122,6 +123,8 @@ pub(super) struct Gpu {
     pub filters: bool,
     /// Shaders can set which samples of a pixel they cover. The GLSL that naga 30 writes for it does not compile.
     pub sample_masks: bool,
+    /// Threads that prepare what is uploaded; they do not wait for solvers.
+    pub threads: Threads,
 }
 
 /// One binding of a group, in order.
@@ -161,6 +164,7 @@ impl Gpu {
             software,
             filters,
             sample_masks,
+            threads: Threads::new("picture"),
         }
     }
 

@@ -1,8 +1,9 @@
 //! Streamlines on the graphics device: built during a time slice per frame, and shown as they arrive.
 
 use super::gpu::{Gpu, keys_beyond_budget};
-use super::line_slots::{BLOCK, BLOCK_BYTES, Frame, Reach, Slot, pack};
+use super::line_slots::{BLOCK, BLOCK_BYTES, BLOCK_LEN, Frame, Reach, Slot, pack};
 use super::line_walk::{Detail, Order, SHORTEST_PIECE, Walk, build};
+use crate::compute::parts;
 use crate::data::{DataId, Tractogram};
 use glam::DVec3;
 use std::collections::{HashMap, HashSet};
@@ -41,21 +42,27 @@ impl Chunk {
         }
         self.blocks.truncate(first);
         self.last.extend_from_slice(batch);
-        let blocks = self.last.chunks(BLOCK).enumerate();
-        self.blocks.extend(blocks.map(|(i, block)| {
-            let mut reach = points(block);
-            if let Some(next) = self.last.get((i + 1) * BLOCK) {
+        let slots = &self.last;
+        let block = |i: usize| &slots[i * BLOCK..slots.len().min((i + 1) * BLOCK)];
+        let reach = |i: usize| {
+            let mut reach = points(block(i));
+            if let Some(next) = slots.get((i + 1) * BLOCK) {
                 reach.extend(&points(&[*next]));
             }
             reach
-        }));
-        let mut text = Vec::new();
-        self.last
-            .chunks(BLOCK)
-            .for_each(|b| pack(frame, b, &mut text));
+        };
+        let count = slots.len().div_ceil(BLOCK);
+        let mut words = vec![0; count * BLOCK_LEN];
+        let reaches = gpu.threads.install(|| {
+            parts::fill(&mut words, BLOCK_LEN, |i, words| {
+                pack(frame, block(i), words)
+            });
+            parts::collected(count, reach)
+        });
+        self.blocks.extend(reaches);
         let at = first as u64 * BLOCK_BYTES;
         gpu.queue
-            .write_buffer(&self.slots, at, bytemuck::cast_slice(&text));
+            .write_buffer(&self.slots, at, bytemuck::cast_slice(&words));
         self.ready += batch.len();
         // Shrinks the capacity to its content.
         self.last = self.last[self.last.len() / BLOCK * BLOCK..].to_vec();
@@ -144,8 +151,7 @@ impl LineBuffers {
         } = self;
         build(
             (order, walk, order.count),
-            tractogram,
-            deadline,
+            (tractogram, &gpu.threads, deadline),
             chunks,
             |chunks, index| {
                 if index == chunks.len() {
@@ -154,10 +160,7 @@ impl LineBuffers {
                 }
                 chunks[index].capacity
             },
-            |_, kept, batch| {
-                batch.extend(kept.iter().map(|&i| Some(tractogram.points[i].into())));
-                batch.push(None);
-            },
+            (|_, i| Some(tractogram.points[i].into()), None),
             // Batches of a chunk follow each other.
             |chunks, index, _, batch: &[Slot]| chunks[index].append(gpu, &frame, batch),
         );
@@ -202,17 +205,16 @@ impl LineBuffers {
         } = values;
         build(
             (&self.order, walk, self.walk.place),
-            tractogram,
-            deadline,
+            (tractogram, &gpu.threads, deadline),
             &mut (chunks, ready),
             |_, index| points[index].capacity,
-            |streamline, kept, batch: &mut Vec<f32>| {
-                match per_point {
-                    Some(values) => batch.extend(kept.iter().map(|&i| safe(values[i]))),
-                    None => batch.extend(kept.iter().map(|_| safe(source[streamline]))),
-                }
-                batch.push(0.0);
-            },
+            (
+                |streamline, i| match per_point {
+                    Some(values) => safe(values[i]),
+                    None => safe(source[streamline]),
+                },
+                0.0,
+            ),
             |(chunks, ready), index, slot, batch: &[f32]| {
                 while chunks.len() <= index {
                     chunks.push(gpu.storage(points[chunks.len()].capacity as u64 * 4));

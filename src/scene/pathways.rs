@@ -112,7 +112,7 @@ pub fn image(state: &State) -> Option<Image> {
         ShownCost::Total => {
             let window = pathway.excess_window(settings.range);
             (&pathway.excess, window, true)
-        },
+        }
         ShownCost::First => (&pathway.sides[0], side_window(&pathway.sides[0]), false),
         ShownCost::Second => (&pathway.sides[1], side_window(&pathway.sides[1]), false),
     };

@@ -85,7 +85,15 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         ],
     ),
     ("scene", &[("data", All), ("state", All)]),
-    ("render", &[("data", All), ("scene", Only(&["draw_list"]))]),
+    (
+        "render",
+        &[
+            ("data", All),
+            // Threads that prepare what is uploaded.
+            ("compute", Only(&["parts"])),
+            ("scene", Only(&["draw_list"])),
+        ],
+    ),
     (
         "ui",
         &[

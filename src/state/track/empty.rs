@@ -85,12 +85,7 @@ fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {
 
 /// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names, `mask` as in [`none_kept`]; `cutoff`: the
 /// least amplitude at which rays in distributions start.
-pub fn none_passed(
-    output: &Output,
-    targets: &[&str],
-    mask: &str,
-    cutoff: Option<f64>,
-) -> String {
+pub fn none_passed(output: &Output, targets: &[&str], mask: &str, cutoff: Option<f64>) -> String {
     let all: u64 = output.seed_outcomes.iter().sum();
     if output.seed_outcomes[SeedOutcome::NoStart as usize] == all {
         let why = why_no_start(output, None, mask);

@@ -307,6 +307,8 @@ fn near_any(mut flags: Vec<bool>, shape: [usize; 3]) -> Vec<bool> {
 pub struct Distances {
     /// Position along the shown curve, mm, and the distance of the repetitions' curves next to it.
     pub along: Vec<(f64, Range90)>,
+    /// The points of the shown curve at these positions.
+    pub places: Vec<DVec3>,
     /// The least distance of each repetition's curve: median and range. `None` if no repetition has a curve.
     pub nearest: Option<Range90>,
     /// That of the shown curve.
@@ -351,12 +353,14 @@ impl Distances {
         let all = all?;
         let outside = shown.filter(|(mm, _)| *mm > 0.0);
         let shortest = outside.map(|(_, point)| [point, from.nearest_point(point)]);
-        let along = places.iter().enumerate().filter_map(|(i, (mm, _))| {
+        let along = places.iter().enumerate().filter_map(|(i, (mm, place))| {
             let range = Range90::of_values(all.iter().map(|(_, along)| along[i]).collect())?;
-            Some((*mm, range))
+            Some(((*mm, range), *place))
         });
+        let (along, places) = along.unzip();
         Ok(Self {
-            along: along.collect(),
+            along,
+            places,
             nearest: Range90::of_values(all.iter().map(|(nearest, _)| *nearest).collect()),
             shown: shown.map_or(f64::INFINITY, |(mm, _)| mm),
             shortest,

@@ -17,6 +17,16 @@ pub struct SaveDistances {
     pub has_percentiles: bool,
 }
 
+/// Micrometres, which no scan resolves.
+fn rounded(mm: f64) -> f64 {
+    (mm * 1e3).round() / 1e3
+}
+
+/// A distance is never given as larger than it is.
+fn rounded_down(mm: f64) -> f64 {
+    (mm * 1e3).floor() / 1e3
+}
+
 impl WriteFile for SaveDistances {
     fn path(&self) -> &Path {
         &self.path
@@ -24,12 +34,16 @@ impl WriteFile for SaveDistances {
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         write_rows(&self.path, control, |to| {
-            writeln!(to, "along_mm,median_mm,p5_mm,p95_mm")?;
-            for (mm, range) in &self.distances.along {
+            writeln!(to, "along_mm,x_mm,y_mm,z_mm,median_mm,p5_mm,p95_mm")?;
+            let Distances { along, places, .. } = &*self.distances;
+            for ((mm, range), place) in along.iter().zip(places) {
                 control.check()?;
+                let [x, y, z] = place.to_array().map(rounded);
+                let [median, low, high] = [range.median, range.low, range.high].map(rounded_down);
+                write!(to, "{mm},{x},{y},{z},{median},")?;
                 match self.has_percentiles {
-                    true => writeln!(to, "{mm},{},{},{}", range.median, range.low, range.high)?,
-                    false => writeln!(to, "{mm},{},,", range.median)?,
+                    true => writeln!(to, "{low},{high}")?,
+                    false => writeln!(to, ",")?,
                 }
             }
             Ok(())

@@ -14,7 +14,8 @@ use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
 use crate::state::pathways::{
-    self, ClippedEnd, CostliestStretch, KnownCosts, PathwayCosts, PathwayKey, PathwayParams, PathwayResult,
+    self, ClippedEnd, CostliestStretch, KnownCosts, PathwayCosts, PathwayKey, PathwayParams,
+    PathwayResult,
 };
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::{Effect, State};

@@ -11,11 +11,12 @@ use crate::solvers::lifted::{
 use crate::solvers::metric::Places;
 use crate::solvers::pathway::Domain;
 use crate::state::pathways::jobs::find::{
-    LABEL, Wall, end_outside_domain, receive, same_walls, separated, shares_above_minimum, slot, unfinished, walls,
+    LABEL, Wall, end_outside_domain, receive, same_walls, separated, shares_above_minimum, slot,
+    unfinished, walls,
 };
 use crate::state::pathways::{
-    ClippedEnd, CostliestStretch, KnownCosts, LEAST_EXCESS, PathwayCosts, PathwayKey, PathwayParams,
-    PathwayResult,
+    ClippedEnd, CostliestStretch, KnownCosts, LEAST_EXCESS, PathwayCosts, PathwayKey,
+    PathwayParams, PathwayResult,
 };
 use crate::state::tensors::jobs::input::Distributions;
 use crate::state::{Effect, State};

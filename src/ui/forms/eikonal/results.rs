@@ -105,7 +105,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 fn clipped(ui: &mut Ui, live: &PathwayResult) {
     for ClippedEnd { end, excluded } in &live.clipped {
         let preview = match live.coarse {
-            true => "; voxels of twice the size, as in this preview, can give a different path there",
+            true => {
+                "; voxels of twice the size, as in this preview, can give a different path there"
+            }
             false => "",
         };
         let text = format!("Only the part of {end} outside {excluded} is an end{preview}");

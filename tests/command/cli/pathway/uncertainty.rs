@@ -86,10 +86,12 @@ pub fn repetitions(here: &Path) {
     let value = json(&line(&[&rest[..], &mask].concat()), here);
     assert_eq!(value["nearest_mm"].as_f64(), Some(0.0));
     let table = std::fs::read_to_string(here.join("mask/distances.csv")).expect("written");
-    assert!(
-        table.starts_with("along_mm,median_mm,p5_mm,p95_mm\n0,0,0,0\n"),
-        "{table}"
+    let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
+    assert_eq!(
+        rows[0].join(","),
+        "along_mm,x_mm,y_mm,z_mm,median_mm,p5_mm,p95_mm"
     );
+    assert_eq!([rows[1][0], rows[1][4], rows[1][5], rows[1][6]], ["0"; 4]);
     let rest = ["--repetitions", "20", "--out", "mask", "--force"];
     let output = arcuate(&line(&[&rest[..], &mask].concat()), here);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
