@@ -16,7 +16,7 @@ use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, IconButton, checkbox};
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::{Columns, help_over};
-use crate::ui::widgets::{menu, paint};
+use crate::ui::widgets::{menu, paint, rows};
 use crate::ui::{format, icons, panels};
 use egui::{Rect, Role as Spoken, Sense, Ui, WidgetInfo, pos2, vec2};
 
@@ -73,6 +73,12 @@ pub fn levels(ui: &mut Ui, levels: &[Level], measured: Option<&NoiseDistances>, 
         let nearest = from_mask.map_or_else(|| "–".to_owned(), nearest);
         let [name, volume, nearest] = [&name, &volume, &nearest].map(String::as_str);
         level_row(ui, Some(level.share), [name, volume, nearest], help);
+    }
+    if measured.is_some() {
+        rows::hint(
+            ui,
+            "Nearest is the distance of the voxels of each share; the plot below gives that of the lines within them",
+        );
     }
 }
 
