@@ -4,6 +4,7 @@
 
 use arcuate_tests as support;
 
+mod allocator;
 mod data;
 mod fuzz;
 mod io;
@@ -21,6 +22,7 @@ mod vector;
 fn main() {
     fuzz::child();
     support::run([
+        allocator::tests(),
         data::tests(),
         fuzz::tests(),
         io::tests(),
