@@ -12,12 +12,12 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Smaller blocks gain little.
 const LARGE: usize = 2 * HUGE_PAGE;
 /// Blocks from this size on are kept when they are freed.
-const KEPT: usize = 8 * HUGE_PAGE;
+const KEPT: usize = LARGE;
 /// A block of `KEPT` bytes or more is at most an eighth larger than requested, so that the result of a moved region fits
 /// into the block of the one before.
 const PARTS: usize = 8;
 /// At most this many freed blocks are kept,
-const MAX_BLOCKS: usize = 16;
+const MAX_BLOCKS: usize = 64;
 /// and together at most this share of the machine's memory.
 const MAX_SHARE: usize = 8;
 
@@ -111,9 +111,7 @@ fn stored(layout: Layout) -> Option<Layout> {
         return Some(layout);
     }
     let step = (1 << layout.size().ilog2()) / PARTS;
-    let size = layout
-        .size()
-        .checked_next_multiple_of(step.max(HUGE_PAGE))?;
+    let size = layout.size().checked_next_multiple_of(step)?;
     Layout::from_size_align(size, layout.align()).ok()
 }
 

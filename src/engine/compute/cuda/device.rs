@@ -19,7 +19,9 @@ use cudarc::nvrtc::Ptx;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Elements of buffers: plain numbers, arrays of them, and `#[repr(C)]` structs of them.
@@ -399,7 +401,7 @@ impl Device {
         start: usize,
         to: &mut [T],
     ) -> Result<(), Error> {
-        self.copy_to_host(from, start, to, Wait::Asleep)
+        self.copy_to_host(from, start, known(to), Wait::Asleep)
     }
 
     /// Downloads a whole buffer of a few numbers, for many short rounds of work in succession.
@@ -407,21 +409,21 @@ impl Device {
     /// # Panics
     /// If the buffer ends before `to` is full.
     pub fn poll_into<T: Element>(&self, from: &CudaSlice<T>, to: &mut [T]) -> Result<(), Error> {
-        self.copy_to_host(from, 0, to, Wait::Awake)
+        self.copy_to_host(from, 0, known(to), Wait::Awake)
     }
 
+    /// Copies elements from `start` on, as many as `bytes` has room for; all of its bytes are then initialised.
     fn copy_to_host<T: Element>(
         &self,
         from: &CudaSlice<T>,
         start: usize,
-        to: &mut [T],
+        bytes: &mut [MaybeUninit<u8>],
         wait: Wait,
     ) -> Result<(), Error> {
-        if to.is_empty() {
+        if bytes.is_empty() {
             return Ok(());
         }
-        let view = from.slice(start..start + to.len());
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(to);
+        let view = from.slice(start..start + bytes.len() / size_of::<T>());
         // SAFETY: the same bytes, all of them initialised by uploads, by clearing or by kernels, and any bytes are a
         // valid `Pod`.
         let whole: Option<CudaView<u8>> = unsafe { view.transmute(bytes.len()) };
@@ -435,18 +437,7 @@ impl Device {
         self.check("copying results", copied)
     }
 
-    /// Downloads a whole buffer as other elements, on all threads of the installed pool: the first access to fresh
-    /// memory takes longer than the transfer. An incomplete last element is left out.
-    pub fn download_wide<T: Element, U: bytemuck::Pod>(
-        &self,
-        from: &CudaSlice<T>,
-    ) -> Result<Vec<U>, Error> {
-        let mut values: Vec<U> = bytemuck::zeroed_vec(from.num_bytes() / size_of::<U>());
-        self.download_wide_into(from, bytemuck::cast_slice_mut(&mut values))?;
-        Ok(values)
-    }
-
-    /// Does the same as [`Device::download_wide`], into existing memory.
+    /// Downloads a whole buffer into existing memory, on all threads of the installed pool.
     ///
     /// # Panics
     /// If the buffer ends before `to` is full.
@@ -460,6 +451,41 @@ impl Device {
         to.par_chunks_mut(part)
             .enumerate()
             .try_for_each(|(i, to)| self.download_into(from, i * part, to))
+    }
+
+    /// Downloads whole buffers, one after the other, as other elements, on all threads of the installed pool, into memory
+    /// that no thread has cleared before. An incomplete last element is left out.
+    pub fn download_all<T: Element, U: bytemuck::Pod>(
+        &self,
+        buffers: &[&CudaSlice<T>],
+    ) -> Result<Vec<U>, Error> {
+        const PART: usize = 2 << 20;
+        let count = buffers.iter().map(|b| b.num_bytes()).sum::<usize>() / size_of::<U>();
+        let mut values: Vec<U> = Vec::with_capacity(count);
+        let spare = &mut values.spare_capacity_mut()[..count];
+        // SAFETY: the bytes of these elements, which may be uninitialised.
+        let mut rest = unsafe {
+            slice::from_raw_parts_mut(
+                spare.as_mut_ptr().cast::<MaybeUninit<u8>>(),
+                size_of_val(spare),
+            )
+        };
+        let mut parts = Vec::new();
+        for buffer in buffers {
+            let (own, others) = rest.split_at_mut(buffer.num_bytes().min(rest.len()));
+            rest = others;
+            let numbered = own.chunks_mut(PART).enumerate();
+            parts.extend(numbered.map(|(i, to)| (*buffer, i * (PART / size_of::<T>()), to)));
+        }
+        let copy = |(from, start, to): (&CudaSlice<T>, usize, &mut [MaybeUninit<u8>])| {
+            self.copy_to_host(from, start, to, Wait::Asleep)
+        };
+        parts.into_par_iter().try_for_each(copy)?;
+        // SAFETY: the buffers have as many bytes, each part is initialised, and any bytes are a valid `Pod`.
+        unsafe {
+            values.set_len(count);
+        }
+        Ok(values)
     }
 
     /// Downloads elements of a buffer from `start` on, as [`Device::download_wide_into`] downloads a whole one, in smaller
@@ -509,6 +535,13 @@ impl Device {
         let to = self.record_event()?;
         Ok((result, self.elapsed_ms(&from, &to)?))
     }
+}
+
+/// Initialised elements as bytes that a copy overwrites.
+fn known<T: Element>(to: &mut [T]) -> &mut [MaybeUninit<u8>] {
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(to);
+    // SAFETY: the same bytes; `copy_to_host` writes only initialised ones.
+    unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len()) }
 }
 
 fn unusable(file: KernelFile, error: DriverError) -> Error {

@@ -8,6 +8,7 @@
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::sys::CUevent_flags::{CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING};
 use cudarc::driver::{CudaEvent, CudaStream, DevicePtr, DriverError, PinnedHostSlice, result};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -77,12 +78,13 @@ impl Staging {
         Ok(())
     }
 
-    /// Copies bytes from the card after all earlier work on them, and waits.
+    /// Copies bytes from the card after all earlier work on them, and waits. Every byte of `to` is then initialised, unless
+    /// the card fails.
     pub fn download(
         &self,
         stream: &Arc<CudaStream>,
         from: &impl DevicePtr<u8>,
-        to: &mut [u8],
+        to: &mut [MaybeUninit<u8>],
         wait: Wait,
     ) -> Result<(), DriverError> {
         assert_eq!(from.len(), to.len(), "as many bytes as asked for");
@@ -123,7 +125,7 @@ fn send(
 fn copy(
     stream: &Arc<CudaStream>,
     from: &impl DevicePtr<u8>,
-    to: &mut [u8],
+    to: &mut [MaybeUninit<u8>],
     wait: Wait,
     pair: &mut Pair,
 ) -> Result<(), DriverError> {
@@ -160,9 +162,9 @@ fn copy(
 
 fn empty(
     chunk: &PinnedHostSlice<u8>,
-    to: &mut [u8],
+    to: &mut [MaybeUninit<u8>],
     range: Range<usize>,
 ) -> Result<(), DriverError> {
-    to[range.clone()].copy_from_slice(&chunk.as_slice()?[..range.len()]);
+    to[range.clone()].write_copy_of_slice(&chunk.as_slice()?[..range.len()]);
     Ok(())
 }

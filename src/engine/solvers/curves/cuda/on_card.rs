@@ -183,14 +183,7 @@ fn append_values<T: bytemuck::Pod + Send + Sync>(
     buffers: &[&CudaSlice<f32>],
     device: &Device,
 ) -> Result<(), CardError> {
-    let floats: usize = buffers.iter().map(|buffer| buffer.len()).sum();
-    let mut fresh: Vec<T> = bytemuck::zeroed_vec(floats * size_of::<f32>() / size_of::<T>());
-    let mut rest: &mut [f32] = bytemuck::cast_slice_mut(&mut fresh);
-    for buffer in buffers {
-        let (own, others) = rest.split_at_mut(buffer.len());
-        device.download_parts_into(buffer, 0, own)?;
-        rest = others;
-    }
+    let fresh: Vec<T> = device.download_all(buffers)?;
     match all.is_empty() {
         true => *all = fresh,
         false => memory::append(all, vec![fresh]),
