@@ -257,10 +257,6 @@ impl Options {
         let kind = self.phantom().kind;
         let mut text = format!("arcuate phantom{}", phantom_option(kind));
         text += &format!(" --seed {}{}", self.seed, arguments(params));
-        // The default shells of the plain head are not the default here.
-        if !kind.is_plain() && params.shells == ScanParams::defaults().shells {
-            text += &format!(" --shells {}", params.shells_text());
-        }
         if self.scan_only {
             text += " --scan-only";
         }
