@@ -86,7 +86,7 @@ pub(super) fn show(
 }
 
 fn statistic(ui: &mut Ui, d: &Display, set: &mut impl FnMut(Display, Phase)) {
-    let text = ["Points", "Mean", "Smallest", "Largest"];
+    let text = ["Points", "Mean", "Min", "Max"];
     let help = "Whether each point shows its own value, or each streamline the mean, the smallest or the largest of \
                 its points";
     let all = LineStatistic::ALL;
