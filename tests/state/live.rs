@@ -1,6 +1,8 @@
 //! Results that follow the controls: which are computed when, and which are shown until then.
 
-use crate::support::{test, wait_for};
+mod settled;
+
+use crate::support::test;
 use Detail::{Coarse, Full};
 use Pace::{InTurn, Newest};
 use Row::{Always, Measured};
@@ -16,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("live::scheduling", scheduling),
         test("live::a drag always shows something", drags),
         test("live::results that come late", late),
-        test("live::settled results", settled),
+        test("live::settled results", settled::settled),
         test("live::failures", failures),
         test("live::standing", standing),
         test("live::standing from all that decides it", relations),
@@ -448,25 +450,6 @@ fn late() {
     live.follow(Some(&next), false, pace);
     assert!(!live.done(A, Full, "older", Some(&next)));
     assert_eq!(live.shown(), Some((&B, &"full")));
-}
-
-/// An earlier result is settled unless a newer one is being computed, has failed or was stopped.
-fn settled() {
-    let mut live = Live::<Key, &str>::default();
-    assert_eq!(live.settled(), None);
-    live.follow(Some(&A), false, InTurn);
-    assert!(live.is_running(&A, Full) && !live.is_running(&A, Coarse));
-    live.finish("first");
-    assert_eq!(live.settled(), Some((&A, &"first")));
-    assert!(!live.lags() && !live.is_running(&A, Full));
-    live.follow(Some(&B), false, InTurn);
-    assert_eq!(live.settled(), None);
-    wait_for("a job that lags", || live.lags().then_some(()));
-    live.fail();
-    assert_eq!((live.settled(), live.lags()), (None, false));
-    assert_eq!(live.shown(), Some((&A, &"first")));
-    live.follow(Some(&A), false, InTurn);
-    assert_eq!(live.settled(), Some((&A, &"first")));
 }
 
 /// A failure remains until the key changes, or until the user requests another attempt.
