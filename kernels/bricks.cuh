@@ -141,16 +141,16 @@ __device__ __forceinline__ int entry_of(const Tables& t, u32 b) {
     return entry < 0 ? ~entry : entry;
 }
 
-// A brick has received a page, or lost it (then -1): updates its neighbours' entries and its own. By a warp. `again`:
-// only changes since then.
-__device__ __forceinline__ void link(const Tables& t, u32 b, int page, bool again) {
+// A brick has received a page, or lost it (then -1): updates its neighbours' entries and its own. By a warp. `relinks`:
+// only changes since the first time.
+__device__ __forceinline__ void link(const Tables& t, u32 b, int page, bool relinks) {
     const int lane = threadIdx.x & 31;
     if (lane >= 27) return;
     u32 x = b % t.bricks[0] + lane % 3 - 1, y = b / t.bricks[0] % t.bricks[1] + lane / 3 % 3 - 1;
     u32 z = b / (t.bricks[0] * t.bricks[1]) + lane / 9 - 1;
     bool in = x < t.bricks[0] && y < t.bricks[1] && z < t.bricks[2];
     int entry = in ? entry_of(t, (z * t.bricks[1] + y) * t.bricks[0] + x) : OUTSIDE;
-    if (page >= 0 && !(again && entry < 2)) t.neighbours[page * 32 + lane] = entry;
+    if (page >= 0 && !(relinks && entry < 2)) t.neighbours[page * 32 + lane] = entry;
     if (in && entry >= 2 && lane != 13) t.neighbours[entry * 32 + 26 - lane] = entry_of(t, b);
 }
 

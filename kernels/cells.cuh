@@ -50,8 +50,8 @@ const int INSIDE = 6, FA = 7;
 // All eight numbers at once.
 __device__ __forceinline__ void all_numbers(const Rules& rules, const void* records, u32 i, float numbers[8]) {
     if (rules.half) {
-        uint4 words = __ldg((const uint4*)records + i);
-        const __half* halves = (const __half*)&words;
+        uint4 packed = __ldg((const uint4*)records + i);
+        const __half* halves = (const __half*)&packed;
         for (int n = 0; n < 8; n++) numbers[n] = __half2float(halves[n]);
     } else {
         const float4* from = (const float4*)records + 2 * (size_t)i;
@@ -87,7 +87,7 @@ __device__ __forceinline__ float with_last_bit(float value, bool bit) {
 }
 
 // A ray's cell, and its position in it.
-struct Place {
+struct Position {
     // The cell's centre, voxels.
     f32x3 middle;
     float u, v, w;
@@ -96,7 +96,7 @@ struct Place {
 const u32 ALL = 0xffffffffu;
 
 // Whether a point is still in its cell, or outside by at most `margin`; updates the position.
-__device__ __forceinline__ bool stays(Place& place, f32x3 x, float margin) {
+__device__ __forceinline__ bool stays(Position& place, f32x3 x, float margin) {
     f32x3 off = x - place.middle;
     // Beyond its faces a cell is extended as a constant: its polynomial might not be positive definite.
     place.u = __saturatef(off.x + 0.5f), place.v = __saturatef(off.y + 0.5f), place.w = __saturatef(off.z + 0.5f);
@@ -114,7 +114,7 @@ __device__ __forceinline__ float before(float x, int samples) {
 }
 
 // Locates the cell of a point that has left its own, or the nearest cell in the grid.
-__device__ __forceinline__ u32 locate(const Rules& rules, f32x3 x, Place& at) {
+__device__ __forceinline__ u32 locate(const Rules& rules, f32x3 x, Position& at) {
     float i = before(x.x, rules.shape[0]), j = before(x.y, rules.shape[1]), k = before(x.z, rules.shape[2]);
     f32x3 low = make(i - WHOLE, j - WHOLE, k - WHOLE);
     at.middle = make(low.x + 0.5f, low.y + 0.5f, low.z + 0.5f);
@@ -136,12 +136,12 @@ __device__ __forceinline__ u32 nearest(const Rules& rules, int i, int j, int k) 
     return (u32)i + rules.stride[0] * (u32)j + rules.stride[1] * (u32)k;
 }
 
-__device__ __forceinline__ float corner_weight(int c, const Place& at) {
+__device__ __forceinline__ float corner_weight(int c, const Position& at) {
     return (c & 1 ? at.u : 1.0f - at.u) * (c & 2 ? at.v : 1.0f - at.v) * (c & 4 ? at.w : 1.0f - at.w);
 }
 
 // Linear interpolation of one of the numbers.
-__device__ float linear(const Rules& rules, const void* records, const Place& at, int which) {
+__device__ float linear(const Rules& rules, const void* records, const Position& at, int which) {
     int i = __float2int_rd(at.middle.x), j = __float2int_rd(at.middle.y), k = __float2int_rd(at.middle.z);
     float sum = 0.0f;
     for (int c = 0; c < 8; c++) {
@@ -193,7 +193,7 @@ struct Whole {
     // LOW_FA.
     static constexpr u32 TOO_LOW = 4;
     Term terms[4];
-    Place at;
+    Position at;
 
     static __device__ __forceinline__ bool any(bool active) { return active; }
     // A ray begins in this direction, in the axes of Rules::root.
@@ -251,7 +251,7 @@ struct Shared {
     // LOW_FA.
     static constexpr u32 TOO_LOW = 4;
     Term term;
-    Place at;
+    Position at;
     u32 lane = threadIdx.x & 3;
 
     // The threads of a warp continue until all have finished: sums over four of them then need no precautions.
@@ -319,7 +319,7 @@ struct Spline {
     static constexpr float MARGIN = 0.0f;
     static constexpr bool IS_LARGE = false;
     static constexpr u32 TOO_LOW = 4;
-    Place at;
+    Position at;
     u32 base;
     // Axes along which the point lies beyond the outer samples, one bit each.
     u32 beyond;

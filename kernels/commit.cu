@@ -55,10 +55,10 @@ extern "C" __global__ void commit_basis(const double* directions, u32 samples, f
     const double* g = directions + 3 * i;
     Scaled s;
     harmonics(g[0], g[1], g[2], s);
-    bool there = g[0] != 0 || g[1] != 0 || g[2] != 0;
+    bool has_direction = g[0] != 0 || g[1] != 0 || g[2] != 0;
 #pragma unroll
     for (int n = 0; n < COUNT; ++n) {
-        float v = there ? float(s.all[n]) : 0.0f;
+        float v = has_direction ? float(s.all[n]) : 0.0f;
         forward[n * samples + i] = v;
         back[i * ROW + n] = v;
     }
@@ -129,21 +129,21 @@ template <int W> __device__ __forceinline__ void store_nothing(float* sums, uint
 // Segments whose streamlines have a weight, by the lanes of a warp.
 template <int W, int TILES> struct Queue {
     // This many times 32 are read at once.
-    static constexpr int ROOM = 32 * (TILES + 1);
+    static constexpr int CAPACITY = 32 * (TILES + 1);
     // Lengths times weights, W per segment, and directions; taken from the end.
-    struct Room {
-        float weights[ROOM * W];
-        u32 codes[ROOM];
+    struct Scratch {
+        float weights[CAPACITY * W];
+        u32 codes[CAPACITY];
     };
     const Tables& t;
     const float* z;
-    Room& room;
+    Scratch& scratch;
     u32 at, end;
     uint2 next[TILES];
     int waiting, lane;
 
-    __device__ __forceinline__ Queue(const Tables& t, uint4 item, const float* z, Room& room, int lane)
-        : t(t), z(z), room(room), at(item.y), end(item.z), waiting(0), lane(lane) {
+    __device__ __forceinline__ Queue(const Tables& t, uint4 item, const float* z, Scratch& scratch, int lane)
+        : t(t), z(z), scratch(scratch), at(item.y), end(item.z), waiting(0), lane(lane) {
         for (int i = 0; i < TILES; ++i) next[i] = record(t, at + 32 * i + lane, end);
     }
 
@@ -173,9 +173,9 @@ template <int W, int TILES> struct Queue {
                 u32 some = __ballot_sync(ALL, any != 0);
                 int place = waiting + __popc(some & ((1u << lane) - 1));
                 if (any) {
-                    room.codes[place] = now[i].y;
+                    scratch.codes[place] = now[i].y;
 #pragma unroll
-                    for (int j = 0; j < W; ++j) room.weights[place * W + j] = v[i][j];
+                    for (int j = 0; j < W; ++j) scratch.weights[place * W + j] = v[i][j];
                 }
                 waiting += __popc(some);
             }
@@ -193,7 +193,7 @@ __device__ __forceinline__ void apply(const Tables& t, const float* z, float* su
     constexpr int W = A * S, SLOTS = 32 / S;
     using Waiting = Queue<W, 4>;
     __shared__ __align__(16) float all_sums[WARPS][PAD * W];
-    __shared__ __align__(16) typename Waiting::Room rooms[WARPS];
+    __shared__ __align__(16) typename Waiting::Scratch scratch_of_warp[WARPS];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const u32 number = blockIdx.x * WARPS + warp;
     if (!(number < t.count)) return;
@@ -201,17 +201,17 @@ __device__ __forceinline__ void apply(const Tables& t, const float* z, float* su
     float sums[A * PAD];
 #pragma unroll
     for (int i = 0; i < A * PAD; ++i) sums[i] = 0;
-    Waiting queue(t, item, z, rooms[warp], lane);
+    Waiting queue(t, item, z, scratch_of_warp[warp], lane);
     const int slot = lane / S, part = lane % S;
     bool some = false;
     while (int many = queue.fill(SLOTS)) {
         some = true;
-        bool there = slot < many;
-        int place = queue.waiting + (there ? slot : 0);
-        u32 code = queue.room.codes[place];
+        bool is_taken = slot < many;
+        int place = queue.waiting + (is_taken ? slot : 0);
+        u32 code = queue.scratch.codes[place];
         float w[A];
 #pragma unroll
-        for (int a = 0; a < A; ++a) w[a] = there ? queue.room.weights[place * W + part * A + a] : 0.0f;
+        for (int a = 0; a < A; ++a) w[a] = is_taken ? queue.scratch.weights[place * W + part * A + a] : 0.0f;
         __syncwarp();
         f32x3 o = axis(code);
         Add<A> add = {w, sums};
@@ -360,10 +360,10 @@ static constexpr int ROWS = 104;
 struct WriteHalves {
     half* out;
     half2 four[4];
-    float held;
+    float previous;
     template <int N, int L, int M> __device__ __forceinline__ void take(float v) {
-        if constexpr (N % 2 == 0 && N < COUNT - 1) held = v;
-        else four[N / 2 % 4] = N % 2 ? __floats2half2_rn(held, v) : __floats2half2_rn(v, 0.0f);
+        if constexpr (N % 2 == 0 && N < COUNT - 1) previous = v;
+        else four[N / 2 % 4] = N % 2 ? __floats2half2_rn(previous, v) : __floats2half2_rn(v, 0.0f);
         if constexpr (N == COUNT - 1) four[2] = four[3] = half2();
         if constexpr (N % 8 == 7 || N == COUNT - 1) *(uint4*)(out + N / 8 * 8) = *(const uint4*)four;
     }
@@ -388,7 +388,7 @@ commit_apply_fast(Tables t, const float* z, float* sums_out) {
     using Waiting = Queue<4, 2>;
     __shared__ __align__(32) half all_rows[WARPS][32 * ROWS];
     __shared__ __align__(32) half all_columns[WARPS][32 * 8];
-    __shared__ __align__(16) Waiting::Room rooms[WARPS];
+    __shared__ __align__(16) Waiting::Scratch scratch_of_warp[WARPS];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const u32 number = blockIdx.x * WARPS + warp;
     if (!(number < t.count)) return;
@@ -396,18 +396,18 @@ commit_apply_fast(Tables t, const float* z, float* sums_out) {
     half *rows = all_rows[warp], *columns = all_columns[warp];
     Products sums[3];
     for (int i = 0; i < 3; ++i) wmma::fill_fragment(sums[i], 0.0f);
-    Waiting queue(t, item, z, rooms[warp], lane);
+    Waiting queue(t, item, z, scratch_of_warp[warp], lane);
     float scale = 0;
     while (int many = queue.fill(32)) {
-        bool there = lane < many;
-        int place = queue.waiting + (there ? lane : 0);
-        u32 code = queue.room.codes[place];
+        bool is_taken = lane < many;
+        int place = queue.waiting + (is_taken ? lane : 0);
+        u32 code = queue.scratch.codes[place];
         float w[4];
-        load<4>(queue.room.weights + place * 4, w);
+        load<4>(queue.scratch.weights + place * 4, w);
         float most = 0;
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            w[j] = there ? w[j] : 0.0f;
+            w[j] = is_taken ? w[j] : 0.0f;
             most = fmaxf(most, fabsf(w[j]));
         }
         // Within the range of half precision.

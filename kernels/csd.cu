@@ -169,7 +169,7 @@ template <int ORDER> __device__ __forceinline__ void csd_fit(const CsdJob &job) 
         C::assemble(s.matrix, C::waves_of(s), tables() + C::POLAR_AT, read_now(job.tiles), job.tile_count, read_now(job.elements));
         __syncthreads();
         // The matrix of these lanes.
-        int column = (thread_now() >> 5) % C::FACTORS + (thread_now() & 31) / C::LANES * C::APART;
+        int column = (thread_now() >> 5) % C::FACTORS + (thread_now() & 31) / C::LANES * C::STRIDE;
         // The factorisation needs the registers.
 #pragma unroll
         for (int i = 0; i < 4; i++) C::store(s.parts + PER * (i * C::THREADS + thread_now()), la[i]);

@@ -39,7 +39,7 @@ template <int ORDER> struct Csd {
     // Matrices of neighbouring voxels begin in different banks.
     static constexpr int MATRIX = PACKED + 32 / VOXELS;
     // Threads that factorise; a warp with two matrices has those whose banks differ by 16.
-    static constexpr int FACTORS = VOXELS * LANES / 32, APART = VOXELS / 2;
+    static constexpr int FACTORS = VOXELS * LANES / 32, STRIDE = VOXELS / 2;
     static constexpr int PANEL = 8;
     // Two warps share a matrix of order 12.
     static constexpr bool HAS_HELPER = LANES == 32;

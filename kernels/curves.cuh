@@ -13,9 +13,9 @@ __device__ __forceinline__ void mark_met(u32& met, u32 gate) { met |= 1u << gate
 
 // Records the regions that a segment meets in `met`; returns the first one that cuts it, at fraction `cut` of its
 // length, or NONE. At the same point a target precedes a terminate region, and an earlier region a later one.
-template <class Rules, class Met>
+template <class Rules, class Marks>
 __device__ __forceinline__ u32 meet(const Rules& rules, const Gate* gates, const unsigned char* bytes, f32x3 from,
-                                    f32x3 to, Met& met, float& cut) {
+                                    f32x3 to, Marks& met, float& cut) {
     u32 cut_by = NONE;
     bool close = false;
     cut = 2.0f;
@@ -49,7 +49,7 @@ __device__ __forceinline__ bool allowed(const Rules& rules, const Gate* gates, c
 
 // `CurveRange` in src/engine/solvers/curves/cuda/mod.rs: a curve's index in the grid, its number of points, the
 // output index of the first, and the step from one to the next: 1, or -1 for reverse order.
-struct Wanted {
+struct CurveRange {
     u32 slot, count;
     u32 first;
     int step;
@@ -65,14 +65,14 @@ struct SeedPlace {
 // A block of 256 threads copies the points of 32 curves from a grid that stores them by steps, so that those of each
 // curve become contiguous: reads run along the slots, writes along the curves. `keep` stores a point.
 template <class Point, class Keep>
-__device__ __forceinline__ void gather(const Point* step_grid, u32 slots, const Wanted* wanted, u32 curves, Keep keep) {
+__device__ __forceinline__ void gather(const Point* step_grid, u32 slots, const CurveRange* ranges, u32 curves, Keep keep) {
     const u32 DEPTH = 16;
     __shared__ Point tile[32][DEPTH + 1];
-    __shared__ Wanted mine[32];
+    __shared__ CurveRange mine[32];
     u32 lane = threadIdx.x % 32, most = 0;
     if (threadIdx.x < 32) {
         u32 i = blockIdx.x * 32 + lane;
-        mine[lane] = i < curves ? wanted[i] : Wanted{0, 0, 0, 1};
+        mine[lane] = i < curves ? ranges[i] : CurveRange{0, 0, 0, 1};
     }
     __syncthreads();
     for (u32 i = 0; i < 32; i++) most = max(most, mine[i].count);
@@ -82,7 +82,7 @@ __device__ __forceinline__ void gather(const Point* step_grid, u32 slots, const 
         }
         __syncthreads();
         for (u32 i = threadIdx.x; i < 32 * DEPTH; i += blockDim.x) {
-            Wanted curve = mine[i / DEPTH];
+            CurveRange curve = mine[i / DEPTH];
             u32 k = i % DEPTH;
             if (first + k < curve.count) keep(curve.first + curve.step * (int)(first + k), tile[i / DEPTH][k]);
         }

@@ -205,7 +205,7 @@ __device__ __forceinline__ u32 publish(u32* word, u32 bits) {
 template <int LOCAL>
 __device__ __forceinline__ u32 worth(const float* t, const u64* fallen, int dz, u32 shift, float4 floors) {
     const float floor[4] = {floors.x, floors.y, floors.z, floors.w};
-    const u32 here = (u32)(fallen[0] >> shift), beside = (u32)(fallen[dz] >> shift);
+    const u32 here = (u32)(fallen[0] >> shift), next = (u32)(fallen[dz] >> shift);
     float low[2][2];
     if (LOCAL != GODUNOV) {
         // Includes the voxel's own value, which changes nothing.
@@ -226,7 +226,7 @@ __device__ __forceinline__ u32 worth(const float* t, const u64* fallen, int dz, 
         const int x = o & 1, y = o >> 1;
         const u32 along = 1u << (x ? 8 : 6), up = 1u << (y ? 13 : 1), both = 1u << ((x ? 8 : 6) + (y ? 6 : -6));
         const u32 middle = 1u << 7, plane = LOCAL == GODUNOV ? along | up : along | up | both;
-        const u32 read = (here & plane) | (beside & (LOCAL == GODUNOV ? middle : middle | plane));
+        const u32 read = (here & plane) | (next & (LOCAL == GODUNOV ? middle : middle | plane));
         const float least = LOCAL == GODUNOV ? fminf(fminf(t[x ? 1 : -1], t[y ? SIDE : -SIDE]), t[dz * 36]) : low[y][x];
         // Opposite octants have the same floor.
         if (read && least + (dz > 0 ? floor[3 - o] : floor[o]) < t[0]) octants |= 1u << o;
@@ -369,9 +369,9 @@ __device__ __forceinline__ bool visit(
         s.least = QUIET;
     }
     if (thread == TEAM - 1) {
-        const uint4 words = __ldcg(reinterpret_cast<const uint4*>(&turn));
-        s.left[0] = words.z;
-        s.left[1] = words.w;
+        const uint4 packed = __ldcg(reinterpret_cast<const uint4*>(&turn));
+        s.left[0] = packed.z;
+        s.left[1] = packed.w;
     }
     reinterpret_cast<u32*>(&s.header)[thread] = __ldg(reinterpret_cast<const u32*>(all.headers + brick) + thread);
     meet(team);

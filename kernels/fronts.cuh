@@ -248,9 +248,9 @@ __device__ __forceinline__ u32 touches(u32 band, int x0, int y0, int z0) {
     u32 out = 0;
 #pragma unroll
     for (int k = 0; k < 8; k++) {
-        u32 there = band & (k & 1 ? x : ALL) & (k & 2 ? y : ALL) & (k & 4 ? z : ALL);
+        u32 facing = band & (k & 1 ? x : ALL) & (k & 2 ? y : ALL) & (k & 4 ? z : ALL);
         int neighbour = 13 + (k & 1 ? to_x : 0) + (k & 2 ? to_y : 0) + (k & 4 ? to_z : 0);
-        if (there) out |= 1u << neighbour;
+        if (facing) out |= 1u << neighbour;
     }
     return out;
 }

@@ -57,8 +57,8 @@ LOBES(12, 4, 2, 4)
 
 // One thread computes a cell; a block of 64 writes its cells contiguously.
 extern "C" __global__ void __launch_bounds__(64) geodesic_cell(Rules rules, const void* records, float* cells) {
-    const u32 WORDS = sizeof(Cell) / 4;
-    __shared__ float mine[WORDS][64 + 1];
+    const u32 FLOATS = sizeof(Cell) / 4;
+    __shared__ float mine[FLOATS][64 + 1];
     u32 cell = thread_index(), nx = rules.shape[0] + 1, ny = rules.shape[1] + 1, nz = rules.shape[2] + 1;
     int i = (int)(cell % nx) - 1, j = (int)(cell / nx % ny) - 1, k = (int)(cell / (nx * ny)) - 1;
     float c[8][6];
@@ -83,11 +83,11 @@ extern "C" __global__ void __launch_bounds__(64) geodesic_cell(Rules rules, cons
     }
     __syncthreads();
     u32 first = blockIdx.x * 64, count = min(64u, nx * ny * nz - first);
-    for (u32 n = threadIdx.x; n < count * WORDS; n += 64) cells[(size_t)first * WORDS + n] = mine[n % WORDS][n / WORDS];
+    for (u32 n = threadIdx.x; n < count * FLOATS; n += 64) cells[(size_t)first * FLOATS + n] = mine[n % FLOATS][n / FLOATS];
 }
 
 // Points and their connectivity measures in separate arrays.
-struct Apart {
+struct PointsAndMeasures {
     f32x3* points;
     float* measures;
     __device__ __forceinline__ void operator()(u32 i, float4 point) const {
@@ -96,9 +96,9 @@ struct Apart {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(256) geodesic_gather(const float4* step_grid, u32 rays, const Wanted* wanted,
+extern "C" __global__ void __launch_bounds__(256) geodesic_gather(const float4* step_grid, u32 rays, const CurveRange* ranges,
                                                                    u32 halves, f32x3* points, float* measures) {
-    gather(step_grid, rays, wanted, halves, Apart{points, measures});
+    gather(step_grid, rays, ranges, halves, PointsAndMeasures{points, measures});
 }
 
 // Stores the seeds between the halves that `geodesic_gather` has copied.
@@ -173,8 +173,8 @@ extern "C" __global__ void geodesic_sharpen(Prepare prepare, const float* tensor
     for (int k = 0; k < 6; k++) d[k] = prepare.scale * tensor[k];
     eigen(d, values, v);
     float least = fminf(fminf(values[0], values[1]), values[2]), largest = fmaxf(fmaxf(values[0], values[1]), values[2]);
-    bool sound = least > 0.0f;
-    if (!sound) {
+    bool is_positive_definite = least > 0.0f;
+    if (!is_positive_definite) {
         atomicAdd(repaired, 1);
         // A tensor without any positive eigenvalue counts as isotropic.
         float floor = prepare.least_share * (largest > 0.0f ? largest : 1.0f);
@@ -186,7 +186,7 @@ extern "C" __global__ void geodesic_sharpen(Prepare prepare, const float* tensor
         squares += values[k] * values[k];
     }
     float fa = sqrtf(1.5f * spread / squares);
-    bool changed = !sound;
+    bool changed = !is_positive_definite;
     if (!prepare.paper && prepare.alpha != 1.0f) {
         float root = cbrtf(values[0] * values[1] * values[2]);
         for (int k = 0; k < 3; k++) values[k] = root * powf(values[k] / root, prepare.alpha);
@@ -228,11 +228,11 @@ extern "C" __global__ void geodesic_extend(Prepare prepare, float* records, cons
     known_after[i] = known[i];
     if (known[i]) return;
     u32 x = i % nx, y = i / nx % ny, z = i / plane;
-    const bool there[6] = {x > 0, x + 1 < nx, y > 0, y + 1 < ny, z > 0, z + 1 < nz};
+    const bool exists[6] = {x > 0, x + 1 < nx, y > 0, y + 1 < ny, z > 0, z + 1 < nz};
     const u32 at[6] = {i - 1, i + 1, i - nx, i + nx, i - plane, i + plane};
     float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0}, count = 0.0f;
     for (int n = 0; n < 6; n++) {
-        if (!there[n] || !known[at[n]]) continue;
+        if (!exists[n] || !known[at[n]]) continue;
         for (int k = 0; k < 8; k++) sum[k] += records[8 * (size_t)at[n] + k];
         count += 1.0f;
     }

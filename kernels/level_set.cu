@@ -101,8 +101,8 @@ __device__ __forceinline__ void few(
         }
         is = (v[0] > 0.0f ? 1u : 0u) | (v[1] > 0.0f ? 2u : 0u);
         if (!last) {
-            u64* words = t.exchange + (size_t)(~pass & 1) * t.exchanged * 512;
-            u64* to = words + (page * 512 + first);
+            u64* pass_values = t.exchange + (size_t)(~pass & 1) * t.exchanged * 512;
+            u64* to = pass_values + (page * 512 + first);
             int x = first & 3, y = first >> 3 & 7, z = first >> 6;
             bool outer = (y == 0) | (y == 7) | (z == 0) | (z == 7);
             if (outer | (x == 0)) put(to, v[0], base + pass + 1);
@@ -121,7 +121,7 @@ __device__ __forceinline__ void few(
                 u64 word[2];
 #pragma unroll
                 for (int k = 0; k < 2; k++)
-                    if (open[k]) word[k] = look(words + from[k]);
+                    if (open[k]) word[k] = look(pass_values + from[k]);
 #pragma unroll
                 for (int k = 0; k < 2; k++)
                     if (open[k] && (u32)(word[k] >> 32) == base + pass + 1) {
@@ -332,10 +332,10 @@ __device__ __forceinline__ void settle(const Tables& t, int passes, int steps) {
         if (r.region > 0.0f && in > 0 && out > 0) {
             double range = (double)r.high - (double)r.low, quanta = 1048576.0;
             double m = (double)r.low + (double)s->sum / quanta / (double)in * range;
-            double n = (double)r.low + (double)(r.total - s->sum) / quanta / (double)out * range, apart = m - n;
-            if (!(fabs(apart) < 1e-6 * range)) {
-                s->region[0] = (float)(-(m + n) / apart);
-                s->region[1] = (float)(2.0 / apart);
+            double n = (double)r.low + (double)(r.total - s->sum) / quanta / (double)out * range, difference = m - n;
+            if (!(fabs(difference) < 1e-6 * range)) {
+                s->region[0] = (float)(-(m + n) / difference);
+                s->region[1] = (float)(2.0 / difference);
                 s->region[2] = r.advection * r.region;
             }
         }

@@ -25,7 +25,7 @@ template <int ORDER, int NEWTON> struct Lobe {
 
     const LobeRules& lobes;
     float c[4 * FOURS];
-    Place at;
+    Position at;
     f32x3 u;
     float amplitude;
     u32 corner;

@@ -19,7 +19,7 @@ template <int ORDER> struct Lobes {
     Search& search;
     // The frequency of this lane, the place of its first coefficient in a record and the distance to the next one; its
     // first function and the factors of the recurrence; and the interpolated coefficients.
-    u32 m, place, apart;
+    u32 m, place, distance;
     bool is_sine;
     float first, by_squares[TERMS - 1], constants[TERMS - 1], previous[TERMS - 1];
     float coefficients[TERMS];
@@ -41,7 +41,7 @@ template <int ORDER> struct Lobes {
         if constexpr (M < ORDER) set_frequency<M + 1>();
     }
     __device__ __forceinline__ Lobes(Shared& shared, const Data& data, u32 lane) : search(shared.searches[threadIdx.x / 32]) {
-        m = (lane + 1) / 2, is_sine = lane > 0 && lane % 2 == 0, apart = m ? 2 : 1, place = 0, first = 0.0f;
+        m = (lane + 1) / 2, is_sine = lane > 0 && lane % 2 == 0, distance = m ? 2 : 1, place = 0, first = 0.0f;
 #pragma unroll
         for (int t = 0; t < TERMS - 1; t++) by_squares[t] = 0.0f, constants[t] = 0.0f, previous[t] = 0.0f;
         set_frequency<0>();
@@ -66,7 +66,7 @@ template <int ORDER> struct Lobes {
             float share = (k & 1 ? x.t : 1.0f - x.t) * (k & 2 ? y.t : 1.0f - y.t) * (k & 4 ? z.t : 1.0f - z.t);
 #pragma unroll
             for (int t = 0; t < TERMS; t++)
-                if (t < terms) coefficients[t] = fmaf(share, __ldg(record + apart * t), coefficients[t]);
+                if (t < terms) coefficients[t] = fmaf(share, __ldg(record + distance * t), coefficients[t]);
         }
     }
 
@@ -121,12 +121,12 @@ template <int ORDER> struct Lobes {
     // Sums over all lanes: each lane adds up one of eight, then all read the first six.
     static __device__ __forceinline__ void add_lanes(float (&sums)[8], u32 lane) {
 #pragma unroll
-        for (int half = 4, apart = 16; half > 0; half /= 2, apart /= 2) {
-            bool upper = lane & apart;
+        for (int half = 4, distance = 16; half > 0; half /= 2, distance /= 2) {
+            bool upper = lane & distance;
 #pragma unroll
             for (int i = 0; i < half; i++) {
                 float given = upper ? sums[i] : sums[i + half], kept = upper ? sums[i + half] : sums[i];
-                sums[i] = kept + __shfl_xor_sync(ALL_LANES, given, apart);
+                sums[i] = kept + __shfl_xor_sync(ALL_LANES, given, distance);
             }
         }
         float own = sums[0] + __shfl_xor_sync(ALL_LANES, sums[0], 2);
@@ -173,7 +173,7 @@ template <int ORDER> struct Lobes {
         float* record = (float*)search.record;
 #pragma unroll
         for (int t = 0; t < TERMS; t++)
-            if (t < terms()) record[place + apart * t] = coefficients[t];
+            if (t < terms()) record[place + distance * t] = coefficients[t];
         __syncwarp();
 #pragma unroll 1
         for (u32 set = 0; set < VERTICES; set += 32) {
@@ -183,7 +183,7 @@ template <int ORDER> struct Lobes {
             largest = fmaxf(largest, f);
         }
 #pragma unroll
-        for (int apart = 16; apart > 0; apart /= 2) largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, apart));
+        for (int distance = 16; distance > 0; distance /= 2) largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, distance));
         __syncwarp();
         // A peak between directions 8 degrees apart is higher than at them by up to a quarter at order 12.
         float low = 0.5f * fmaxf(rules.cut, largest), best = 0.0f;

@@ -137,7 +137,7 @@ __device__ u32 tissue(const Rules& rules, const float4* fractions, f32x3 at, u32
 #pragma unroll
     for (int i = 0; i < 5; i++) {
 #pragma unroll
-        for (int apart = 1; apart < 8; apart *= 2) all[i] += __shfl_xor_sync(ALL_LANES, all[i], apart);
+        for (int distance = 1; distance < 8; distance *= 2) all[i] += __shfl_xor_sync(ALL_LANES, all[i], distance);
         sum += all[i];
     }
     float most = all[0];
@@ -428,11 +428,11 @@ struct Streamline {
 };
 
 // A warp copies the points of one streamline.
-extern "C" __global__ void __launch_bounds__(256) odf_tracking_gather(const Streamline* wanted, u32 count, u32 capacity, const Seed* seeds,
+extern "C" __global__ void __launch_bounds__(256) odf_tracking_gather(const Streamline* streamlines, u32 count, u32 capacity, const Seed* seeds,
                                                                       const float4* points, f32x3* out) {
     u32 i = thread_index() / 32;
     if (!(i < count)) return;
-    Streamline line = wanted[i];
+    Streamline line = streamlines[i];
     const float4* first = points + ((size_t)line.slot * 2 + line.first_half) * capacity;
     const float4* last = points + ((size_t)line.slot * 2 + 1 - line.first_half) * capacity;
     for (u32 k = threadIdx.x % 32; k <= line.first_count + line.last_count; k += 32) {

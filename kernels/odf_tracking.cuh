@@ -273,7 +273,7 @@ template <int ORDER> struct Series {
         u32 nx = lattice.shape[0], ny = lattice.shape[1];
         Axis x = axis(v.x, nx), y = axis(v.y, ny), z = axis(v.z, lattice.shape[2]);
         u32 corner = x.low + nx * (y.low + ny * z.low);
-        bool together = __all_sync(ALL_LANES, corner == __shfl_xor_sync(ALL_LANES, corner, APART));
+        bool together = __all_sync(ALL_LANES, corner == __shfl_xor_sync(ALL_LANES, corner, LANE_DISTANCE));
         float low = 0.0f, high = 0.0f;
         // Above order 8 the instructions of both ways would exceed their cache.
         if (ORDER <= 8 && !together) {
@@ -287,14 +287,14 @@ template <int ORDER> struct Series {
             }
             return fmaf(z.t, high - low, low);
         }
-        bool upper = lane & APART;
-        float x_other = __shfl_xor_sync(ALL_LANES, x.t, APART), y_other = __shfl_xor_sync(ALL_LANES, y.t, APART), result = 0.0f;
+        bool upper = lane & LANE_DISTANCE;
+        float x_other = __shfl_xor_sync(ALL_LANES, x.t, LANE_DISTANCE), y_other = __shfl_xor_sync(ALL_LANES, y.t, LANE_DISTANCE), result = 0.0f;
 #pragma unroll 1
         for (u32 pass = 0; pass < 2; pass++) {
             Axis i = x, j = y, k = z;
             if constexpr (ORDER > 8) {
                 // The cell of the first lane, then that of the second.
-                u32 of = (lane & ~APART) | (pass ? APART : 0);
+                u32 of = (lane & ~LANE_DISTANCE) | (pass ? LANE_DISTANCE : 0);
                 i.low = __shfl_sync(ALL_LANES, x.low, of), i.high = __shfl_sync(ALL_LANES, x.high, of);
                 j.low = __shfl_sync(ALL_LANES, y.low, of), j.high = __shfl_sync(ALL_LANES, y.high, of);
                 k.low = __shfl_sync(ALL_LANES, z.low, of), k.high = __shfl_sync(ALL_LANES, z.high, of);
@@ -302,10 +302,10 @@ template <int ORDER> struct Series {
             Sums<2> sums = four<2>(records, record_of, nx, ny, i, j, upper ? k.high : k.low);
             Recurrence<2> functions;
             functions.u[0] = u;
-            functions.u[1] = make(__shfl_xor_sync(ALL_LANES, u.x, APART), __shfl_xor_sync(ALL_LANES, u.y, APART), __shfl_xor_sync(ALL_LANES, u.z, APART));
+            functions.u[1] = make(__shfl_xor_sync(ALL_LANES, u.x, LANE_DISTANCE), __shfl_xor_sync(ALL_LANES, u.y, LANE_DISTANCE), __shfl_xor_sync(ALL_LANES, u.z, LANE_DISTANCE));
             functions.add(sums);
             float own = between(sums.sum[0], x.t, y.t), of_other = between(sums.sum[1], x_other, y_other);
-            float from_other = __shfl_xor_sync(ALL_LANES, of_other, APART);
+            float from_other = __shfl_xor_sync(ALL_LANES, of_other, LANE_DISTANCE);
             low = upper ? from_other : own, high = upper ? own : from_other;
             if (together || upper == (pass == 1)) result = fmaf(z.t, high - low, low);
             if (together || ORDER <= 8) break;
@@ -315,7 +315,7 @@ template <int ORDER> struct Series {
 
   private:
     // Candidates whose numbers differ by 8 have azimuths that differ by 20 degrees only.
-    static constexpr u32 APART = 8;
+    static constexpr u32 LANE_DISTANCE = 8;
 
     // Sums of the four records around a position in a layer of the lattice.
     template <int DIRECTIONS> static __device__ __forceinline__ Sums<DIRECTIONS> four(const float4* records, const u32* record_of, u32 nx, u32 ny, const Axis& x, const Axis& y, u32 z) {
@@ -342,9 +342,9 @@ __device__ __forceinline__ bool all_lanes(bool condition) { return __any_sync(AL
 // The sum of the lanes up to this one.
 __device__ __forceinline__ float sum_to(float value, u32 lane) {
 #pragma unroll
-    for (u32 apart = 1; apart < 32; apart *= 2) {
-        float other = __shfl_up_sync(ALL_LANES, value, apart);
-        if (lane >= apart) value += other;
+    for (u32 distance = 1; distance < 32; distance *= 2) {
+        float other = __shfl_up_sync(ALL_LANES, value, distance);
+        if (lane >= distance) value += other;
     }
     return value;
 }

@@ -20,7 +20,7 @@ __device__ __forceinline__ Fields fields_at(const Rules& rules, const float4* fi
     int i = min(max(__float2int_rd(x.x), -1), rules.shape[0] - 1);
     int j = min(max(__float2int_rd(x.y), -1), rules.shape[1] - 1);
     int k = min(max(__float2int_rd(x.z), -1), rules.shape[2] - 1);
-    Place at;
+    Position at;
     at.u = x.x - (float)i, at.v = x.y - (float)j, at.w = x.z - (float)k;
     // Recomputed from its centre, the cell need not be kept in registers.
     at.middle = make(i + 0.5f, j + 0.5f, k + 0.5f);

@@ -91,22 +91,22 @@ commit_samples(Tables t, const float* c, const float* basis, Finish f) {
     // Equal numbers of shells each time.
     const u32 times = (t.shells + SHELLS - 1) / SHELLS;
     const u32 at_once = times ? (t.shells + times - 1) / times : 0;
-    for (u32 begun = 0; begun < t.shells; begun += at_once) {
-        u32 shells = min(at_once, t.shells - begun), distance = gap(shells * ROW);
+    for (u32 start = 0; start < t.shells; start += at_once) {
+        u32 shells = min(at_once, t.shells - start), distance = gap(shells * ROW);
         __syncthreads();
         // Eight threads per voxel.
         for (u32 own = threadIdx.x / 8; own < TILE; own += blockDim.x / 8) {
-            const float* from = c + u64(first + own) * stride(t) + begun * ROW;
+            const float* from = c + u64(first + own) * stride(t) + start * ROW;
             for (u32 n = threadIdx.x % 8 * 4; n < shells * ROW; n += 32)
                 *(float4*)(tile + own * distance + n) =
                     first + own < t.voxels ? *(const float4*)(from + n) : make_float4(0, 0, 0, 0);
         }
         __syncthreads();
-        u32 last = t.begins[begun + shells] / 4, voxel = threadIdx.x % 4;
-        for (u32 quad = t.begins[begun] / 4 + threadIdx.x / 4; quad < last; quad += blockDim.x / 4) {
-            u32 shell = begun;
+        u32 last = t.begins[start + shells] / 4, voxel = threadIdx.x % 4;
+        for (u32 quad = t.begins[start] / 4 + threadIdx.x / 4; quad < last; quad += blockDim.x / 4) {
+            u32 shell = start;
             while (quad * 4 >= t.begins[shell + 1]) ++shell;
-            const float* numbers = tile + voxel * distance + (shell - begun) * ROW;
+            const float* numbers = tile + voxel * distance + (shell - start) * ROW;
             Block out;
 #pragma unroll 1
             for (int lm = 0; lm < ROW; lm += 4)
@@ -155,20 +155,20 @@ commit_sums(Tables t, const float* now, const float* before, float beta, const f
     for (u32 shell = 0; shell < t.shells; ++shell) {
         Block out;
         u32 end = t.begins[shell + 1];
-        for (u32 begun = t.begins[shell]; begun < end; begun += SAMPLES) {
-            u32 some = min(end - begun, SAMPLES);
+        for (u32 start = t.begins[shell]; start < end; start += SAMPLES) {
+            u32 some = min(end - start, SAMPLES);
             __syncthreads();
             for (u32 i = threadIdx.x; i < TILE * SAMPLES / 4; i += 96) {
                 u32 own = i / (SAMPLES / 4), s = i % (SAMPLES / 4) * 4;
                 if (s < some && first + own < t.voxels)
                     *(float4*)(tile + own * DISTANCE + s) =
-                        ahead(now, before, beta, u64(first + own) * t.samples + begun + s);
+                        ahead(now, before, beta, u64(first + own) * t.samples + start + s);
             }
             __syncthreads();
             if (four < ROW)
 #pragma unroll 1
                 for (u32 s = 0; s < some; s += 4)
-                    out.add(tile + voxel * DISTANCE + s, DISTANCE, basis + u64(begun + s) * ROW + four, ROW);
+                    out.add(tile + voxel * DISTANCE + s, DISTANCE, basis + u64(start + s) * ROW + four, ROW);
         }
 #pragma unroll
         for (int i = 0; i < 8; ++i) {

@@ -206,7 +206,7 @@ struct Factor {
 };
 
 // The weight of a sample and the weight times its residual; both 0 where it is not usable.
-__device__ __forceinline__ float2 weigh(float y, float predicted, bool is_weighted) {
+__device__ __forceinline__ float2 weighted_residual(float y, float predicted, bool is_weighted) {
     const float weight = is_weighted ? exponential(predicted + predicted) : 1.0f;
     const float pull = __fmul_rn(weight, y - predicted);
     return {isnan(y) ? 0.0f : weight, isnan(pull) ? 0.0f : pull};
@@ -222,7 +222,7 @@ __device__ __forceinline__ void normal_equations(const FitJob &job, const Voxel 
 #pragma unroll 2
     for (u32 r = 0; r < job.row_count; r++) {
         const Columns columns(job.rows[r]);
-        const float2 w = weigh(voxel.relative(columns.volume()), columns.predicted(x), is_weighted);
+        const float2 w = weighted_residual(voxel.relative(columns.volume()), columns.predicted(x), is_weighted);
 #pragma unroll
         for (int k = 0; k < PRODUCTS - 1; k++) normal[k] = fmaf(columns.product[k], w.x, normal[k]);
         normal[PRODUCTS - 1] = __fadd_rn(normal[PRODUCTS - 1], w.x);
@@ -424,7 +424,7 @@ extern "C" __global__ void __launch_bounds__(128) tensor_fit_residuals(FitJob jo
     }
     for (u32 r = 0; r < job.row_count; r++) {
         const Columns columns(job.rows[r]);
-        const float2 w = weigh(voxel.relative(columns.volume()), columns.predicted(x), is_weighted);
+        const float2 w = weighted_residual(voxel.relative(columns.volume()), columns.predicted(x), is_weighted);
         float half[UNKNOWNS], leverage = 0;
 #pragma unroll
         for (int k = 0; k < UNKNOWNS; k++) half[k] = columns.model(k);
@@ -460,23 +460,23 @@ constexpr u64 GOLDEN = 0x9E3779B97F4A7C15ull;
 
 // Tensors of several repetitions, of which each thread sums some: `salts` has a number for each. The tensors of a
 // repetition begin at `size` times its place, at the voxel's number in the grid or in the list.
-template <int TOGETHER>
+template <int PER_THREAD>
 __device__ __forceinline__ void repeat(const FitJob &job, const Kept &kept, const u64 *salts, u32 repetitions, u32 size) {
-    const u32 i = thread_index(), first = blockIdx.y * TOGETHER;
+    const u32 i = thread_index(), first = blockIdx.y * PER_THREAD;
     if (!(i < job.count)) return;
     const float *from = kept.fits + i;
     if (from[u64(UNKNOWNS + 1) * job.count] == 0) return;
     const u32 voxel = job.voxels[i];
-    u64 stream[TOGETHER], bits[TOGETHER];
-    float change[TOGETHER][UNKNOWNS] = {};
+    u64 stream[PER_THREAD], bits[PER_THREAD];
+    float change[PER_THREAD][UNKNOWNS] = {};
 #pragma unroll
-    for (int t = 0; t < TOGETHER; t++)
+    for (int t = 0; t < PER_THREAD; t++)
         stream[t] = mix(mix(salts[min(first + t, repetitions - 1)] + GOLDEN) ^ mix(~u64(voxel)));
     for (u32 r = 0; r < job.row_count; r++) {
         const Columns columns(job.rows[r]);
         const float pull = kept.pulls[u64(r) * job.count + i];
 #pragma unroll
-        for (int t = 0; t < TOGETHER; t++) {
+        for (int t = 0; t < PER_THREAD; t++) {
             if (r % 64 == 0) {
                 stream[t] += GOLDEN;
                 bits[t] = mix(stream[t]);
@@ -500,7 +500,7 @@ __device__ __forceinline__ void repeat(const FitJob &job, const Kept &kept, cons
     for (int k = 0; k < UNKNOWNS; k++) factor.inverses[k] = next();
     factor.valid = next() != 0;
 #pragma unroll
-    for (int t = 0; t < TOGETHER; t++) {
+    for (int t = 0; t < PER_THREAD; t++) {
         if (!(first + t < repetitions)) break;
         factor.solve(change[t]);
         float x[UNKNOWNS], d[6];
@@ -512,10 +512,10 @@ __device__ __forceinline__ void repeat(const FitJob &job, const Kept &kept, cons
     }
 }
 
-#define REPEAT(TOGETHER)                                                                                         \
-    extern "C" __global__ void __launch_bounds__(128) tensor_fit_repeat_##TOGETHER(                              \
+#define REPEAT(PER_THREAD)                                                                                         \
+    extern "C" __global__ void __launch_bounds__(128) tensor_fit_repeat_##PER_THREAD(                              \
         FitJob job, Kept kept, const u64 *salts, u32 repetitions, u32 size) {                                    \
-        repeat<TOGETHER>(job, kept, salts, repetitions, size);                                                   \
+        repeat<PER_THREAD>(job, kept, salts, repetitions, size);                                                   \
     }
 REPEAT(1)
 REPEAT(4)

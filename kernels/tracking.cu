@@ -51,7 +51,7 @@ struct Summary {
 };
 
 // The cell of eight samples around a point.
-struct Place {
+struct Position {
     u32 base;
     float u, v, w;
     bool in_volume;
@@ -67,8 +67,8 @@ __device__ __forceinline__ float axis(const Rules& rules, int a, f32x3 x, u32& c
     return at - (float)cell;
 }
 
-__device__ __forceinline__ Place place_of(const Rules& rules, f32x3 x) {
-    Place place;
+__device__ __forceinline__ Position place_of(const Rules& rules, f32x3 x) {
+    Position place;
     u32 ix, iy, iz;
     place.in_volume = true;
     place.u = axis(rules, 0, x, ix, place.in_volume);
@@ -113,7 +113,7 @@ struct Linear {
         }
     }
 
-    __device__ __forceinline__ void sample(const Rules& rules, const float4* records, const Place& at, float d[6]) {
+    __device__ __forceinline__ void sample(const Rules& rules, const float4* records, const Position& at, float d[6]) {
         enter(rules, records, at.base);
         float w11 = at.v * at.w, w10 = at.v - w11, w01 = at.w - w11, w00 = 1.0f - at.v - w01;
         float x11 = w11 * at.u, x10 = w10 * at.u, x01 = w01 * at.u, x00 = w00 * at.u;
@@ -126,7 +126,7 @@ struct Linear {
     }
 
     // Whether at least half of the cell around the last sampled point was fitted.
-    __device__ __forceinline__ bool inside(const Place& at) const {
+    __device__ __forceinline__ bool inside(const Position& at) const {
         if (corners == 0xff) return true;
         float sum = 0.0f;
         for (int c = 0; c < 8; c++) {
@@ -155,7 +155,7 @@ struct Spline {
         return i < 2 ? (i == 0 ? value[0] : value[1]) : (i == 2 ? value[2] : value[3]);
     }
 
-    __device__ __forceinline__ void sample(const Rules& rules, const float4* records, const Place& at, float d[6]) {
+    __device__ __forceinline__ void sample(const Rules& rules, const float4* records, const Position& at, float d[6]) {
         float wx[4], wy[4], wz[4];
         weights(at.u, wx), weights(at.v, wy), weights(at.w, wz);
         share = 0.0f;
@@ -181,7 +181,7 @@ struct Spline {
         }
     }
 
-    __device__ __forceinline__ bool inside(const Place&) const { return share >= 0.5f; }
+    __device__ __forceinline__ bool inside(const Position&) const { return share >= 0.5f; }
 };
 
 // Mean, diagonal minus the mean, and squared norm of the deviator.
@@ -267,7 +267,7 @@ __device__ __forceinline__ void follow(const Rules& rules, const float4* records
     float h = rules.step_mm;
     for (u32 left = rules.window; left > 0; left--) {
         f32x3 next, direction = half.along, sum = half.along;
-        Place place;
+        Position place;
         Deviator parts;
         // The last stage is at the end of the step. Not unrolled: the instruction cache is small.
 #pragma unroll 1
@@ -341,8 +341,8 @@ struct Whole {
 };
 
 extern "C" __global__ void __launch_bounds__(256)
-    tracking_gather(const f32x3* step_grid, u32 slots, const Wanted* wanted, u32 curves, f32x3* points) {
-    gather(step_grid, slots, wanted, curves, Whole{points});
+    tracking_gather(const f32x3* step_grid, u32 slots, const CurveRange* ranges, u32 curves, f32x3* points) {
+    gather(step_grid, slots, ranges, curves, Whole{points});
 }
 
 // Stores the seeds between the halves that `tracking_gather` has copied.

@@ -38,10 +38,10 @@ __device__ __forceinline__ void contract(const Tables& t, const float* sums, con
 #pragma unroll
             for (u32 k = 0; k < SOME; ++k)
                 value[l][k] = more && k < shells ? to[(first + k) * ROW + min(lane + 32 * l, ROW - 1)] : 0.0f;
-        for (u32 begun = 0; !more && begun < peaks; begun += SOME) {
+        for (u32 start = 0; !more && start < peaks; start += SOME) {
             __syncwarp();
             for (u32 i = lane; i < SOME * SOME * DEGREES; i += 32) {
-                u32 p = begun + i / (SOME * DEGREES), k = i / DEGREES % SOME;
+                u32 p = start + i / (SOME * DEGREES), k = i / DEGREES % SOME;
                 float sum = 0;
                 for (u32 e = 0; p < peaks && k < shells && e < t.extra; ++e)
                     sum = fmaf(t.own[(e * t.shells + first + k) * DEGREES + i % DEGREES], x[p * t.extra + e], sum);
@@ -50,8 +50,8 @@ __device__ __forceinline__ void contract(const Tables& t, const float* sums, con
             __syncwarp();
 #pragma unroll
             for (u32 p = 0; p < SOME; ++p) {
-                if (begun + p >= peaks) break;
-                const float* y = t.peaks + (u64(voxel) * t.places + begun + p) * COUNT;
+                if (start + p >= peaks) break;
+                const float* y = t.peaks + (u64(voxel) * t.places + start + p) * COUNT;
 #pragma unroll
                 for (int l = 0; l < 3; ++l) {
                     float own = y[min(lane + 32 * l, COUNT - 1)];

@@ -1,7 +1,7 @@
 // Composites the 3-D view: the scene, darker in its hollows, then transparent streamlines, then volumes,
 // and the glass outline of the head over everything.
 
-struct Together {
+struct Composite {
     // Size of the part of the target that the scene covers, and of the whole target, px.
     scene: vec4<f32>,
     // Pixels of the scene per pixel of the glass (0: no glass); 1 if rough; 1 if there are transparent
@@ -13,7 +13,7 @@ struct Together {
     hollows: vec4<f32>,
 }
 
-@group(0) @binding(0) var<uniform> together: Together;
+@group(0) @binding(0) var<uniform> composite: Composite;
 // Binding 1 is the scene's depth.
 @group(0) @binding(2) var scene: texture_2d<f32>;
 @group(0) @binding(3) var glass: texture_2d<f32>;
@@ -21,20 +21,20 @@ struct Together {
 // Distances averaged over blocks of 4 × 4 pixels and blurred.
 @group(0) @binding(5) var surroundings: texture_2d<f32>;
 // Transparent streamlines: weighted sum of colours, and transmittance.
-@group(0) @binding(6) var through_sum: texture_2d<f32>;
-@group(0) @binding(7) var through_left: texture_2d<f32>;
+@group(0) @binding(6) var transparent_sum: texture_2d<f32>;
+@group(0) @binding(7) var transparent_left: texture_2d<f32>;
 // Volumes, and transparent streamlines among them: colour times alpha, and alpha.
 @group(0) @binding(8) var fog: texture_2d<f32>;
 
 fn scene_distance(at: vec2<f32>) -> f32 {
-    let pixel = clamp(vec2<i32>(at), vec2<i32>(0), vec2<i32>(together.scene.xy) - 1);
-    return distance_from(depth_at(pixel, 0), together.depth);
+    let pixel = clamp(vec2<i32>(at), vec2<i32>(0), vec2<i32>(composite.scene.xy) - 1);
+    return distance_from(depth_at(pixel, 0), composite.depth);
 }
 
 // A coarse picture at a pixel of the scene. Of the four coarse pixels around it, only those cast to about
 // the same depth count, so that edges of the opaque scene stay sharp.
 fn coarse(picture: texture_2d<f32>, per_pixel: f32, at: vec2<f32>) -> vec4<f32> {
-    let last = vec2<i32>(ceil(together.scene.xy / per_pixel)) - 1;
+    let last = vec2<i32>(ceil(composite.scene.xy / per_pixel)) - 1;
     let here = scene_distance(at);
     let position = at / per_pixel - 0.5;
     let base = floor(position);
@@ -56,11 +56,11 @@ fn coarse(picture: texture_2d<f32>, per_pixel: f32, at: vec2<f32>) -> vec4<f32> 
 
 // Brightness at a pixel of the scene: lower in hollows between nearer objects.
 fn light_left(at: vec2<f32>) -> f32 {
-    let pixel = clamp(vec2<i32>(at), vec2<i32>(0), vec2<i32>(together.scene.xy) - 1);
+    let pixel = clamp(vec2<i32>(at), vec2<i32>(0), vec2<i32>(composite.scene.xy) - 1);
     if depth_at(pixel, 0) >= 1.0 {
         return 1.0;
     }
-    let last = vec2<i32>(ceil(together.scene.xy / 4.0)) - 1;
+    let last = vec2<i32>(ceil(composite.scene.xy / 4.0)) - 1;
     let position = at / 4.0 - 0.5;
     let base = vec2<i32>(floor(position));
     let f = position - floor(position);
@@ -71,32 +71,32 @@ fn light_left(at: vec2<f32>) -> f32 {
         let texel = clamp(base + corner, vec2<i32>(0), last);
         around += w.x * w.y * textureLoad(surroundings, texel, 0).r;
     }
-    let depth = (scene_distance(at) - around) / together.hollows.y;
-    return 1.0 - together.hollows.x * smoothstep(0.0, 1.0, depth);
+    let depth = (scene_distance(at) - around) / composite.hollows.y;
+    return 1.0 - composite.hollows.x * smoothstep(0.0, 1.0, depth);
 }
 
 @vertex
-fn vs_together(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32> {
+fn vs_composite(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32> {
     return covering_corner(index);
 }
 
 @fragment
-fn fs_together(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
+fn fs_composite(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     let at = position.xy;
     // No fragment lies left of its target; `begin` in slice.wgsl explains why this is tested.
-    let there = position.x > -1.0;
-    let has = select(vec4<f32>(0.0), together.glass, there);
+    let is_drawn = position.x > -1.0;
+    let has = select(vec4<f32>(0.0), composite.glass, is_drawn);
     var colour = textureLoad(scene, vec2<i32>(at), 0).rgb;
-    if select(0.0, together.hollows.x, there) > 0.0 {
+    if select(0.0, composite.hollows.x, is_drawn) > 0.0 {
         colour *= light_left(at);
     }
     if has.z > 0.5 {
-        let sum = textureLoad(through_sum, vec2<i32>(at), 0);
-        let left = textureLoad(through_left, vec2<i32>(at), 0).r;
+        let sum = textureLoad(transparent_sum, vec2<i32>(at), 0);
+        let left = textureLoad(transparent_left, vec2<i32>(at), 0).r;
         colour = mix(sum.rgb / max(sum.a, 1e-6), colour, left);
     }
     if has.w > 1.5 {
-        let volumes = coarse(fog, together.glass.w, at);
+        let volumes = coarse(fog, composite.glass.w, at);
         colour = colour * (1.0 - volumes.a) + volumes.rgb;
     } else if has.w > 0.5 {
         let volumes = textureLoad(fog, vec2<i32>(at), 0);
@@ -104,11 +104,11 @@ fn fs_together(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32>
     }
     var over = vec4<f32>(0.0);
     if has.y > 0.5 && has.x > 0.5 {
-        let size = ceil(together.scene.xy / together.glass.x);
-        let texel = clamp(at / together.glass.x, vec2<f32>(0.5), size - 0.5);
-        over = textureSampleLevel(glass, smooth_sampler, texel / together.scene.zw, 0.0);
+        let size = ceil(composite.scene.xy / composite.glass.x);
+        let texel = clamp(at / composite.glass.x, vec2<f32>(0.5), size - 0.5);
+        over = textureSampleLevel(glass, smooth_sampler, texel / composite.scene.zw, 0.0);
     } else if has.x > 1.5 {
-        over = coarse(glass, together.glass.x, at);
+        over = coarse(glass, composite.glass.x, at);
     } else if has.x > 0.5 {
         over = textureLoad(glass, vec2<i32>(at), 0);
     }

@@ -8,7 +8,7 @@
 @group(0) @binding(2) var<storage, read> pages: array<f32>;
 // Number of bricks along each side that a ray may skip from a brick: 0, 1 or 4. The first entry lies before the
 // first brick of the grid.
-@group(0) @binding(3) var vacant: texture_storage_3d<r32float, write>;
+@group(0) @binding(3) var empty: texture_storage_3d<r32float, write>;
 
 // First and last brick along each axis that is not empty.
 @group(0) @binding(4) var<storage, read_write> extent: array<atomic<i32>, 6>;
@@ -24,23 +24,23 @@ fn side_of(brick: vec3<i32>) -> u32 {
 }
 
 // Whether φ crosses 0 nowhere between the voxels of this brick and the first voxels of the next ones.
-fn is_vacant(brick: vec3<i32>) -> bool {
+fn is_empty(brick: vec3<i32>) -> bool {
     let side = side_of(brick);
     // A brick that the end of the grid cuts has voxels beyond it.
     let ends = any(((brick + 1) << vec3<u32>(phi_shift)) > phi_voxels);
-    var vacant = side == OUTSIDE || (side == INSIDE && !ends);
-    for (var i = 1; i < 8 && vacant; i++) {
-        vacant = side_of(brick + vec3<i32>(i & 1, (i >> 1) & 1, i >> 2)) == side;
+    var empty = side == OUTSIDE || (side == INSIDE && !ends);
+    for (var i = 1; i < 8 && empty; i++) {
+        empty = side_of(brick + vec3<i32>(i & 1, (i >> 1) & 1, i >> 2)) == side;
     }
-    return vacant;
+    return empty;
 }
 
 @compute @workgroup_size(4, 4, 4)
-fn vacant_bricks(@builtin(global_invocation_id) id: vec3<u32>) {
+fn empty_bricks(@builtin(global_invocation_id) id: vec3<u32>) {
     phi_voxels = vec3<i32>(size.xyz);
     phi_shift = size.w;
     let brick = vec3<i32>(id) - 1;
-    let own = is_vacant(brick);
+    let own = is_empty(brick);
     if !own {
         atomicStore(&crossed, 1u);
         for (var a = 0; a < 3; a++) {
@@ -50,8 +50,8 @@ fn vacant_bricks(@builtin(global_invocation_id) id: vec3<u32>) {
     }
     workgroupBarrier();
     let all_of_them = atomicLoad(&crossed) == 0u;
-    if all(id < textureDimensions(vacant)) {
+    if all(id < textureDimensions(empty)) {
         let along = select(select(0.0, 1.0, own), 4.0, all_of_them);
-        textureStore(vacant, id, vec4<f32>(along));
+        textureStore(empty, id, vec4<f32>(along));
     }
 }

@@ -40,7 +40,7 @@ struct Glyph {
 
 @group(0) @binding(0) var<uniform> glyphs: Glyphs;
 @group(0) @binding(1) var<storage, read> tensors: array<Tensor>;
-@group(0) @binding(2) var<storage, read_write> made: array<Glyph>;
+@group(0) @binding(2) var<storage, read_write> results: array<Glyph>;
 // The computed glyphs, bound in place of the tensors when they are drawn.
 @group(0) @binding(1) var<storage, read> drawn: array<Glyph>;
 
@@ -109,10 +109,10 @@ fn glyphs_prepare(@builtin(global_invocation_id) id: vec3<u32>) {
     let sharp = pow(vec2<f32>(1.0 - most, 1.0 - least), vec2<f32>(SHARPNESS));
     let exponents = select(vec2<f32>(1.0), sharp, glyphs.kind.x == 1u);
     let axes = values * (glyphs.size.x / values.x);
-    made[i].centre = vec4<f32>(d.x, d.y, d.z, exponents.x);
-    made[i].a = vec4<f32>(v[0] * axes.x, exponents.y);
-    made[i].b = vec4<f32>(v[1] * axes.y, select(1.0, 0.0, along));
-    made[i].c = vec4<f32>(v[2] * axes.z, anisotropy);
+    results[i].centre = vec4<f32>(d.x, d.y, d.z, exponents.x);
+    results[i].a = vec4<f32>(v[0] * axes.x, exponents.y);
+    results[i].b = vec4<f32>(v[1] * axes.y, select(1.0, 0.0, along));
+    results[i].c = vec4<f32>(v[2] * axes.z, anisotropy);
 }
 
 struct Point {

@@ -51,9 +51,9 @@ const SHORTEST_CHORD: f32 = 16.0;
 // The three numbers of a slot.
 fn numbers_of(slot: u32) -> vec3<u32> {
     let first = (slot / BLOCK) * BLOCK_LEN + 4u + (((slot % BLOCK) * 3u) >> 1u);
-    let words = vec2<u32>(slots[first], slots[first + 1u]);
-    let low = words & vec2<u32>(0xffffu);
-    let high = words >> vec2<u32>(16u);
+    let packed = vec2<u32>(slots[first], slots[first + 1u]);
+    let low = packed & vec2<u32>(0xffffu);
+    let high = packed >> vec2<u32>(16u);
     return select(vec3<u32>(low.x, high.x, low.y), vec3<u32>(high.x, low.y, high.y),
         (slot & 1u) == 1u);
 }
@@ -221,7 +221,7 @@ fn fs_ribbon_cut(in: Ribbon) -> @location(0) vec4<f32> {
 }
 
 // See src/render/transparency.rs.
-struct Through {
+struct Transparency {
     // Colour × opacity × weight, and opacity × weight: summed.
     @location(0) sum: vec4<f32>,
     // Opacity; the blend multiplies the transmittances.
@@ -230,11 +230,11 @@ struct Through {
     @location(2) depth: f32,
 }
 
-fn through(in: Ribbon) -> Through {
+fn transparency(in: Ribbon) -> Transparency {
     let covered = clamp((1.0 - abs(in.across)) * in.place.z + 0.5, 0.0, 1.0);
     let opacity = style.tube.z * covered;
     let weight = opacity * exp2(4.0 - 12.0 * in.place.y);
-    var out: Through;
+    var out: Transparency;
     out.sum = vec4<f32>(clamp(lit(in), vec3<f32>(0.0), vec3<f32>(1.0)), 1.0) * weight;
     out.left = opacity;
     out.depth = weight * in.place.y;
@@ -242,16 +242,16 @@ fn through(in: Ribbon) -> Through {
 }
 
 @fragment
-fn fs_through(in: Ribbon) -> Through {
-    return through(in);
+fn fs_transparent(in: Ribbon) -> Transparency {
+    return transparency(in);
 }
 
 @fragment
-fn fs_through_cut(in: Ribbon) -> Through {
+fn fs_transparent_cut(in: Ribbon) -> Transparency {
     if abs(in.place.x) > 1.0 || is_hidden(in.place.w) {
         discard;
     }
-    return through(in);
+    return transparency(in);
 }
 
 struct Capsule {

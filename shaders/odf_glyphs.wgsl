@@ -24,7 +24,7 @@ struct Direction {
 @group(0) @binding(1) var<storage, read> glyphs: array<f32>;
 // For each coefficient: its function at all directions.
 @group(0) @binding(2) var<storage, read> harmonics: array<f32>;
-@group(0) @binding(3) var<storage, read_write> made: array<f32>;
+@group(0) @binding(3) var<storage, read_write> results: array<f32>;
 // When glyphs are drawn, bound in place of the harmonics and of the computed distances.
 @group(0) @binding(2) var<storage, read> directions: array<Direction>;
 @group(0) @binding(3) var<storage, read> distances: array<f32>;
@@ -69,7 +69,7 @@ fn odf_prepare(
             amplitude += glyphs[first + c] * harmonics[c * directions + d];
         }
         // Negative amplitudes are noise.
-        made[glyph * directions + d] = max(amplitude, 0.0) * scale;
+        results[glyph * directions + d] = max(amplitude, 0.0) * scale;
     }
 }
 

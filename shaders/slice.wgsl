@@ -94,8 +94,8 @@ fn level_at(at: vec2<f32>) -> vec2<f32> {
     let texel = on_plane(layer.image, at);
     if has(BRICKS) {
         // Present up to the end of the voxel beyond the outermost one, where the surface is closed.
-        let there = all(texel >= vec3<f32>(-1.5)) && all(texel <= layer.phi_size.xyz + 0.5);
-        return vec2<f32>(phi_linear(texel), select(0.0, 1.0, there));
+        let is_present = all(texel >= vec3<f32>(-1.5)) && all(texel <= layer.phi_size.xyz + 0.5);
+        return vec2<f32>(phi_linear(texel), select(0.0, 1.0, is_present));
     }
     return sample_image(image, texel, LINEAR).ra;
 }
@@ -225,9 +225,9 @@ fn bright_around(at: vec2<f32>, step: vec2<f32>, here: f32) -> f32 {
     for (var i = 0; i < 4; i++) {
         let way = f32(1 - (i & 2)) * select(down, across, (i & 1) == 0);
         let other = shade(at + way, step);
-        let there = select(0.0, 1.0, other.a > 0.0);
-        sum += there * brightest(other);
-        count += there;
+        let weight = select(0.0, 1.0, other.a > 0.0);
+        sum += weight * brightest(other);
+        count += weight;
     }
     return sum / count;
 }

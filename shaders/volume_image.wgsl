@@ -49,8 +49,8 @@ fn value_at(texel: vec3<f32>) -> f32 {
             return fast;
         }
     }
-    let there = sample_image(image, at, kind.y);
-    return select(MISSING, there.r, there.a >= 0.5);
+    let exact = sample_image(image, at, kind.y);
+    return select(MISSING, exact.r, exact.a >= 0.5);
 }
 
 // Gradient per texel of the image, smoothed over two texels; 0 if any value is missing.
@@ -163,19 +163,19 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
         k++;
         let first = value;
         value = beyond;
-        let here = first > SPOILT_BELOW;
-        let there = beyond > SPOILT_BELOW;
-        if !here && !there {
+        let has_first = first > SPOILT_BELOW;
+        let has_beyond = beyond > SPOILT_BELOW;
+        if !has_first && !has_beyond {
             continue;
         }
-        let a = share_of(select(beyond, first, here));
-        let b = share_of(select(first, beyond, there));
+        let a = share_of(select(beyond, first, has_first));
+        let b = share_of(select(first, beyond, has_beyond));
         let mean = mean_extinction(a, b);
         if mean.w <= 0.0 {
             continue;
         }
         // If one end of a segment is missing, half of the segment counts.
-        var run = (far - near) * select(0.5, 1.0, here && there);
+        var run = (far - near) * select(0.5, 1.0, has_first && has_beyond);
         if has(HAS_PHI) && phi_at(ray, 0.5 * (near + far)) < 0.0 {
             run *= volume.phi_look.w;
         }

@@ -321,20 +321,20 @@ fn swept(example: &Example) -> Result<Value, Error> {
     let place = metric.place_of(example.sources[0]).unwrap_or(0) as u32;
     let source = CostSource::places(metric, "source", vec![place]);
     let start = Instant::now();
-    let found = lax_friedrichs(metric, &source, 1e-4, MAX_SWEEPS, &Control::new())?;
+    let swept = lax_friedrichs(metric, &source, 1e-4, MAX_SWEEPS, &Control::new())?;
     let wall_s = start.elapsed().as_secs_f64();
     Ok(json!({
         "workload": format!("eikonal {} {LAX_FRIEDRICHS}", example.name),
         "size": {
             "voxels": metric.len(), "fields": 1,
-            "reached": found.values.iter().filter(|v| v.is_finite()).count(),
+            "reached": swept.values.iter().filter(|v| v.is_finite()).count(),
         },
         "rate": metric.len() as f64 / wall_s,
         "unit": "voxels_per_s",
         "wall_s": wall_s,
-        "sweeps": found.sweeps,
-        "converged": found.has_converged,
-        "mean_error": example.constant.then(|| error(metric, &found.values, example.sources[0])),
+        "sweeps": swept.sweeps,
+        "converged": swept.has_converged,
+        "mean_error": example.constant.then(|| error(metric, &swept.values, example.sources[0])),
         "backend": "cpu",
         "threads": 1,
     }))

@@ -15,13 +15,13 @@ use crate::io::Format;
 use crate::io::bundle_recipe::FREESURFER;
 use crate::jobs::ValueNames;
 use crate::parameters;
-use crate::solvers::bundles::{Clusters, GroupFigures, Params, Recognised, RecognitionParams};
+use crate::solvers::bundles::{Clusters, GroupStatistics, Params, Recognised, RecognitionParams};
 use crate::state::core::text::duration_text;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::streamlines::GroupTable;
 use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::bundles::{
-    ClusterStreamlines, ComputeFigures, RecogniseBundles, SaveFigures,
+    ClusterStreamlines, ComputeGroupStatistics, RecogniseBundles, SaveGroupStatistics,
 };
 use crate::state::streamlines::jobs::table::Measure;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ pub struct Options {
     /// Streamlines with the bundles as groups (.trx), or a folder for one file each, in the format of the input
     #[arg(long, value_name = "FILE|FOLDER")]
     pub out: Option<PathBuf>,
-    /// Write the centroids of the clusters as streamlines, with the value count
+    /// Write the centroids of the clusters as streamlines, each with the number of its streamlines (count)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["groups", "labels"])]
     pub centroids: Option<PathBuf>,
     /// Write a table with one row for each bundle (.csv)
@@ -129,7 +129,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let recognition = options.recognition.params()?;
     if options.labels.is_none() && recognition != RecognitionParams::defaults() {
         return Err(Failure::usage(
-            "Found --radius without --labels, which it is about; add --labels, or leave it out",
+            "Found --radius without --labels, to which it belongs; add --labels, or leave it out",
         ));
     }
     if options.labels.is_some() && params != Params::defaults() {
@@ -177,16 +177,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(name) = &options.value {
         value = Some((Measure::Value(name.clone()), name.clone()));
     }
-    let (grouped, found, cluster_ms) = divide(&lines, labels, (options, &params), runner)?;
-    let clusters = match &found {
-        Found::Clusters(clusters) => Some(clusters),
+    let (grouped, division, cluster_ms) = divide(&lines, labels, (options, &params), runner)?;
+    let clusters = match &division {
+        Division::Clusters(clusters) => Some(clusters),
         _ => None,
     };
     let among = CountedStreamlines {
         tractogram: grouped.clone(),
         marks: None,
     };
-    let (table, figures_ms) = runner.run(ComputeFigures { among, value, grid })?;
+    let (table, figures_ms) = runner.run(ComputeGroupStatistics { among, value, grid })?;
     let mut files = Vec::new();
     if let Some(output) = &output {
         save(&grouped, output, &mut files, runner)?;
@@ -198,28 +198,28 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(path) = &options.table {
         let (path, table) = (path.clone(), table.clone());
         files.push(path.clone());
-        runner.run(SaveFigures { path, table })?;
+        runner.run(SaveGroupStatistics { path, table })?;
     }
-    let mut report = report(&lines, &table, &found);
-    match &found {
-        Found::Clusters(_) => report["parameters"] = parameters::json(&params),
-        Found::Bundles(..) => report["parameters"] = parameters::json(&recognition),
-        Found::Groups => {}
+    let mut report = report(&lines, &table, &division);
+    match &division {
+        Division::Clusters(_) => report["parameters"] = parameters::json(&params),
+        Division::Bundles(..) => report["parameters"] = parameters::json(&recognition),
+        Division::Groups => {}
     }
     report["cluster_ms"] = json!(cluster_ms);
     report["wall_ms"] = json!(cluster_ms + figures_ms);
     report["out"] = json!(options.out);
     report["centroids"] = json!(options.centroids);
     report["table"] = json!(options.table);
-    let mut text = text(&lines, &table, &found);
+    let mut text = text(&lines, &table, &division);
     let _ = writeln!(text, "{}", duration_text(cluster_ms + figures_ms));
     list_files(&mut text, &files);
     runner.report(&report, &text);
     Ok(())
 }
 
-/// The bundles that were found.
-enum Found {
+/// How the streamlines were divided.
+enum Division {
     Clusters(Clusters),
     Bundles(BundleRecipe, Recognised),
     /// The groups of the file.
@@ -232,7 +232,7 @@ fn divide(
     labels: Option<Volume>,
     (options, params): (&Options, &Params),
     runner: &mut Runner,
-) -> Result<(Tractogram, Found, f64), Failure> {
+) -> Result<(Tractogram, Division, f64), Failure> {
     let tractogram = lines.clone();
     if options.groups {
         if lines.groups.is_empty() {
@@ -242,21 +242,21 @@ fn divide(
                 options.input.display()
             )));
         }
-        return Ok((tractogram, Found::Groups, 0.0));
+        return Ok((tractogram, Division::Groups, 0.0));
     }
     let Some(labels) = labels else {
         let params = *params;
         let (clusters, ms) = runner.run(ClusterStreamlines { tractogram, params })?;
-        return Ok((clusters.grouped(lines), Found::Clusters(clusters), ms));
+        return Ok((clusters.grouped(lines), Division::Clusters(clusters), ms));
     };
     let is_file = |path: &&PathBuf| path.as_os_str() != FREESURFER;
-    let ((recipe, found), ms) = runner.run(RecogniseBundles {
+    let ((recipe, recognised), ms) = runner.run(RecogniseBundles {
         tractogram,
         labels,
         recipe: options.recipe.as_ref().filter(is_file).cloned(),
         params: options.recognition.params()?,
     })?;
-    let unmapped = found.unmapped(&recipe);
+    let unmapped = recognised.unmapped(&recipe);
     if !unmapped.is_empty() {
         warning!(
             "The label map lacks labels of {}: {}",
@@ -264,8 +264,8 @@ fn divide(
             one_line(&unmapped.join("; "))
         );
     }
-    let grouped = found.grouped(lines, &recipe);
-    Ok((grouped, Found::Bundles(recipe, found), ms))
+    let grouped = recognised.grouped(lines, &recipe);
+    Ok((grouped, Division::Bundles(recipe, recognised), ms))
 }
 
 fn save_streamlines(
@@ -340,24 +340,24 @@ fn file_names<'a>(groups: impl Iterator<Item = &'a String>) -> Vec<String> {
     groups.map(name).collect()
 }
 
-fn report(lines: &Tractogram, table: &GroupTable, found: &Found) -> Value {
+fn report(lines: &Tractogram, table: &GroupTable, division: &Division) -> Value {
     let finite = |v: f64| Some(v).filter(|v| v.is_finite());
-    let bundle = |(i, (name, figures)): (usize, &(String, GroupFigures))| {
+    let bundle = |(i, (name, figures)): (usize, &(String, GroupStatistics))| {
         let mut bundle = json!({
             "name": name, "streamlines": figures.count, "length_mm": finite(figures.length_mm),
             "length_sd_mm": finite(figures.length_sd_mm), "volume_mm3": figures.volume_mm3,
             "mean": figures.value.and_then(finite),
         });
-        match found {
-            Found::Clusters(all) => {
+        match division {
+            Division::Clusters(all) => {
                 let cluster = all.clusters.get(i);
                 bundle["centroid"] = json!(cluster.map(|cluster| &cluster.centroid));
             }
-            Found::Bundles(recipe, _) => {
+            Division::Bundles(recipe, _) => {
                 let rule = recipe.bundles.iter().find(|rule| rule.name == *name);
                 bundle["citation"] = json!(rule.and_then(|rule| rule.citation.as_ref()));
             }
-            Found::Groups => {}
+            Division::Groups => {}
         }
         bundle
     };
@@ -365,21 +365,21 @@ fn report(lines: &Tractogram, table: &GroupTable, found: &Found) -> Value {
     let mut report = json!({
         "command": "bundles", "streamlines": lines.len(), "bundles": bundles, "value": table.value,
     });
-    match found {
-        Found::Clusters(clusters) => {
+    match division {
+        Division::Clusters(clusters) => {
             report["dropped"] = json!(clusters.dropped);
             report["in_dropped"] = json!(clusters.in_dropped);
             report["without_length"] = json!(clusters.without_length);
         }
-        Found::Bundles(recipe, found) => {
-            let bundles = recipe.bundles.iter().zip(&found.members);
+        Division::Bundles(recipe, recognised) => {
+            let bundles = recipe.bundles.iter().zip(&recognised.members);
             let empty = bundles.filter(|(_, members)| members.is_empty());
             let empty: Vec<&String> = empty.map(|(rule, _)| &rule.name).collect();
             report["empty"] = json!(empty);
-            report["unmapped"] = json!(found.unmapped(recipe));
-            report["unassigned"] = json!(found.unassigned);
+            report["unmapped"] = json!(recognised.unmapped(recipe));
+            report["unassigned"] = json!(recognised.unassigned);
         }
-        Found::Groups => {}
+        Division::Groups => {}
     }
     report
 }
@@ -387,12 +387,12 @@ fn report(lines: &Tractogram, table: &GroupTable, found: &Found) -> Value {
 /// Bundles that the text lists.
 const LISTED: usize = 24;
 
-fn text(lines: &Tractogram, table: &GroupTable, found: &Found) -> String {
+fn text(lines: &Tractogram, table: &GroupTable, division: &Division) -> String {
     let groups = &table.groups;
-    let noun = match found {
-        Found::Clusters(_) => "cluster",
-        Found::Bundles(..) => "bundle",
-        Found::Groups => "group",
+    let noun = match division {
+        Division::Clusters(_) => "cluster",
+        Division::Bundles(..) => "bundle",
+        Division::Groups => "group",
     };
     let mut text = format!(
         "{} in {}\n",
@@ -400,8 +400,8 @@ fn text(lines: &Tractogram, table: &GroupTable, found: &Found) -> String {
         counted(groups.len(), noun)
     );
     // Writing to a string does not fail.
-    match found {
-        Found::Clusters(clusters) => {
+    match division {
+        Division::Clusters(clusters) => {
             if clusters.dropped > 0 {
                 let _ = writeln!(
                     text,
@@ -415,15 +415,15 @@ fn text(lines: &Tractogram, table: &GroupTable, found: &Found) -> String {
                 let _ = writeln!(text, "  {without} without a length");
             }
         }
-        Found::Bundles(recipe, found) => {
-            let unassigned = counted(found.unassigned, "streamline");
+        Division::Bundles(recipe, recognised) => {
+            let unassigned = counted(recognised.unassigned, "streamline");
             let _ = writeln!(
                 text,
                 "  {unassigned} in none of {}",
                 counted(recipe.bundles.len(), "bundle")
             );
         }
-        Found::Groups => {}
+        Division::Groups => {}
     }
     if groups.is_empty() {
         return text;

@@ -31,8 +31,8 @@ Masks have the same grid. Each pair gets the Dice coefficient, the Jaccard index
 each mask (Warfield, Zou and Wells 2004), from all voxels or those of --mask. --operators names who drew each mask: the
 mean agreement of pairs by one operator and of pairs by two is the precision within and between operators.
 
-A pathway is compared with streamlines by the share of them that stays within it, the share of it within one voxel of a
-streamline, and the Dice coefficient of it and the voxels that streamlines pass.";
+For a pathway and streamlines: the share of the streamlines that stay within the pathway, the share of the pathway within
+one voxel of a streamline, and the Dice coefficient of the pathway and the voxels that streamlines pass.";
 
 #[derive(clap::Args, Debug)]
 #[command(

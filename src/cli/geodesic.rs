@@ -47,7 +47,7 @@ pub enum Options {
 }
 
 impl Options {
-    /// The time of one core for the rays, seconds; infinite if only the files will tell.
+    /// The time of one core for the rays, seconds; infinite if it depends on the files.
     pub fn core_seconds(&self) -> f64 {
         match self {
             Self::Tensors(options) => options.core_seconds(),
@@ -73,7 +73,7 @@ const MODELS: Models = Models {
     activity: "rays in",
     to: "to follow",
     heading: "Options for distributions (--fod)",
-    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, whose tensors rays follow; none with --fod",
+    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:KIND:SEED, whose tensors rays follow; none with --fod",
     need_scan: false,
 };
 

@@ -195,7 +195,7 @@ pub enum Command {
     Segment(segment::Options),
     /// Check the axes of a gradient table, and correct them
     Gradients(gradients::Options),
-    /// Make regions by threshold, fill or label, or by combining others
+    /// Make regions by threshold, fill or label, or by combining others, and measure images within them
     Region(region::Options),
     /// Convert files from one format to another
     Convert(convert::Options),
@@ -217,7 +217,7 @@ pub enum Command {
     Profile(profile::Options),
     /// Write the number of streamlines between the labels of a map
     Connectome(connectome::Options),
-    /// Divide streamlines into bundles of similar course, and measure them
+    /// Divide streamlines into clusters of similar course or bundles by labels, and measure them
     Bundles(bundles::Options),
     /// Score streamlines against bundles whose course is known
     Score(score::Options),
@@ -225,7 +225,7 @@ pub enum Command {
     Compare(compare::Options),
     /// Draw a view to a PNG file, without a window
     Render(render::Options),
-    /// Write the built-in head: scans, labels and true fibres
+    /// Write a synthetic head or block: scans, labels and true fibres
     Phantom(phantom::Options),
     /// Show the built-in head: in the window, or as files if there is no display
     Demo(demo::Options),
@@ -312,8 +312,8 @@ impl Global {
     }
 }
 
-/// The time of one core for the work that a subcommand can do on a graphics card, seconds, as far as the arguments tell:
-/// 0 without such work, infinite if only the files will tell.
+/// The time of one core for the work that a subcommand can do on a graphics card, seconds, as far as the arguments
+/// determine it: 0 without such work, infinite if it depends on the files.
 fn core_seconds(command: &Command) -> f64 {
     match command {
         Command::Track(options) => options.core_seconds(),

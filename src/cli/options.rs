@@ -48,7 +48,7 @@ use std::sync::Arc;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct ScanOptions {
-    /// Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED
+    /// Diffusion scan (NIfTI), phantom:SEED or phantom:KIND:SEED
     pub scan: String,
     /// Gradients as one MRtrix file, .b or an image with them in its header (default: the scan's header or files beside it)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec", "tensor_order"])]

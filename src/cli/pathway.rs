@@ -77,7 +77,7 @@ const MODELS: Models = Models {
     activity: "pathways through",
     to: "for pathways through",
     heading: "Options for distributions (--fod)",
-    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, for pathways through its tensors; none with \
+    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:KIND:SEED, for pathways through its tensors; none with \
                 --fod",
     need_scan: false,
 };

@@ -2,7 +2,7 @@
 
 mod truth;
 
-use super::options::{GivenParameters, whole};
+use super::options::{GivenParameters, ValueError, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
@@ -18,7 +18,6 @@ use crate::phantom::{
 };
 use crate::state::command_line::phantom_option;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
-use clap::Arg;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,8 +31,8 @@ Examples:
 
 Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels with their names (.txt), on the scan's
 grid; t1, t1_tumour with tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true
-fibres; truth.json, how the head was made. All are synthetic: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
-truth.json, in a fraction of the time.
+fibres; truth.json, how the head was made. All are synthetic: no person was scanned. With --scan-only: dwi, brain_mask,
+fibres.tck and truth.json, in a fraction of the time.
 
 With --crossing, bundles fill the same voxels in equal shares, two or three at a time, and end apart from each other. The
 further files are what arcuate score --truth reads: bundles/*.tck, 200 true fibres of each bundle; ends.nii.gz with the
@@ -45,10 +44,7 @@ The other kinds are blocks of grey matter with bundles of simple courses, and ha
 20 mm and straight legs), planar (seven bundles that cross, touch and fan out in a plane).";
 
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = EXAMPLES,
-    mut_arg("shells", with_crossing_default),
-)]
+#[command(after_help = EXAMPLES)]
 pub struct Options {
     /// Seed: each seed gives another head, and other noise
     #[arg(long, default_value = "1", allow_negative_numbers = true, value_parser = whole::<u64>)]
@@ -69,21 +65,11 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-fn kind(text: &str) -> Result<PhantomKind, String> {
+fn kind(text: &str) -> Result<PhantomKind, ValueError> {
     PhantomKind::from_key(text).ok_or_else(|| {
         let all = PhantomKind::ALL.map(|kind| kind.key());
-        format!("expected one of {}", all.join(", "))
+        ValueError::new(format!("one of {}", all.join(", ")), text)
     })
-}
-
-/// Adds the shells of all other kinds to the default in the help.
-fn with_crossing_default(arg: Arg) -> Arg {
-    let help = arg.get_help().map(|help| help.to_string());
-    let help = help.unwrap_or_default();
-    let default = help.strip_suffix(']').unwrap_or(&help);
-    let crossing = ScanParams::defaults_for(PhantomKind::Crossing).shells_text();
-    let help = format!("{default}; of the other kinds {crossing}]");
-    arg.help(help)
 }
 
 const FIBRES_PER_BUNDLE: usize = 60;
@@ -271,10 +257,6 @@ impl Options {
         let kind = self.phantom().kind;
         let mut text = format!("arcuate phantom{}", phantom_option(kind));
         text += &format!(" --seed {}{}", self.seed, arguments(params));
-        // The default shells of the plain head are not the default here.
-        if !kind.is_plain() && params.shells == ScanParams::defaults().shells {
-            text += &format!(" --shells {}", params.shells_text());
-        }
         if self.scan_only {
             text += " --scan-only";
         }

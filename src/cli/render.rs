@@ -36,7 +36,7 @@ A scan with gradients is fitted first; --tensor-order refers to the first file. 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Scans, images, masks, streamlines, phantom:SEED or phantom:crossing:SEED; later ones lie on top; or a single session
+    /// Scans, images, masks, streamlines, phantom:SEED or phantom:KIND:SEED; later ones lie on top; or a single session
     #[arg(required = true)]
     pub inputs: Vec<String>,
     /// View to draw, or the whole window

@@ -84,7 +84,7 @@ const MODELS: Models = Models {
     activity: "tracking through",
     to: "to track through",
     heading: "Options for distributions and peaks (--fod, --peaks)",
-    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED, to track through its tensors; with --fod \
+    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:KIND:SEED, to track through its tensors; with --fod \
                 only for --bootstrap, and none with --peaks",
     need_scan: false,
 };
@@ -165,7 +165,7 @@ impl FromArgMatches for Options {
 }
 
 impl Options {
-    /// The time of one core for the work that cards can do, seconds, as far as the arguments tell.
+    /// The time of one core for the work that cards can do, seconds, as far as the arguments determine it.
     pub fn core_seconds(&self) -> f64 {
         match self {
             Self::Tensors(options) => options.core_seconds(),

@@ -58,7 +58,7 @@ const MODELS: Models = Models {
     activity: "pathways through",
     to: "for pathways through",
     heading: "Options for distributions (--fod)",
-    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:crossing:SEED: pathways run through its tensors, or with \
+    scan_help: "Diffusion scan (NIfTI), phantom:SEED or phantom:KIND:SEED: pathways run through its tensors, or with \
                 --fod through the distributions that were estimated from it",
     need_scan: true,
 };

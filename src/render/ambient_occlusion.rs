@@ -13,7 +13,7 @@ const BLOCK: u32 = 4;
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-struct DarkeningUniform {
+struct OcclusionUniform {
     size: [f32; 4],
     depth: [f32; 4],
     blur: [f32; 4],
@@ -57,12 +57,12 @@ impl OcclusionTargets {
     }
 }
 
-pub(super) struct Darkening {
+pub(super) struct AmbientOcclusion {
     /// For 1 and for 4 samples of the scene: average, horizontal blur, vertical blur.
     pipelines: [(wgpu::BindGroupLayout, [wgpu::ComputePipeline; 3]); 2],
 }
 
-impl Darkening {
+impl AmbientOcclusion {
     pub fn new(gpu: &Gpu) -> Self {
         let make = |samples| {
             let layout = gpu.layout(
@@ -74,8 +74,8 @@ impl Darkening {
                     Slot::Written2(wgpu::TextureFormat::R32Float),
                 ],
             );
-            let module = gpu.shader("darkening", depth_source(SHADER, samples));
-            let entries = ["darkening_average", "darkening_across", "darkening_down"];
+            let module = gpu.shader("ambient occlusion", depth_source(SHADER, samples));
+            let entries = ["occlusion_average", "occlusion_across", "occlusion_down"];
             let pipelines = entries.map(|entry| gpu.compute_pipeline((&module, &layout), entry));
             (layout, pipelines)
         };
@@ -97,7 +97,7 @@ impl Darkening {
         let [width, height] = view.size_px;
         let [across, down] = view.size_px.map(|n| n.div_ceil(BLOCK));
         let [x, y, parallel, _] = numbers;
-        let uniform = DarkeningUniform {
+        let uniform = OcclusionUniform {
             size: [width, height, across, down].map(|n| n as f32),
             depth: [x, y, parallel, farthest],
             blur: [radius(view.pixel_scale), 0.0, 0.0, 0.0],
@@ -119,7 +119,7 @@ impl Darkening {
                 ],
             );
             let groups = [across.div_ceil(8), down.div_ceil(8), 1];
-            dispatch(encoder, "darkening", (pipeline, &group), groups);
+            dispatch(encoder, "ambient occlusion", (pipeline, &group), groups);
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) const SHADER: &str = include_str!("../../shaders/composite.wgsl");
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-struct TogetherUniform {
+struct CompositeUniform {
     scene: [f32; 4],
     glass: [f32; 4],
     depth: [f32; 4],
@@ -47,14 +47,14 @@ impl Compositor {
                     Slot::Image2,
                 ],
             );
-            let module = gpu.shader("together", depth_source(SHADER, samples));
+            let module = gpu.shader("composite", depth_source(SHADER, samples));
             let drawing = Drawing {
                 primitive: wgpu::PrimitiveState::default(),
                 samples: 1,
                 depth_stencil: None,
                 targets: &[Some(COLOUR.into())],
             };
-            let entries = ["vs_together", "fs_together"];
+            let entries = ["vs_composite", "fs_composite"];
             let pipeline = gpu.render_pipeline((&module, &layout), entries, drawing);
             (layout, pipeline)
         };
@@ -83,7 +83,7 @@ impl Compositor {
         let glass = list.outline.as_ref().map_or(0, |_| quality.glass);
         let fog = targets.fog.as_ref().filter(|_| list.ray_cast() > 0);
         let [w, h] = targets.size.map(|n| n as f32);
-        let uniform = TogetherUniform {
+        let uniform = CompositeUniform {
             scene: [drawn[0] as f32, drawn[1] as f32, w, h],
             glass: [
                 glass as f32,
@@ -131,7 +131,7 @@ impl Compositor {
             ],
         );
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("together"),
+            label: Some("composite"),
             color_attachments: &cleared_target(pane),
             timestamp_writes: stopwatch.writes(false, true),
             ..Default::default()

@@ -30,8 +30,8 @@ impl EmptyBricks {
             Slot::Stored,
         ];
         let layout = gpu.layout(wgpu::ShaderStages::COMPUTE, &slots);
-        let module = gpu.shader("vacant", shader());
-        let pipeline = gpu.compute_pipeline((&module, &layout), "vacant_bricks");
+        let module = gpu.shader("empty bricks", shader());
+        let pipeline = gpu.compute_pipeline((&module, &layout), "empty_bricks");
         Self { layout, pipeline }
     }
 
@@ -60,7 +60,7 @@ impl EmptyBricks {
             ],
         );
         let groups = count.map(|n| n.div_ceil(GROUP));
-        dispatch(encoder, "vacant", (&self.pipeline, &group), groups);
+        dispatch(encoder, "empty bricks", (&self.pipeline, &group), groups);
         (view, extent)
     }
 }

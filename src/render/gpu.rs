@@ -44,10 +44,10 @@ pub fn shader_sources() -> Vec<(String, String)> {
         ("solids", super::solids::SHADER),
     ];
     let reading_depth = [
-        ("darkening", super::ambient_occlusion::SHADER),
+        ("ambient occlusion", super::ambient_occlusion::SHADER),
         ("outline", super::outline::SHADER),
-        ("together", super::composite::SHADER),
-        ("through", super::transparency::SHADER),
+        ("composite", super::composite::SHADER),
+        ("transparency", super::transparency::SHADER),
     ];
     let both = reading_depth.iter().flat_map(|&(name, own)| {
         [1, 4].map(|n| (format!("{name}, {n} samples"), depth_source(own, n)))
@@ -59,7 +59,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
     });
     let slices = ("slice".to_owned(), super::slice::shader());
     let lines = ("lines".to_owned(), super::lines::shader());
-    let empty_bricks = ("vacant".to_owned(), super::empty_bricks::shader());
+    let empty_bricks = ("empty bricks".to_owned(), super::empty_bricks::shader());
     let surfaces = [1, 4].map(|n| {
         let name = format!("surface in bricks, {n} samples");
         (name, super::volume_bricks::shader(n))

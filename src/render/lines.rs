@@ -178,8 +178,8 @@ impl LinePipelines {
                 LinePass::Translucent => (false, &through),
             };
             let fragment = match (for_use, cut) {
-                (LinePass::Translucent, false) => "fs_through",
-                (LinePass::Translucent, true) => "fs_through_cut",
+                (LinePass::Translucent, false) => "fs_transparent",
+                (LinePass::Translucent, true) => "fs_transparent_cut",
                 (_, false) => "fs_ribbon",
                 (_, true) => "fs_ribbon_cut",
             };

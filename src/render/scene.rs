@@ -2,7 +2,7 @@
 
 mod passes;
 
-use super::ambient_occlusion::{Darkening, OcclusionTargets};
+use super::ambient_occlusion::{AmbientOcclusion, OcclusionTargets};
 use super::composite::Compositor;
 use super::end_marks::EndMarkRenderer;
 use super::glyphs::{self, TensorGlyphRenderer};
@@ -189,9 +189,9 @@ pub(super) struct Scenes {
     pub odf_glyphs: OdfGlyphRenderer,
     pub ends: EndMarkRenderer,
     outlines: Outlines,
-    darkening: Darkening,
+    ambient_occlusion: AmbientOcclusion,
     first_depth: FirstDepth,
-    together: Compositor,
+    compositor: Compositor,
     pub volumes: Volumes,
 }
 
@@ -213,9 +213,9 @@ impl Scenes {
             odf_glyphs: OdfGlyphRenderer::default(),
             ends: EndMarkRenderer::default(),
             outlines: Outlines::new(gpu),
-            darkening: Darkening::new(gpu),
+            ambient_occlusion: AmbientOcclusion::new(gpu),
             first_depth: FirstDepth::new(gpu),
-            together: Compositor::new(gpu),
+            compositor: Compositor::new(gpu),
             volumes: Volumes::default(),
         }
     }
@@ -335,7 +335,7 @@ impl Scenes {
         if !quality.rough {
             let numbers = distance_numbers(&list.clip_from_world);
             let farthest = farthest_mm(&list.clip_from_world, scene_bounds);
-            self.darkening.blur(
+            self.ambient_occlusion.blur(
                 gpu,
                 &mut encoder,
                 (&targets.depth, samples),
@@ -343,7 +343,7 @@ impl Scenes {
                 (&view, numbers, farthest),
             );
         }
-        self.together.draw(
+        self.compositor.draw(
             gpu,
             &mut encoder,
             list,

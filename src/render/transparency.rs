@@ -106,7 +106,7 @@ impl FirstDepth {
         // The depth is binding 1 of all shaders that read it; this one reads nothing else.
         let slots = [Slot::Uniform, Slot::Depth { samples: 4 }];
         let layout = gpu.layout(wgpu::ShaderStages::FRAGMENT, &slots);
-        let module = gpu.shader("through", depth_source(SHADER, 4));
+        let module = gpu.shader("transparency", depth_source(SHADER, 4));
         let drawing = Drawing {
             primitive: wgpu::PrimitiveState::default(),
             samples: 1,

@@ -7,7 +7,7 @@ use crate::state::core::layer::{Content, Layer};
 use crate::state::core::text::{count, file_name};
 use crate::state::origin::FitRecipe;
 use crate::state::origin::commands::live_curve_recipe;
-use crate::state::streamlines::methods::{clusters, colours as line_colours, edits};
+use crate::state::streamlines::methods::{colours as line_colours, edits, groups};
 use crate::state::tensors::methods::{distributions, fit, scans, shape_maps};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::methods::curves;
@@ -83,7 +83,7 @@ pub fn methods(state: &State) -> String {
                 layer.name,
                 edits.unwrap_or_default()
             );
-            text += &clusters(document, layer, &mut citations);
+            text += &groups(document, layer, &mut citations);
             continue;
         };
         let _ = write!(text, " “{}”: ", layer.name);
@@ -102,7 +102,7 @@ pub fn methods(state: &State) -> String {
         text += &curves(document, recipe, &kept, &mut citations);
         is_described |= edits.is_none() && Some(&**recipe) == live_recipe.as_ref();
         text += &edits.unwrap_or_default();
-        text += &clusters(document, layer, &mut citations);
+        text += &groups(document, layer, &mut citations);
     }
     if let Some((live, recipe)) = live.zip(live_recipe).filter(|_| !is_described) {
         // The controls may have changed since.

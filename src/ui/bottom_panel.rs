@@ -10,8 +10,9 @@ mod table;
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, IconButton, segmented};
-use super::widgets::paint;
+use super::widgets::{paint, rows};
 use super::{Memory, icons};
+use crate::state::core::live::{Live, LiveKey};
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::panel_command;
 use crate::state::{Action, State, StreamlineAction};
@@ -230,6 +231,12 @@ fn rect_after_settings(ui: &mut Ui, add: impl FnOnce(&mut Ui)) -> Rect {
 }
 
 /// A sentence shown where there is nothing else to show.
+/// Shows a result, dimmed while it is an earlier one: for longer than a drag explains, or because the newer one failed or
+/// was stopped.
+fn dimmed<K: LiveKey, V>(ui: &mut Ui, live: &Live<K, V>, add: impl FnOnce(&mut Ui)) {
+    rows::dimmed(ui, live.lags() || live.has_failed(), add);
+}
+
 fn empty(ui: &Ui, rect: Rect, text: &str) {
     let p = theme::palette(ui.style());
     paint::centre(ui.painter(), rect, text, theme::regular(size::LABEL), p.t3);

@@ -102,7 +102,7 @@ fn subject_row(
     (now, name): (FigureSubject, &str),
     actions: &mut Vec<Action>,
 ) {
-    let help = "The region, mask, pathway or surface in which the image is measured; the one last selected";
+    let help = "The region, mask, pathway or surface in which the image is measured; by default the one selected last";
     let chosen = menu_row(ui, ("Within", help), name, |ui| {
         let mut chosen = None;
         let all: Vec<FigureSubject> = state.figure_subjects().collect();
@@ -214,7 +214,7 @@ fn readings(ui: &mut Ui, layer: &Layer, figures: &ValueStatistics) {
     rows::reading(ui, "Voxels", &format::count(figures.voxels as u64));
     rows::reading(ui, "Volume", &volume_text(figures.volume_ml));
     let mean = format!("{} ± {}", value(figures.mean), value(figures.sd));
-    rows::reading(ui, "Mean ± sd", &with_unit(&mean));
+    rows::reading(ui, "Mean ± SD", &with_unit(&mean));
     rows::reading(ui, "Median", &with_unit(&value(figures.median)));
     let (low, high) = figures.range;
     let range = format!("{} to {}", value(low), value(high));
@@ -294,7 +294,7 @@ fn buttons(ui: &mut Ui, state: &State, name: &str, memory: &mut Memory, actions:
     }
     let at = |x: f32| Rect::from_min_size(pos2(x, place.top()), vec2(space::BUTTON, space::BUTTON));
     let copy = IconButton::new(icons::COPY, "Copy the figures");
-    let copy = copy.hint("Copy a row with its heads, for a spreadsheet");
+    let copy = copy.hint("Copy a row with its headings, for a spreadsheet");
     if copy.show_at(ui, at(place.right() + 6.0)).clicked() {
         actions.push(Action::Figures(FigureAction::Copy));
     }

@@ -148,13 +148,14 @@ fn body(tokens: &[Token], from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Retired words that occur in names of src and of the tests, and in keys of src: as a whole name, and as a part of one
-/// (`asked` in `is_asked_for` and `AskedRegion`) unless the word is plain there.
+/// Retired words that occur in names of src, of the tests, kernels and shaders, and in keys of src: as a whole name, and as
+/// a part of one (`asked` in `is_asked_for` and `AskedRegion`) unless the word is plain there.
 fn retired(files: &[File], list: &[&str]) -> Vec<String> {
     let mut counts = BTreeMap::<String, usize>::new();
     for file in files {
         let is_source = file.path.starts_with("src/");
-        if !is_source && !file.path.starts_with("tests/") {
+        let is_other = ["tests/", "kernels/", "shaders/"];
+        if !is_source && !is_other.iter().any(|folder| file.path.starts_with(folder)) {
             continue;
         }
         let names = tokens(&file.text).into_iter().map(|token| token.text);
@@ -306,7 +307,13 @@ fn planted_names() {
         path: path.to_owned(),
         text: "struct Voice; // Voice\nfn f(v: Voice) { \"Voice\" }".to_owned(),
     };
-    for (path, count) in [("src/a.rs", 1), ("tests/a.rs", 1), ("kernels/a.cu", 0)] {
+    for (path, count) in [
+        ("src/a.rs", 1),
+        ("tests/a.rs", 1),
+        ("kernels/a.cu", 1),
+        ("shaders/a.wgsl", 1),
+        ("assets/a.rs", 0),
+    ] {
         assert_eq!(retired(&[file(path)], &["Voice"]).len(), count, "{path}");
     }
     let [both] = &retired(&[file("src/a.rs"), file("tests/a.rs")], &["Voice"])[..] else {

@@ -387,7 +387,8 @@ pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
 pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems without a form in the window: each row is removed when the form is added. Scores have a panel
-/// (`ui/bottom_panel/scores.rs`).
+/// (`ui/bottom_panel/scores.rs`); the agreement of a pathway is in `ui/forms/eikonal/agreement.rs`, and segmentations are
+/// compared on the command line only.
 pub const WITHOUT_FORM: &[&str] = &["score", "compare"];
 
 /// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, if the user meets it
@@ -439,7 +440,8 @@ pub const PLAIN_IN_NAMES: &[&str] = &[
 /// Names of other crates that contain a retired word.
 pub const FOREIGN_NAMES: &[&str] = &["PointingHand"];
 
-/// Words that the glossary retires: no name in src or in the tests is or contains one, and no key of a file.
+/// Words that the glossary retires: no name in src, in the tests, in kernels or in shaders is or contains one, and no key of a
+/// file.
 pub const RETIRED: &[&str] = &[
     "Absent",
     "Aim",

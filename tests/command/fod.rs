@@ -47,8 +47,13 @@ fn run(line: &str, here: &Path) -> Value {
 
 /// A coarse head with these shells as `head/dwi.nii.gz`.
 fn head(shells: &str, here: &Path) {
+    head_of(4, shells, here);
+}
+
+/// A head with voxels of this many mm.
+fn head_of(spacing: u32, shells: &str, here: &Path) {
     run(
-        &format!("phantom --scan-only --spacing 4 --shells {shells} --b0 4 --out head"),
+        &format!("phantom --scan-only --spacing {spacing} --shells {shells} --b0 4 --out head"),
         here,
     );
 }
@@ -58,7 +63,7 @@ const THREE_TISSUES: &str = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz -
 fn several_shells() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    head("1000:20,2500:45", here);
+    head_of(6, "1000:20,2500:45", here);
     let maps = "peaks,afd,afd_total,complexity,dispersion,dec,fractions,fixels,response_voxels";
     let line = format!("{THREE_TISSUES} --order 6 --maps {maps} --out fod");
     let report = run(&line, here);

@@ -237,6 +237,15 @@ fn options() {
     check_options::<pathway::Width>(&format!("pathway phantom:1 {ends} --out o"));
     check_options::<lifted::Params>(&format!("pathway --fod f.nii.gz {ends} --out o"));
     check_options::<pathway::Width>(&format!("pathway --fod f.nii.gz {ends} --out o"));
+    let line = format!("uncertainty phantom:1 {ends} --out o");
+    check_options::<pathway::RepetitionParams>(&line);
+    for check in [
+        check_options::<csd::Params>,
+        check_options::<peaks::Params>,
+        check_options::<response::Params>,
+    ] {
+        check("fod phantom:1 --out o");
+    }
     check_options::<level_set::Params>("segment t1.nii --out o");
     for line in ["fit phantom:1 --out o", "track phantom:1 --out o.tck"] {
         check_options::<tensor_fit::Params>(line);

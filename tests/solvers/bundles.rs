@@ -9,9 +9,9 @@ use arcuate::data::{Grid, Tractogram};
 use arcuate::io;
 use arcuate::solvers::Error;
 use arcuate::solvers::bundles::{
-    Clusters, Params, UNASSIGNED, cluster, figures, mam, mdf, resampled,
+    Clusters, Params, UNASSIGNED, cluster, group_statistics, mam, mdf, resampled,
 };
-use arcuate::solvers::tractogram::selection::{Edit, Groups, apply_edits};
+use arcuate::solvers::tractogram::selection::{Division, Edit, Groups, apply_edits};
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
         test("bundles::known clusters", known),
         test("bundles::pieces and threads change nothing", pieces),
         test("bundles::odd streamlines and refusals", odd),
-        test("bundles::figures of groups", figures_of_groups),
+        test("bundles::statistics of groups", statistics_of_groups),
         test("bundles::recorded steps", steps),
         data_test(
             "bundles::a whole brain as without bounds",
@@ -433,7 +433,7 @@ fn odd() {
     assert_eq!(cancelled, Err(Error::Cancelled));
 }
 
-fn figures_of_groups() {
+fn statistics_of_groups() {
     let lines = three();
     let clusters = run(&lines, &params(10.0, 12, 1));
     let members = clusters.members();
@@ -442,7 +442,7 @@ fn figures_of_groups() {
     let grid = Arc::new(grid);
     let values: Vec<f32> = (0..lines.len()).map(|i| i as f32).collect();
     let measured = (Some(&*values), Some(&grid));
-    let found = figures(
+    let found = group_statistics(
         &lines,
         &groups,
         None,
@@ -464,7 +464,7 @@ fn figures_of_groups() {
     assert_eq!(found[3].count, 1);
     assert!(found[3].length_sd_mm.is_nan());
     let none = vec![false; lines.len()];
-    let empty = figures(
+    let empty = group_statistics(
         &lines,
         &groups,
         Some(&none),
@@ -484,7 +484,7 @@ fn figures_of_groups() {
         })
         .collect();
     let lines = Tractogram::of_curves(curves.clone());
-    let found = figures(
+    let found = group_statistics(
         &lines,
         &[&[0, 1], &[2, 3]],
         None,
@@ -518,7 +518,7 @@ fn steps() {
         clustered.groups,
         run(&lines, &params).grouped(&lines).groups
     );
-    let recorded = Groups::new(&clustered);
+    let recorded = Groups::new(&clustered, Division::Clusters(params));
     let repeated = apply(&lines, &[Edit::Group(recorded.clone())]).expect("groups");
     assert_eq!(repeated.groups, clustered.groups);
     let text = serde_json::to_string(&recorded).unwrap();

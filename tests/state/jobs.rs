@@ -17,12 +17,14 @@ use arcuate::jobs::{
 use arcuate::solvers::curves::{self, Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::SelectionRules;
+use arcuate::state::core::live::Detail;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use arcuate::state::files::jobs::{PathCheck, SAVE, SaveTractogram};
 use arcuate::state::pictures::jobs::PICTURE;
 use arcuate::state::streamlines::jobs::csv::{SaveProfile, SaveTable};
 use arcuate::state::streamlines::jobs::select::FilterStreamlines;
+use arcuate::state::streamlines::{SelectionKey, StreamlineRules};
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::streamlines::{LiveTracking, TrackStreamlines};
 use arcuate::state::{Event, State};
@@ -527,13 +529,19 @@ fn freed_by_a_worker() {
     let lines = Tractogram::new(points, vec![0, 1 << 19, 1 << 20]);
     let mut jobs = jobs();
     for tractogram in [lines.clone(), lines] {
-        let rules = SelectionRules::default();
-        let max_shown = usize::MAX;
+        let layer = arcuate::state::LayerId(1);
+        let key = SelectionKey {
+            tractogram: tractogram.id(),
+            rules: StreamlineRules::new(layer),
+            regions: Vec::new(),
+            images: Vec::new(),
+        };
         jobs.submit(FilterStreamlines {
-            layer: arcuate::state::LayerId(1),
+            layer,
+            key,
+            detail: Detail::Full,
             tractogram,
-            rules,
-            max_shown,
+            rules: SelectionRules::default(),
         });
     }
     let shown = poll(&mut jobs, |events| {

@@ -1,5 +1,7 @@
 //! Results that follow the controls: which are computed when, and which are shown until then.
 
+mod settled;
+
 use crate::support::test;
 use Detail::{Coarse, Full};
 use Pace::{InTurn, Newest};
@@ -16,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("live::scheduling", scheduling),
         test("live::a drag always shows something", drags),
         test("live::results that come late", late),
+        test("live::settled results", settled::settled),
         test("live::failures", failures),
         test("live::standing", standing),
         test("live::standing from all that decides it", relations),

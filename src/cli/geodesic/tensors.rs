@@ -23,7 +23,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The time of one core for the rays, seconds; infinite if only the files will tell.
+    /// The time of one core for the rays, seconds; infinite if it depends on the files.
     pub fn core_seconds(&self) -> f64 {
         let Ok(Rays { params, .. }) = self.rays() else {
             return 0.0;

@@ -128,7 +128,8 @@ impl BootstrapOptions {
                 options.scan
             )));
         }
-        let responses = used_responses(&files, &gradients).map_err(Failure::new)?;
+        let responses =
+            used_responses(&files, &gradients).map_err(|error| Failure::new(error.to_string()))?;
         Ok(FodBootstrapInput {
             dwi: scan.dwi,
             gradients,

@@ -26,7 +26,7 @@ pub struct LineColourOptions {
     /// Value that a streamline shows: those of its points, or their mean, minimum or maximum
     #[arg(long, value_name = "VALUE", value_parser = statistic, requires = "line_colour")]
     pub line_value: Option<LineStatistic>,
-    /// Colour map of these values: viridis, magma, cividis, share, cost, green_red, diverging or grey
+    /// Colour map of these values: viridis, magma, cividis, share, cost, green-red, diverging or grey
     #[arg(long, value_name = "MAP", value_parser = map, requires = "line_colour")]
     pub line_map: Option<ColourMap>,
     /// Values of the first and the last colour (default: their 2nd and 98th percentile)
@@ -94,7 +94,7 @@ fn map(text: &str) -> Result<ColourMap, ValueError> {
     };
     ColourMap::from_key(text).filter(suitable).ok_or_else(|| {
         ValueError::new(
-            "viridis, magma, cividis, share, cost, green_red, diverging or grey",
+            "viridis, magma, cividis, share, cost, green-red, diverging or grey",
             text,
         )
     })

@@ -90,9 +90,8 @@ impl StatisticsOptions {
                     true => format!("volume {volume} of {}", path.display()),
                     false => path.display().to_string(),
                 };
-                let found = runner.run(job);
                 let about = |e: Failure| Failure::new(format!("{}: {file}", e.sentence));
-                let statistics = found.map_err(about)?.0;
+                let (statistics, _) = runner.run(job).map_err(about)?;
                 let missing = statistics.voxels - statistics.values;
                 if missing > 0 {
                     warning!(
@@ -136,12 +135,12 @@ pub fn json(images: &[MeasuredVolume]) -> Value {
         let NamedStatistics {
             name,
             volume,
-            statistics: found,
+            statistics,
         } = &measured.row;
         json!({
-            "name": name, "file": measured.file, "volume": volume, "values": found.values, "outside": found.outside,
-            "mean": found.mean, "sd": found.sd, "median": found.median, "min": found.range.0,
-            "max": found.range.1, "histogram": found.histogram,
+            "name": name, "file": measured.file, "volume": volume, "values": statistics.values, "outside": statistics.outside,
+            "mean": statistics.mean, "sd": statistics.sd, "median": statistics.median, "min": statistics.range.0,
+            "max": statistics.range.1, "histogram": statistics.histogram,
         })
     });
     json!(images.collect::<Vec<_>>())
@@ -159,9 +158,9 @@ fn digits(value: f64) -> String {
 pub fn text(images: &[MeasuredVolume]) -> String {
     let mut text = String::new();
     for measured in images {
-        let found = &measured.row.statistics;
-        let (min, max) = found.range;
-        let values = [found.mean, found.sd, found.median, min, max].map(digits);
+        let statistics = &measured.row.statistics;
+        let (min, max) = statistics.range;
+        let values = [statistics.mean, statistics.sd, statistics.median, min, max].map(digits);
         let [mean, sd, median, min, max] = values;
         let mut name = one_line(&measured.row.name).to_string();
         if measured.is_one_of_several {
@@ -170,7 +169,7 @@ pub fn text(images: &[MeasuredVolume]) -> String {
         let _ = writeln!(
             text,
             "{name}: mean {mean}, sd {sd}, median {median}, {min} to {max}, in {}",
-            counted(found.values, "voxel")
+            counted(statistics.values, "voxel")
         );
     }
     text

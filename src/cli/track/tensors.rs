@@ -24,7 +24,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The time of one core for the work that cards can do, seconds; infinite if only the files will tell.
+    /// The time of one core for the work that cards can do, seconds; infinite if it depends on the files.
     pub fn core_seconds(&self) -> f64 {
         let Ok(params) = self.params() else {
             return 0.0;

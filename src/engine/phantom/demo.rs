@@ -80,7 +80,7 @@ pub fn picture_grid_of(kind: PhantomKind) -> Option<Arc<Grid>> {
     }
 }
 
-/// A grid with these steps between voxels, a margin of air around a block.
+/// A grid with these steps between voxels; around a block it has a margin of air.
 fn around_block(half_edges: DVec3, step: DVec3) -> Option<Arc<Grid>> {
     const MARGIN_MM: f64 = 4.0;
     let shape = (2.0 * (half_edges + MARGIN_MM) / step.abs()).round();

@@ -111,7 +111,7 @@ impl Parameters for ScanParams {
         Param {
             value_name: "B:N,…",
             help: "b in s/mm² and number of directions of each shell",
-            default_text: DefaultText::Implied,
+            default_text: DefaultText::Noted("{}; of the other kinds 1000:30,2500:60"),
             ..Param::new(
                 "shells",
                 "Shells",

@@ -246,7 +246,7 @@ fn sampled(tractogram: &Tractogram) -> Vec<DVec3> {
     points.filter(|p| p.is_finite()).collect()
 }
 
-/// One in how many points of a tractogram is sampled. Of the sampled points, all are.
+/// One in how many points of a tractogram is sampled; all of the sampled points are used.
 pub fn sampling_step(points: usize) -> usize {
     (points / SAMPLE).max(1)
 }

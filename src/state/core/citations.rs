@@ -6,6 +6,10 @@ use std::fmt::Write as _;
 const BEGIN: char = '\u{E0F0}';
 const END: char = '\u{E0F1}';
 
+/// Clusters of streamlines, and the distance by which repetitions of streamlines are compared.
+pub(in crate::state) const QUICK_BUNDLES: &str = "Garyfallidis E, Brett M, Correia MM, Williams GB, Nimmo-Smith I \
+    (2012). QuickBundles, a method for tractography simplification. Frontiers in Neuroscience 6:175.";
+
 /// Cited works, each once. Their numbers follow the order in which the complete text mentions them, which need not be
 /// the order in which its parts were written.
 #[derive(Default)]

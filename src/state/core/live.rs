@@ -7,7 +7,7 @@
 
 use crate::data::keyed;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A full result that takes at most this long needs no coarse one before it, also at every move of a drag.
 pub const QUICK_MS: f64 = 30.0;
@@ -126,6 +126,8 @@ struct Shown<K, V> {
 pub struct Live<K, V> {
     shown: Option<Shown<K, V>>,
     running: Option<(K, Detail)>,
+    /// When the last job was requested.
+    started: Option<Instant>,
     /// The key that failed, and the reason if known; it is not tried again.
     failed: Option<(K, Option<String>)>,
     /// The key whose coarse result failed: the full one is tried.
@@ -143,6 +145,7 @@ impl<K, V> Default for Live<K, V> {
         Self {
             shown: None,
             running: None,
+            started: None,
             failed: None,
             coarse_failed: None,
             was_preempted: false,
@@ -189,6 +192,7 @@ impl<K: LiveKey, V> Live<K, V> {
         let is_coarse = |(_, running): &(K, Detail)| *running == Detail::Coarse;
         self.was_preempted = self.waits_for_rest && self.running.as_ref().is_some_and(is_coarse);
         self.running = Some((requested.clone(), detail));
+        self.started = Some(Instant::now());
         Order::Start(requested.clone(), detail)
     }
 
@@ -376,6 +380,18 @@ impl<K: LiveKey, V> Live<K, V> {
         self.running.as_ref().map(|(key, _)| key)
     }
 
+    /// Whether the running job is that of this key and detail.
+    pub fn is_running(&self, key: &K, detail: Detail) -> bool {
+        let running = self.running.as_ref();
+        running.is_some_and(|(running_key, running)| running_key == key && *running == detail)
+    }
+
+    /// Whether the running job has been running for longer than [`LAG`].
+    pub fn lags(&self) -> bool {
+        let started = self.started.filter(|_| self.running.is_some());
+        started.is_some_and(|started| started.elapsed() > LAG)
+    }
+
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
@@ -398,6 +414,12 @@ impl<K: LiveKey, V> Live<K, V> {
     /// The newest result with its key, which may be an earlier one.
     pub fn shown(&self) -> Option<(&K, &V)> {
         self.shown.as_ref().map(|shown| (&shown.key, &shown.value))
+    }
+
+    /// The newest result with its key, unless another one is being computed, has failed or was stopped.
+    pub fn settled(&self) -> Option<(&K, &V)> {
+        let is_settled = self.running.is_none() && self.failed.is_none();
+        self.shown().filter(|_| is_settled)
     }
 
     /// How the shown result relates to the requested key; `None` if nothing is shown or requested.

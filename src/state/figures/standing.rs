@@ -3,7 +3,7 @@
 use crate::data::{Shape, Volume};
 use crate::solvers::region::ValueStatistics;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::live::{LAG, LiveKey as _, Standing};
+use crate::state::core::live::{LiveKey as _, Standing};
 use crate::state::figures::jobs::MeasuredVoxels;
 use crate::state::figures::{FigureSubject, FiguresKey, SameField, SubjectVoxels};
 use crate::state::pathways::update::chosen_pathway;
@@ -154,11 +154,9 @@ impl State {
             Some((FigureSubject::Surface, _)) => self.surface_is_stale(),
             _ => false,
         };
-        let started = self.runtime.figures.started;
-        let is_late = started.is_none_or(|started| started.elapsed() > LAG);
         match self.figures_standing() {
             Some(Standing::Final) | None => is_replaced,
-            Some(Standing::Updating) => is_replaced || is_late,
+            Some(Standing::Updating) => is_replaced || self.runtime.figures.live.lags(),
             Some(Standing::Coarse | Standing::OutOfDate) => true,
         }
     }

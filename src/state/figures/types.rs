@@ -8,7 +8,6 @@ use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Bins of the histogram: those that the panel draws.
 pub const BINS: usize = 64;
@@ -113,6 +112,4 @@ pub struct FigureRuntime {
     pub image: Option<LayerId>,
     pub selected: Selected,
     pub live: Live<FiguresKey, ValueStatistics>,
-    /// When the running measurement began.
-    pub started: Option<Instant>,
 }

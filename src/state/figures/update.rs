@@ -2,13 +2,12 @@
 
 use crate::solvers::region::ValueStatistics;
 use crate::state::core::layer::Content;
-use crate::state::core::live::{Detail, Standing};
+use crate::state::core::live::{Detail, Order, Pace, Standing};
 use crate::state::figures::jobs::{FIGURES, MeasureFigures, SaveFigures};
 use crate::state::figures::{FigureSubject, FigureTable, FiguresKey, Selected};
 use crate::state::regions::jobs::csv::NamedStatistics;
 use crate::state::{Effect, State};
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// Requests the figures that the section shows.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
@@ -18,20 +17,17 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         false => None,
     };
     let live = &mut state.runtime.figures.live;
-    let Some((key, voxels, volume)) = request else {
-        if live.running().is_some() {
-            effects.push(Effect::Cancel(FIGURES));
+    let key = request.as_ref().map(|(key, ..)| key);
+    match (live.follow(key, false, Pace::InTurn), request) {
+        (Order::Start(key, _), Some((_, voxels, volume))) => {
+            effects.push(Effect::submit(MeasureFigures {
+                key,
+                voxels,
+                volume,
+            }));
         }
-        live.ask(None);
-        return;
-    };
-    if let Some(key) = live.ask(Some(key)) {
-        state.runtime.figures.started = Some(Instant::now());
-        effects.push(Effect::submit(MeasureFigures {
-            key,
-            voxels,
-            volume,
-        }));
+        (Order::Cancel, _) => effects.push(Effect::Cancel(FIGURES)),
+        (Order::Start(..) | Order::Nothing, _) => {}
     }
 }
 
@@ -83,9 +79,11 @@ pub(in crate::state) fn copy(state: &mut State, effects: &mut Vec<Effect>) {
         volume: frame,
         statistics: figures,
     };
-    let (heads, fields) = (NamedStatistics::HEADS.join("\t"), row.fields().join("\t"));
-    effects.push(Effect::CopyText(format!("{heads}\n{fields}\n")));
-    state.runtime.notices.status = "Figures copied: a row with its heads, for a spreadsheet".into();
+    let headings = NamedStatistics::HEADINGS.join("\t");
+    let fields = row.fields().join("\t");
+    effects.push(Effect::CopyText(format!("{headings}\n{fields}\n")));
+    state.runtime.notices.status =
+        "Figures copied: a row with its headings, for a spreadsheet".into();
 }
 
 /// Writes a table of the figures of all volumes.

@@ -7,7 +7,7 @@ use crate::solvers::bundles;
 use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::{Cut, Rays};
 use crate::solvers::tensor_fit::FitMap;
-use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
+use crate::solvers::tractogram::selection::{Division, Edit, SelectionOptions, SelectionRules};
 use crate::state::command_line::{NoCommand, StepCommand};
 use crate::state::core::layer::{Content, Input, Layer, LayerId, OriginId};
 use crate::state::density::recipe::DensityRecipe;
@@ -348,7 +348,7 @@ pub fn edited(document: &Document, base: CommandLine, steps: &[&Edit]) -> Comman
         }
         Edit::Keep(runs) => runs.selection_options.clone().map(StepCommand::Select),
         Edit::Cluster(params) => Some(StepCommand::Group(cluster_options(params))),
-        Edit::Group(groups) => groups.bundle_options.clone().map(StepCommand::Group),
+        Edit::Group(groups) => division_options(&groups.division).map(StepCommand::Group),
     };
     CommandLine::Edited {
         base: Box::new(base),
@@ -356,8 +356,16 @@ pub fn edited(document: &Document, base: CommandLine, steps: &[&Edit]) -> Comman
     }
 }
 
+/// The options of `arcuate bundles` that divide streamlines in the same way; `None` if a label map is in no file.
+fn division_options(division: &Division) -> Option<SelectionOptions> {
+    match division {
+        Division::Clusters(params) => Some(cluster_options(params)),
+        Division::Labels { options, .. } => options.clone(),
+    }
+}
+
 /// The options of `arcuate bundles` for clusters.
-pub fn cluster_options(params: &bundles::Params) -> SelectionOptions {
+fn cluster_options(params: &bundles::Params) -> SelectionOptions {
     SelectionOptions {
         needs: Vec::new(),
         options: parameters::arguments(params),

@@ -351,9 +351,8 @@ impl State {
 
     /// The result of the present rules; `None` while unknown.
     pub fn selection_result(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let sift = self.runtime.streamlines.selections.get(&layer)?;
-        let at_rest = sift.running().is_none() && !sift.has_failed();
-        self.selection(layer).filter(|_| at_rest)
+        let live = self.runtime.streamlines.selections.get(&layer)?;
+        live.settled().and_then(|_| self.selection(layer))
     }
 
     /// The selected streamlines of the present layer.

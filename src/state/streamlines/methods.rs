@@ -1,14 +1,18 @@
 //! The methods text of edited streamlines.
 
+use crate::data::text::file_name;
+use crate::solvers::bundles::{self, RecognitionParams};
 use crate::solvers::tractogram::line_values::LineStatistic;
-use crate::solvers::tractogram::selection::{Edit, Groups};
+use crate::solvers::tractogram::selection::{Division, Edit};
 use crate::state::command_line::StepCommand;
-use crate::state::core::citations::Citations;
+use crate::state::core::citations::{Citations, QUICK_BUNDLES};
 use crate::state::core::display::LineColouring;
 use crate::state::core::layer::Layer;
+use crate::state::core::settings::other_settings;
 use crate::state::core::text::{count, counted};
 use crate::state::{CommandLine, Document, State};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Edits of a layer's streamlines, step by step, and the number that remained.
 pub(in crate::state) fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
@@ -35,8 +39,8 @@ pub(in crate::state) fn edits(document: &Document, layer: &Layer, left: usize) -
     ))
 }
 
-/// The clusters into which a layer's streamlines were divided last.
-pub(in crate::state) fn clusters(
+/// The groups into which a layer's streamlines were divided last.
+pub(in crate::state) fn groups(
     document: &Document,
     layer: &Layer,
     citations: &mut Citations,
@@ -44,56 +48,65 @@ pub(in crate::state) fn clusters(
     let Some(lines) = super::streamlines_of(layer).filter(|lines| !lines.groups.is_empty()) else {
         return String::new();
     };
+    let count = lines.groups.len();
     let edits = document.edits(layer.id);
-    let last = edits.iter().rev().find(|edit| !edit.selects());
-    let params = match last {
-        Some(Edit::Cluster(params)) => params,
-        Some(Edit::Group(groups)) => {
-            return recognised(layer, groups, citations);
-        }
-        _ => return String::new(),
-    };
+    match edits.iter().rev().find(|edit| !edit.selects()) {
+        Some(Edit::Cluster(params)) => clusters(count, params, citations),
+        Some(Edit::Group(groups)) => match &groups.division {
+            Division::Clusters(params) => clusters(count, params, citations),
+            Division::Labels {
+                map,
+                recipe,
+                params,
+                ..
+            } => recognised(count, map, recipe.as_deref(), params, citations),
+        },
+        _ => String::new(),
+    }
+}
+
+/// The rows that the sentence about clusters states.
+const STATED: &[&str] = &["threshold", "points", "min-size"];
+
+fn clusters(count: usize, params: &bundles::Params, citations: &mut Citations) -> String {
     let size = match params.min_size {
         0 | 1 => String::new(),
         least => format!(" of at least {least} streamlines"),
     };
     format!(
         " They were divided into {}{size} by QuickBundles {}, with a threshold of {} mm on the mean distance of {} \
-         corresponding points (MDF).",
-        counted(lines.groups.len(), "cluster"),
+         corresponding points (MDF).{}",
+        counted(count, "cluster"),
         citations.cite(QUICK_BUNDLES),
         params.threshold_mm,
         params.points,
+        other_settings(params, &bundles::Params::defaults(), STATED),
     )
 }
 
-/// Bundles that were recognised by labels, or clusters of streamlines that were moved.
-fn recognised(layer: &Layer, groups: &Groups, citations: &mut Citations) -> String {
-    let count = super::streamlines_of(layer).map_or(0, |lines| lines.groups.len());
-    let options = groups.bundle_options.as_ref().map(|o| o.options.trim());
-    let by_labels = options.is_none_or(|options| options.starts_with("--labels"));
-    let verb = match by_labels {
-        true => format!(
-            "By the labels that they pass and end in {}, {} {} recognised",
-            citations.cite(QUERIES),
-            counted(count, "bundle"),
-            if count == 1 { "was" } else { "were" }
-        ),
-        false => format!(
-            "They were divided into {} by QuickBundles {}",
-            counted(count, "cluster"),
-            citations.cite(QUICK_BUNDLES)
-        ),
+/// Bundles that were recognised by labels.
+fn recognised(
+    count: usize,
+    map: &str,
+    recipe: Option<&Path>,
+    params: &RecognitionParams,
+    citations: &mut Citations,
+) -> String {
+    let recipe = match recipe {
+        Some(path) => format!("the recipe “{}”", file_name(path)),
+        None => "the built-in recipe".to_owned(),
     };
-    let rules = options.map_or(String::new(), |options| format!(" (“{options}”)"));
-    format!(" {verb}{rules}.")
+    format!(
+        " By the labels of “{map}” that they pass and end in {}, {} {} recognised with {recipe}.{}",
+        citations.cite(QUERIES),
+        counted(count, "bundle"),
+        if count == 1 { "was" } else { "were" },
+        other_settings(params, &RecognitionParams::defaults(), &[]),
+    )
 }
 
 const QUERIES: &str = "Wassermann D, Makris N, Rathi Y, et al. (2016). The white matter query language: a novel approach \
-                       for describing human white matter anatomy. Brain Struct Funct 221:4705-4721.";
-
-const QUICK_BUNDLES: &str = "Garyfallidis E, Brett M, Correia MM, Williams GB, Nimmo-Smith I (2012). QuickBundles, a \
-                             method for tractography simplification. Front Neurosci 6:175.";
+                       for describing human white matter anatomy. Brain Structure and Function 221:4705–4721.";
 
 /// The values that the colours of visible streamlines show, with their scales.
 pub(in crate::state) fn colours(state: &State) -> String {

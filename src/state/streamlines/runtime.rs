@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, Tractogram};
 use crate::io::Remark;
-use crate::solvers::bundles::GroupFigures;
+use crate::solvers::bundles::GroupStatistics;
 use crate::solvers::compare::PathwayAgreement;
 use crate::solvers::connectivity::{self, Connectome};
 use crate::solvers::score::Scores;
@@ -42,8 +42,6 @@ pub struct SelectionKey {
     pub rules: StreamlineRules,
     pub regions: Vec<(RegionId, RegionRule, SameShape)>,
     pub images: Vec<ColumnKey>,
-    /// During a drag: a thinned subset is returned for display.
-    pub coarse: bool,
 }
 
 /// A shape, equal only to the same allocation.
@@ -128,7 +126,7 @@ pub struct GroupKey {
 #[derive(Clone, Debug)]
 pub struct GroupTable {
     /// In the order of the names.
-    pub groups: Arc<[(String, GroupFigures)]>,
+    pub groups: Arc<[(String, GroupStatistics)]>,
     /// The name of the values whose means count, if any do.
     pub value: Option<String>,
 }

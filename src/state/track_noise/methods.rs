@@ -1,7 +1,7 @@
 //! Repetitions of streamlines in the methods paragraph.
 
 use crate::data::text::counted;
-use crate::state::core::citations::Citations;
+use crate::state::core::citations::{Citations, QUICK_BUNDLES};
 use crate::state::core::layer::OriginId;
 use crate::state::core::text::percentiles_text;
 use crate::state::pathways::NOISE_ONLY;
@@ -9,9 +9,6 @@ use crate::state::track::methods::curves;
 use crate::state::track_noise::jobs::TrackNoise;
 use crate::state::{Content, State};
 use std::fmt::Write as _;
-
-const DIRECT_FLIP: &str = "Garyfallidis E, Brett M, Correia MM, Williams GB, Nimmo-Smith I (2012). QuickBundles, a method for \
-    tractography simplification. Frontiers in Neuroscience 6:175.";
 
 /// Figures of the repetitions of the live streamlines, and layers of shares of repetitions.
 pub(in crate::state) fn repetitions(state: &State, citations: &mut Citations) -> String {
@@ -79,7 +76,7 @@ fn figures(noise: &TrackNoise, citations: &mut Citations) -> String {
             text,
             "; the centre line of a repetition, its streamline with the least mean distance to the others {}, lay a median \
              of {:.1} mm",
-            citations.cite(DIRECT_FLIP),
+            citations.cite(QUICK_BUNDLES),
             range.median
         );
         text += &percentiles_text(range, all, |mm| format!("{mm:.1} mm"));

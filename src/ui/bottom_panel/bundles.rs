@@ -4,9 +4,9 @@ use super::super::forms::bundles;
 use super::super::theme::{self, size, space};
 use super::super::widgets::{paint, rows};
 use super::super::{Memory, format};
-use super::{empty, rect_after_settings};
+use super::{dimmed, empty, rect_after_settings};
 use crate::data::Tractogram;
-use crate::solvers::bundles::GroupFigures;
+use crate::solvers::bundles::GroupStatistics;
 use crate::state::core::colours::category_rgb;
 use crate::state::core::display::LineColouring;
 use crate::state::streamlines::{GroupTable, SelectionMode};
@@ -38,7 +38,9 @@ pub fn show(
         return empty(ui, place, text);
     };
     super::super::part(ui, "bundles", place, |ui| {
-        table(ui, state, (layer, lines), known, actions);
+        dimmed(ui, live, |ui| {
+            table(ui, state, (layer, lines), known, actions);
+        });
     });
 }
 
@@ -120,7 +122,7 @@ fn table(
 
 fn row(
     ui: &mut Ui,
-    (name, figures): (&str, &GroupFigures),
+    (name, figures): (&str, &GroupStatistics),
     columns: usize,
     (colour, is_chosen): (Option<Color32>, bool),
     actions: &mut Vec<Action>,

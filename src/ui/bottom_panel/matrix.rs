@@ -4,7 +4,7 @@ use super::super::forms::connectivity;
 use super::super::theme::{self, size, space};
 use super::super::widgets::{paint, rows};
 use super::super::{Memory, format};
-use super::{empty, rect_after_settings};
+use super::{dimmed, empty, rect_after_settings};
 use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
@@ -57,6 +57,20 @@ pub fn show(
     };
     let picture = &mut memory.caches.bottom_panel.matrix;
     picture.prepare(ui, labelled, shown);
+    dimmed(ui, runtime, |ui| {
+        result(ui, state, (labelled, shown), place, picture, actions);
+    });
+}
+
+/// The matrix, its scale and its pairs.
+fn result(
+    ui: &mut Ui,
+    state: &State,
+    (labelled, shown): (&LabelledConnectome, MatrixValue),
+    place: Rect,
+    picture: &Picture,
+    actions: &mut Vec<Action>,
+) {
     let [left, top] = NUMBERS;
     let edge = (place.height() - top - 28.0)
         .min(place.width() * 0.6)

@@ -4,7 +4,7 @@ use super::super::forms::streamlines::{image_items, scalar_images};
 use super::super::theme::{self, size};
 use super::super::widgets::{menu, paint};
 use super::super::{format, regions};
-use super::{empty, rect_after_settings};
+use super::{dimmed, empty, rect_after_settings};
 use crate::data::Tractogram;
 use crate::solvers::tractogram::ProfileParams;
 use crate::solvers::tractogram::profile::{Profile, ProfileCurve};
@@ -36,12 +36,14 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     };
     let n = named.profile.curves.len().max(1);
     let width = place.width() / n as f32;
-    for (i, (track, name)) in named.profile.curves.iter().zip(&named.names).enumerate() {
-        let left = place.left() + width * i as f32;
-        let plot = Rect::from_min_size(pos2(left, place.top()), vec2(width, place.height()));
-        let rgb = theme::CATEGORIES[i % theme::CATEGORIES.len()];
-        self::plot(ui, plot, (name, rgb), (&named.profile, track), actions);
-    }
+    dimmed(ui, runtime, |ui| {
+        for (i, (track, name)) in named.profile.curves.iter().zip(&named.names).enumerate() {
+            let left = place.left() + width * i as f32;
+            let plot = Rect::from_min_size(pos2(left, place.top()), vec2(width, place.height()));
+            let rgb = theme::CATEGORIES[i % theme::CATEGORIES.len()];
+            self::plot(ui, plot, (name, rgb), (&named.profile, track), actions);
+        }
+    });
 }
 
 fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {

@@ -5,7 +5,7 @@ use super::super::theme::{self, size, space};
 use super::super::widgets::button::{Button, IconButton};
 use super::super::widgets::{paint, rows};
 use super::super::{Memory, format, icons};
-use super::{empty, rect_after_settings};
+use super::{dimmed, empty, rect_after_settings};
 use crate::solvers::score::{BundleScore, Scores};
 use crate::state::State;
 use egui::{Rect, Sense, Ui, pos2, vec2};
@@ -27,7 +27,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory) {
         };
         return empty(ui, place, text);
     };
-    super::super::part(ui, "scores", place, |ui| table(ui, scores));
+    super::super::part(ui, "scores", place, |ui| {
+        dimmed(ui, live, |ui| table(ui, scores));
+    });
 }
 
 /// The scores against the chosen truth.

@@ -4,7 +4,7 @@ use super::super::forms::streamlines::{ANY_REASON, extent, is_stop, reasons, uni
 use super::super::theme::{self, size};
 use super::super::widgets::{field, menu, paint};
 use super::super::{Memory, format};
-use super::empty;
+use super::{dimmed, empty};
 use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
@@ -37,7 +37,8 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let all = ui.max_rect();
-    let Some((key, order)) = state.runtime.streamlines.order.shown() else {
+    let live = &state.runtime.streamlines.order;
+    let Some((key, order)) = live.shown() else {
         return empty(ui, all, "Sorting…");
     };
     if key.tractogram != lines.id() {
@@ -74,16 +75,18 @@ pub fn show(
     let p = theme::palette(ui.style());
     ui.painter()
         .hline(body.x_range(), body.top() - 0.5, (1.0, p.line));
-    rows(
-        ui,
-        state,
-        (lines, &order),
-        columns,
-        body,
-        &cell,
-        memory,
-        actions,
-    );
+    dimmed(ui, live, |ui| {
+        rows(
+            ui,
+            state,
+            (lines, &order),
+            columns,
+            body,
+            &cell,
+            memory,
+            actions,
+        );
+    });
 }
 
 fn heads(

@@ -489,7 +489,7 @@ fn deconvolution_rows(
     };
     let result = result.filter(|result| !result.key.is_read());
     parameters::rows(ui, params, defaults, Rows::Only(&["method"]), set);
-    // By hand, the order begins with the one in use.
+    // An order set by hand begins with the one in use.
     let order = Shown {
         on: result.map(|result| result.fods.output.order.order as f64),
         ..Shown::default()

@@ -443,7 +443,7 @@ fn tables(state: &State, list: &mut Entries) {
             ),
             (
                 BottomPanel::Bundles,
-                "Bundles: cluster streamlines",
+                "Bundles: cluster or recognise",
                 Subject::Bundles,
             ),
             (BottomPanel::Scores, "Score against truth", Subject::Score),

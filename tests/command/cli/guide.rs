@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::guide::commands write different files", outputs),
         test("cli::guide::every link leads to a page", links),
         test("cli::guide::every command has its place", complete),
+        test("cli::guide::options of colours", colour_options),
         test("cli::guide::sections and search", sections),
         test("cli::guide::pages, search and refusals", command),
         test("cli::guide::names in other programs", names_elsewhere),
@@ -108,6 +109,24 @@ fn complete() {
     for command in all.get_subcommands() {
         let name = command.get_name();
         assert!(page.contains(&format!("arcuate {name}")), "{name}");
+    }
+}
+
+/// The page about streamlines names every option of their colours.
+fn colour_options() {
+    let page = Page::named("streamlines").expect("a page").text;
+    let all = Arguments::command();
+    let render = all.find_subcommand("render").expect("the command");
+    let options = render
+        .get_arguments()
+        .filter_map(|option| option.get_long());
+    let options: Vec<&str> = options.filter(|name| name.starts_with("line-")).collect();
+    assert!(options.contains(&"line-colour"), "{options:?}");
+    for option in options {
+        let is_named = |text: &str| !text.starts_with(|c: char| c == '-' || c.is_alphanumeric());
+        let option = format!("--{option}");
+        let mut places = page.split(&option).skip(1);
+        assert!(places.any(is_named), "{option}");
     }
 }
 

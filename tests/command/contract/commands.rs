@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 
 /// Command lines in the order in which they run in one folder, each with its output as JSON.
 const LINES: &[&str] = &[
-    "phantom --scan-only --spacing 4 --shells 1000:12 --b0 2 --out head",
+    "phantom --scan-only --spacing 6 --shells 1000:12 --b0 2 --out head",
     "info head/dwi.nii.gz head/brain_mask.nii.gz head/fibres.tck",
     "fit head/dwi.nii.gz --mask head/brain_mask.nii.gz --maps fa,md,ad,rd,mode,cl,cp,cs,norm,dec,mode-colour,direction,tensor,s0,mask,repaired --out maps",
     "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --single-fibre-voxels 50 --response-algorithm tournier --out fod",

@@ -1,6 +1,6 @@
 //! `arcuate fod --bootstrap`.
 
-use super::{head, run, values};
+use super::{head_of, run, values};
 use crate::cli::arcuate;
 use arcuate::data::Volume;
 
@@ -8,7 +8,7 @@ use arcuate::data::Volume;
 pub fn bootstrap() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    head("2500:45", here);
+    head_of(6, "2500:45", here);
     let line = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 4 --maps peaks --bootstrap 20 --out";
     let report = run(&format!("{line} fod --threads 2"), here);
     assert_eq!(report["parameters"]["bootstrap"], 20);

@@ -379,7 +379,9 @@ pub(super) fn recognised() {
     );
     let text = methods::methods(&setup.window.state);
     assert!(
-        text.contains("1 bundle was recognised (“--labels") && text.contains("Wassermann"),
+        text.contains("By the labels of “labels” that they pass and end in [")
+            && text.contains("1 bundle was recognised with the recipe “recipe.toml”.")
+            && text.contains("Wassermann"),
         "{text}"
     );
     // A session restores the bundles, and replay repeats the layer.

@@ -1,7 +1,7 @@
-//! A hundred thousand streamlines in the live selection and the table: response times.
+//! A hundred thousand streamlines in the live selection and the table: the window's thread stays free.
 
 use super::{limit, weight};
-use crate::support::{Window, test};
+use crate::support::{Window, test, thread_time};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
@@ -13,11 +13,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 const COUNT: usize = 100_000;
-/// A response time that users do not notice, ms; ten times that on a machine with other work.
+/// Processor time of the window's thread for an action that users do not notice, ms. Workers do the rest.
 const AT_ONCE_MS: f64 = 100.0;
-/// Time for work done once on all 7.5 million points: sampling an image, copying streamlines, ms.
-const ONCE_MS: f64 = 500.0;
-const LOADED: f64 = 10.0;
 
 pub fn tests() -> Vec<Trial> {
     vec![test("streamlines::100,000 streamlines stay fluid", large)]
@@ -52,15 +49,14 @@ fn large() {
     window.act(Action::Files(FilesAction::Open(vec![image, file])));
     let layer = window.state.document.layer_named("all").expect("open").id;
     let timed = |window: &mut Window, what: &str, action: Action| {
-        let began = Instant::now();
+        let (began, before) = (Instant::now(), thread_time());
         window.act(action);
-        let ms = began.elapsed().as_secs_f64() * 1e3;
-        eprintln!("100,000 streamlines, {what}: {ms:.1} ms");
-        let once = ["mean", "deleted", "taken back"]
-            .iter()
-            .any(|w| what.contains(w));
-        let most = if once { ONCE_MS } else { AT_ONCE_MS };
-        assert!(ms < LOADED * most, "{what}: {ms:.1} ms");
+        let ms = (thread_time() - before).as_secs_f64() * 1e3;
+        let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
+        eprintln!(
+            "100,000 streamlines, {what}: {elapsed_ms:.1} ms, {ms:.1} ms of the window's thread"
+        );
+        assert!(ms < AT_ONCE_MS, "{what}: {ms:.1} ms");
     };
     let rules = |rules: StreamlineRules, phase| {
         Action::Streamline(StreamlineAction::SetRules { rules, phase })
@@ -103,6 +99,8 @@ fn large() {
         "limits of a value",
         rules(by_value.clone(), Phase::Live),
     );
+    let every = |window: &Window| window.state.selection(layer).expect("filtered").every;
+    assert!(every(&window) > 1, "a part is drawn during a drag");
     let y = window.state.document.layer_named("y").expect("open").id;
     let by_image = by_value.limited(limit(Column::Image(y), Some(5.0), Some(30.0)));
     timed(
@@ -111,6 +109,7 @@ fn large() {
         rules(by_image.clone(), Phase::Live),
     );
     timed(&mut window, "the same again", rules(by_image, Phase::Done));
+    assert_eq!(every(&window), 1, "all are drawn at rest");
     let drawer = StreamlineAction::Open(Some(BottomPanel::Table));
     timed(&mut window, "table", Action::Streamline(drawer));
     for by in [weight(), Column::length()] {

@@ -12,12 +12,12 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Twelve million points, 144 MB.
-const STREAMLINES: usize = 200_000;
+/// Six million points, 72 MB.
+const STREAMLINES: usize = 100_000;
 const POINTS: usize = 60;
 /// Memory that the program may take, GB.
-const LIMIT_GB: &str = "0.11";
-const LIMIT_KIB: u64 = 110_000_000 / 1024;
+const LIMIT_GB: &str = "0.066";
+const LIMIT_KIB: u64 = 66_000_000 / 1024;
 
 pub fn tests() -> Vec<Trial> {
     vec![test(
@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
 fn write(folder: &Path) {
     let mut points = Vec::with_capacity(STREAMLINES * POINTS);
     for i in 0..STREAMLINES {
-        let (a, b) = ((i % 601) as f32 * 0.1, (i / 601 % 601) as f32 * 0.1);
+        let (a, b) = ((i % 601) as f32 * 0.1, (i / 601 % 601) as f32 * 0.2);
         points.extend((0..POINTS).map(|k| match i % 3 {
             0 => [k as f32, a, b],
             1 => [a, k as f32, b],
@@ -97,7 +97,7 @@ fn beyond_memory() {
                 Some("o.trx"),
             ),
             (
-                format!("select {input} o.trx --number 150000"),
+                format!("select {input} o.trx --number 75000"),
                 Some("o.trx"),
             ),
             (

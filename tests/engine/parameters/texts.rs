@@ -1,6 +1,7 @@
 //! Texts of parameters: of composite values, and of defaults in help and commands.
 
-use arcuate::parameters::{self, Parameters, Value};
+use arcuate::data::PhantomKind;
+use arcuate::parameters::{self, DefaultText, Parameters, Value};
 use arcuate::phantom::ScanParams;
 use arcuate::solvers::tractogram::ProfileParams;
 use arcuate::solvers::{connectivity, curves, density, geodesic, region};
@@ -105,6 +106,13 @@ pub fn defaults_in_help() {
     let row = parameters::row::<region::Fill>("at-most").unwrap();
     let default = row.text(&row.value(&region::Fill::defaults()));
     assert!(row.help.ends_with(&format!("(default: {default})")));
+    // Other kinds of phantoms have other shells.
+    let row = parameters::row::<ScanParams>("shells").unwrap();
+    let others = ScanParams::defaults_for(PhantomKind::Crossing).shells_text();
+    let DefaultText::Noted(note) = row.default_text else {
+        panic!("no note")
+    };
+    assert_eq!(note, format!("{{}}; of the other kinds {others}"));
 }
 
 /// Rows whose default a command text leaves out, and those whose default it includes.
@@ -132,10 +140,13 @@ pub fn defaults_written() {
         .set(&mut profile, &Value::Switch(true));
     assert_eq!(parameters::arguments(&profile), " --nodes 100 --reverse");
     let mut scan = ScanParams::defaults();
-    assert_eq!(parameters::arguments(&scan), "");
+    assert_eq!(parameters::arguments(&scan), " --shells 1000:30");
     scan.snr = None;
     scan.spacing_mm = 1.5;
-    assert_eq!(parameters::arguments(&scan), " --snr off --spacing 1.5");
+    assert_eq!(
+        parameters::arguments(&scan),
+        " --snr off --shells 1000:30 --spacing 1.5"
+    );
     let mut lines = curves::Params::defaults();
     assert_eq!(
         parameters::arguments(&lines),

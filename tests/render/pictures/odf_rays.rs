@@ -52,15 +52,15 @@ fn is_dark([r, g, b, _]: [u8; 4]) -> bool {
     u32::from(r) + u32::from(g) + u32::from(b) < 60
 }
 
-fn pixels() -> impl Iterator<Item = (u32, u32)> {
-    (0..SIZE * SIZE).map(|i| (i % SIZE, i / SIZE))
+fn pixels(size: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..size * size).map(move |i| (i % size, i / size))
 }
 
 /// Pixels drawn in only one of two pictures, and among those drawn in both the ones whose colours differ by more than
 /// 24 of 255; each as a fraction of the pixels drawn.
 fn differences(a: &Picture, b: &Picture) -> (f64, f64) {
     let (mut drawn, mut only_one, mut coloured) = (0, 0, 0);
-    for (x, y) in pixels() {
+    for (x, y) in pixels(SIZE) {
         let (left, right) = (a.pixel(x, y), b.pixel(x, y));
         match (is_dark(left), is_dark(right)) {
             (true, true) => continue,
@@ -155,7 +155,7 @@ fn closed_forms() {
         let middle = f64::from(SIZE) * 0.5 - 0.5;
         let to_viewer = turn.y_axis.cross(turn.x_axis);
         let light = (to_viewer - turn.y_axis * 0.55 - turn.x_axis * 0.35).normalize();
-        for (x, y) in pixels() {
+        for (x, y) in pixels(SIZE) {
             let [right, down] = [x, y].map(|v| (f64::from(v) - middle) * MM);
             let at = turn.x_axis * right + turn.y_axis * down;
             let distance = at.length().max(1e-9);
@@ -197,6 +197,9 @@ fn passes(series: &Series, scale: f64, at: DVec3, d: DVec3) -> bool {
 /// A single fibre of order 12 and a crossing of two, from many sides and nearly along a lobe: every pixel off the
 /// outline is as found by rays that are followed step by step.
 fn thin_lobes() {
+    // Each pixel is checked by many points along its ray.
+    const SIZE: u32 = 120;
+    const MM: f64 = WIDTH_MM / SIZE as f64;
     let mut random = Random::fresh("rays thin lobes");
     let mut offscreen = offscreen();
     let order = 12;
@@ -229,7 +232,7 @@ fn thin_lobes() {
         };
         let picture = offscreen.slice(&list).expect("a picture");
         let series = polynomials.series(&coefficients);
-        let inside: Vec<bool> = pixels()
+        let inside: Vec<bool> = pixels(SIZE)
             .map(|(x, y)| {
                 let [right, down] = [x, y].map(|v| (f64::from(v) - middle) * MM);
                 let at = turn.x_axis * right + turn.y_axis * down;
@@ -238,7 +241,7 @@ fn thin_lobes() {
             .collect();
         let is_inside = |x: u32, y: u32| inside[(y * SIZE + x) as usize];
         let mut compared = 0;
-        for (x, y) in pixels() {
+        for (x, y) in pixels(SIZE) {
             if !(1..SIZE - 1).contains(&x) || !(1..SIZE - 1).contains(&y) {
                 continue;
             }
@@ -251,7 +254,7 @@ fn thin_lobes() {
             let drawn = !is_dark(picture.pixel(x, y));
             assert_eq!(drawn, here, "case {case}, {x} {y}");
         }
-        assert!(compared > 50_000, "{compared}");
+        assert!(compared > 10_000, "{compared}");
     }
 }
 
@@ -325,7 +328,8 @@ fn switch() {
         let (by_default, mesh, cast) = (slice(limit), slice(MESH), slice(CAST));
         let expected = if over > 0.0 { &cast } else { &mesh };
         let other = if over > 0.0 { &mesh } else { &cast };
-        let same = |a: &Picture, b: &Picture| pixels().all(|(x, y)| a.pixel(x, y) == b.pixel(x, y));
+        let same =
+            |a: &Picture, b: &Picture| pixels(SIZE).all(|(x, y)| a.pixel(x, y) == b.pixel(x, y));
         assert!(same(&by_default, expected), "{over}");
         assert!(!same(&by_default, other), "{over}");
         let (outline, coloured) = differences(&mesh, &cast);
@@ -372,13 +376,13 @@ fn each_once() {
         offscreen.scene(&list).expect("a picture")
     };
     let mesh = picture(MESH);
-    let drawn = pixels()
+    let drawn = pixels(SIZE)
         .filter(|&(x, y)| !is_dark(mesh.pixel(x, y)))
         .count();
     for from_px in [0.0, 34.0, 35.0, 35.5, 36.0, 36.5, 37.0, 38.0] {
         let some = picture(from_px);
         let other = |&(x, y): &(u32, u32)| is_dark(mesh.pixel(x, y)) != is_dark(some.pixel(x, y));
-        let other = pixels().filter(other).count();
+        let other = pixels(SIZE).filter(other).count();
         assert!(other * 6 <= drawn, "{from_px}: {other} of {drawn}");
     }
 }

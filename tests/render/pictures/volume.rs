@@ -404,17 +404,20 @@ fn speed() {
         ..cloud(&volume, Transfer::cost())
     };
     let mut list = shown(vec![draw], DVec3::new(200.0, -220.0, 150.0));
-    list.size_px = [400, 300];
-    let began = std::time::Instant::now();
-    offscreen.scene(&list).expect("a picture");
-    let first = began.elapsed().as_secs_f64();
-    list.eye.x += 1e-9;
-    let began = std::time::Instant::now();
-    offscreen.scene(&list).expect("a picture");
-    let second = began.elapsed().as_secs_f64();
-    println!("400 × 300 of 96³: {first:.2} s with the pipelines, then {second:.2} s");
-    // About 0.3 s on two idle cores; tests run in parallel.
-    assert!(second < 20.0, "{second}");
+    list.size_px = [200, 150];
+    let mut seconds = || {
+        list.eye.x += 1e-9;
+        let began = std::time::Instant::now();
+        offscreen.scene(&list).expect("a picture");
+        began.elapsed().as_secs_f64()
+    };
+    let first = seconds();
+    // Tests run in parallel: the machine may be busy with others for some of the pictures.
+    let mut pictures = (0..5).map(|_| seconds());
+    let later = pictures.find(|seconds| *seconds < 5.0);
+    println!("200 × 150 of 96³: {first:.2} s with the pipelines, then {later:.2?} s");
+    // About 0.1 s on two idle cores.
+    assert!(later.is_some());
 }
 
 /// A written transfer function is read back; a document of an older program has no volume; infinities are not written.

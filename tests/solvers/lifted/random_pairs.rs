@@ -3,7 +3,7 @@
 //! means.
 
 use crate::support::fields::{backend, odd_grid, sphere};
-use crate::support::{Random, cuda_test, test};
+use crate::support::{Random, cuda_test, test, wait_for};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::random::Stream;
 use arcuate::data::spherical_harmonics::{count, evaluate, quadrature};
@@ -235,7 +235,9 @@ fn cancelled() {
     let control = Control::new();
     let from_another = control.clone();
     let cancel = move || {
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        wait_for("progress", || {
+            (from_another.progress().total > 0).then_some(())
+        });
         from_another.cancel();
     };
     let waiting = std::thread::Builder::new().spawn(cancel).unwrap();
@@ -243,7 +245,6 @@ fn cancelled() {
     let outcome = RandomPairs::solve(prepared, [VOLUME_MM3; 2], many, &backend(2), &control);
     waiting.join().unwrap();
     assert_eq!(outcome.unwrap_err(), Error::Cancelled);
-    assert!(control.progress().total > 0, "progress is counted");
     let too_many = RandomPairs::solve(
         prepared,
         [VOLUME_MM3; 2],
@@ -256,7 +257,7 @@ fn cancelled() {
 }
 
 /// Where everything costs four times as much, which rounds nothing, the pairs are the same and cost four times as much:
-/// white matter is recognized by its distributions, whatever a costly region makes of its costs.
+/// white matter is recognised by its distributions, whatever a costly region makes of its costs.
 fn scaled() {
     let costly = whole().clone().costlier(|_| true, 4.0);
     let [plain, costly] = [whole(), &costly].map(|costs| random_pairs(costs, 40, &backend(2)));

@@ -2,10 +2,10 @@
 
 use super::{App, window};
 use crate::support::test;
-use arcuate::solvers::bundles::GroupFigures;
+use arcuate::solvers::bundles::GroupStatistics;
 use arcuate::solvers::tractogram::selection::Edit;
 use arcuate::state::core::display::LineColouring;
-use arcuate::state::streamlines::jobs::bundles::ComputeFigures;
+use arcuate::state::streamlines::jobs::bundles::ComputeGroupStatistics;
 use arcuate::state::streamlines::jobs::edit::EditStreamlines;
 use arcuate::state::streamlines::{BottomPanel, GroupTable, StreamlineAction};
 use arcuate::state::{Action, LayerAction, Task, update};
@@ -29,10 +29,12 @@ fn panel() {
     ] {
         effects.extend(update(&mut state, action));
     }
-    let mut jobs = effects.iter().filter_map(|e| e.job::<ComputeFigures>());
+    let mut jobs = effects
+        .iter()
+        .filter_map(|e| e.job::<ComputeGroupStatistics>());
     let job = jobs.next().expect("a job");
     assert_eq!(job.among.tractogram.groups.len(), 2);
-    let figures = |count: usize, volume: f64| GroupFigures {
+    let figures = |count: usize, volume: f64| GroupStatistics {
         count,
         length_mm: 52.3,
         length_sd_mm: 4.5,

@@ -88,7 +88,7 @@ fn section() {
     let figures = window.state().state.runtime.figures.live.shown();
     let voxels = figures.expect("figures").1.voxels;
     assert_eq!(reading(&window, "Voxels"), format!("Voxels {voxels}"));
-    for name in ["Volume ", "Mean ± sd ", "Median ", "Smallest to largest "] {
+    for name in ["Volume ", "Mean ± SD ", "Median ", "Smallest to largest "] {
         reading(&window, name);
     }
     window.get_by_label_contains("Values within the region: ");
@@ -111,7 +111,7 @@ fn section() {
     let copied = copied.filter(|e| matches!(e, arcuate::state::Effect::CopyText(_)));
     assert_eq!(copied.count(), 1);
     click(&mut window, "Figures");
-    assert!(window.query_by_label_contains("Mean ± sd").is_none());
+    assert!(window.query_by_label_contains("Mean ± SD").is_none());
 }
 
 fn closed() {

@@ -220,9 +220,8 @@ fn slow() {
         window.run();
     };
     type_over(&mut window, first.to_str().unwrap());
-    let begin = std::time::Instant::now();
+    // A window that waited for the disk would never return.
     window.run_steps(60);
-    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
     assert_eq!(saved(&window), [] as [&Path; 0]);
     // The first answer arrives when the field contains another path: it has no effect.
     window.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::A);

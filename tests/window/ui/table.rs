@@ -7,6 +7,7 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::score::{BundleScore, Connection, Scores};
+use arcuate::state::streamlines::jobs::csv::SaveScores;
 use arcuate::state::streamlines::jobs::score::{ScoreStreamlines, TruthSource};
 use arcuate::state::streamlines::{
     BottomPanel, Column, Live, SameArc, SelectionKey, StreamlineAction, StreamlineRules,
@@ -81,6 +82,22 @@ fn scored() {
     window.get_by_label_contains("Valid connections (VC) 25.0");
     window.get_by_label_contains("Cingulum left: 1 valid, 1 wrong paths, OL 50.0 %");
     window.get_by_label_contains("Fornix: 0 valid");
+    // Scores of an earlier truth are shown, but not exported as those of the next, which failed.
+    let app: &mut App = window.state_mut();
+    let save = |app: &mut App| {
+        let action = StreamlineAction::SaveScores("scores.csv".into());
+        let effects = update(&mut app.state, Action::Streamline(action));
+        effects.iter().any(|e| e.job::<SaveScores>().is_some())
+    };
+    assert!(save(app));
+    let other = StreamlineAction::SetTruth("/data/other/truth.json".into());
+    update(&mut app.state, Action::Streamline(other));
+    assert!(!save(app));
+    app.state.runtime.streamlines.scores.fail();
+    assert!(!save(app));
+    let messages = &app.state.runtime.notices.messages;
+    let is_refusal = |m: &arcuate::state::Message| m.text.starts_with("It was not computed");
+    assert!(messages.iter().any(is_refusal), "{messages:?}");
 }
 
 fn clicks() {

@@ -40,11 +40,11 @@ keyed!(ColourMap, serde {
     Cost = "cost",
     Diverging = "diverging",
     Mask = "mask",
-    GreenRed = "green_red",
+    GreenRed = "green-red",
     Stops = "stops",
     Speed = "speed",
     Share = "share",
-    RedGrey = "red_grey",
+    RedGrey = "red-grey",
 });
 
 impl ColourMap {

@@ -1,7 +1,7 @@
 //! Values that do not fit in memory, in a file without a name.
 //!
-//! The system keeps as much of the file in memory as there is room for, and writes the rest to the disk. Nobody else can
-//! open the file, and it vanishes with the last of its values, also if the process is killed. All its room on the disk
+//! The system keeps as much of the file in memory as there is space for, and writes the rest to the disk. Nobody else can
+//! open the file, and it vanishes with the last of its values, also if the process is killed. All its space on the disk
 //! is reserved before the first value is written: a full disk is noticed here, and not by a later write to a page.
 
 use crate::data::Shared;
@@ -102,7 +102,7 @@ mod linux {
         }
     }
 
-    /// Reserves room for the file on a disk, of which it may take a share; on `false` there is none.
+    /// Reserves space for the file on a disk, of which it may take a share; on `false` there is none.
     fn reserve(file: &File, bytes: u64) -> bool {
         let descriptor = file.inner().as_raw_fd();
         let Ok(length) = libc::off_t::try_from(bytes) else {
@@ -126,7 +126,7 @@ mod linux {
         }
     }
 
-    /// Takes the pages out of the process, from which it has them again when it reads them.
+    /// Releases the pages; they are mapped again when they are next read.
     fn release(pages: &MmapMut) {
         // SAFETY: the pages of a shared mapping are those of the file, which keeps what was written to them.
         #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]

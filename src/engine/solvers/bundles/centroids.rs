@@ -6,7 +6,7 @@ use crate::compute::simd;
 
 /// Parts of a streamline whose mean points bound its distance from others: both ends, and what is between them.
 const PARTS: usize = 3;
-/// Centroids with nearby mean points share a bucket; more buckets are made when there are more centroids than this many
+/// Centroids with nearby mean points share a bucket; the number of buckets grows when there are more centroids than this
 /// for each.
 const PER_BUCKET: usize = 2;
 const FEWEST_BUCKETS: usize = 1 << 10;

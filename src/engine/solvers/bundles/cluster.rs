@@ -52,7 +52,7 @@ impl Clusters {
         members
     }
 
-    /// Name of each cluster, in whose order sorted names stand: `cluster 01`.
+    /// Name of each cluster, such as `cluster 01`; sorted by name, clusters keep their order.
     pub fn names(&self) -> Vec<String> {
         let digits = self.clusters.len().to_string().len();
         let numbers = 1..=self.clusters.len();

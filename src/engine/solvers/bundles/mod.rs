@@ -25,8 +25,8 @@
 //! *Arithmetic.* Distances are in single precision, in one order of operations without fused multiply-adds ([`mdf`]): the
 //! same bytes with every instruction set. Sums of centroids are in double precision.
 //!
-//! *Cost.* For n streamlines and k clusters O(n) resampling, and O(n·c) bounds, where c, the number of centroids around a
-//! place in the head, hardly grows with k. Only resampling is shared among threads, since each assignment depends on all
+//! *Cost.* Resampling n streamlines costs O(n), and their bounds O(n·c), where c, the number of centroids around a place in
+//! the head, hardly grows with the number of clusters. Only resampling is shared among threads, since each assignment depends on all
 //! before it.
 //!
 //! # Example
@@ -55,15 +55,15 @@ mod centroids;
 mod cluster;
 mod distance;
 mod error;
-mod figures;
 mod parameters;
 mod recognise;
 mod resample;
+mod statistics;
 
 pub use super::Error;
 pub use cluster::{Cluster, Clustering, Clusters, UNASSIGNED, cluster};
 pub use distance::{MeanClosest, mam, mdf};
-pub use figures::{GroupFigures, figures};
 pub use parameters::{Params, RecognitionParams};
 pub use recognise::{Recognised, recognise};
 pub use resample::resampled;
+pub use statistics::{GroupStatistics, group_statistics};

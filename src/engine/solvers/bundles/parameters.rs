@@ -123,8 +123,9 @@ impl RecognitionParams {
 impl Parameters for RecognitionParams {
     const TABLE: &'static [Param<Self>] = &[Param {
         value_name: "MM",
-        help: "With --labels: an end lies in a label if this near to the centre of one of its voxels, mm",
-        hint: "An end lies in a label if it lies in it, or this near to the centre of one of its voxels",
+        help: "With --labels: largest distance of an end from the centre of a voxel of the label in which it counts as \
+               lying, mm",
+        hint: "An end lies in a label if it is in one of its voxels, or at most this far from the centre of one",
         reason: "streamlines often end a voxel short of the cortex",
         ..Param::new(
             "radius",

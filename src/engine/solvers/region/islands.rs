@@ -162,14 +162,14 @@ pub fn fill_holes(
     memory::claim_for::<u64>("The holes of the region", part.count(), 2)?;
     control.begin("Finding holes", (part.count() - mask.count()) as u64);
     let outside = part.inside(mask, |inside| !inside);
-    let found = components(&outside, part.shape, connectivity.dual(), control)?;
-    let mut is_open = vec![false; found.counts.len()];
+    let components = components(&outside, part.shape, connectivity.dual(), control)?;
+    let mut is_open = vec![false; components.counts.len()];
     let [nx, ny, nz] = part.shape;
-    for (at, number) in found.numbers.iter().enumerate() {
+    for (at, number) in components.numbers.iter().enumerate() {
         let voxel = [at % nx, at / nx % ny, at / (nx * ny)];
         let last = [nx - 1, ny - 1, nz - 1];
         is_open[*number as usize] |= (0..3).any(|a| voxel[a] == 0 || voxel[a] == last[a]);
     }
     let stays = |number: &u32| *number == 0 || !is_open[*number as usize];
-    Ok(part.mask(&mask.grid, &found.numbers, stays))
+    Ok(part.mask(&mask.grid, &components.numbers, stays))
 }

@@ -1,8 +1,8 @@
 //! The fit on a graphics card (kernels/tensor_fit.cu), one thread for each voxel.
 //!
 //! The scan stays on the card for the next fit, and so do the tensors, for the maps and for tracking: the host copies them when it
-//! needs them ([`late`]). A scan that is larger than the card's memory is fitted in slabs of the mask. Several cards
-//! share no fit: one takes a millisecond.
+//! needs them ([`late`]). A scan that is larger than the card's memory is fitted in slabs of the mask. A fit is
+//! not divided among several cards, since one needs only a millisecond.
 
 #![allow(unsafe_code, reason = "kernel launches")]
 

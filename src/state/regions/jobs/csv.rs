@@ -57,8 +57,8 @@ pub struct NamedStatistics {
 }
 
 impl NamedStatistics {
-    /// Heads of [`Self::fields`].
-    pub const HEADS: [&'static str; 11] = [
+    /// Headings of [`Self::fields`].
+    pub const HEADINGS: [&'static str; 11] = [
         "image",
         "volume",
         "voxels",
@@ -74,14 +74,15 @@ impl NamedStatistics {
 
     /// The row of a table, in the image's own unit.
     pub fn fields(&self) -> [String; 11] {
-        let found = &self.statistics;
-        let (min, max) = found.range;
-        let counts = [self.volume, found.voxels].map(|n| n.to_string());
+        let statistics = &self.statistics;
+        let (min, max) = statistics.range;
+        let counts = [self.volume, statistics.voxels].map(|n| n.to_string());
         let [volume, voxels] = counts;
-        let [values, outside] = [found.values, found.outside].map(|n| n.to_string());
-        let numbers = [found.mean, found.sd, found.median, min, max].map(|v| v.to_string());
+        let [values, outside] = [statistics.values, statistics.outside].map(|n| n.to_string());
+        let numbers =
+            [statistics.mean, statistics.sd, statistics.median, min, max].map(|v| v.to_string());
         let [mean, sd, median, min, max] = numbers;
-        let (name, ml) = (field(&self.name), found.volume_ml.to_string());
+        let (name, ml) = (field(&self.name), statistics.volume_ml.to_string());
         [
             name, volume, voxels, ml, values, outside, mean, sd, median, min, max,
         ]
@@ -109,7 +110,7 @@ impl WriteFile for SaveStatistics {
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let what = format!("statistics of {}", counted_images(&self.images));
         save(self.path, what, control, |to| {
-            writeln!(to, "{}", NamedStatistics::HEADS.join(","))?;
+            writeln!(to, "{}", NamedStatistics::HEADINGS.join(","))?;
             for image in self.images.iter() {
                 writeln!(to, "{}", image.fields().join(","))?;
             }
@@ -135,9 +136,9 @@ impl WriteFile for SaveHistograms {
         save(self.path, what, control, |to| {
             writeln!(to, "image,volume,from,to,voxels")?;
             for image in self.images.iter() {
-                let (name, found) = (field(&image.name), &image.statistics);
-                for (number, voxels) in found.histogram.iter().enumerate() {
-                    let (low, high) = found.bin(number);
+                let (name, statistics) = (field(&image.name), &image.statistics);
+                for (number, voxels) in statistics.histogram.iter().enumerate() {
+                    let (low, high) = statistics.bin(number);
                     writeln!(to, "{name},{},{low},{high},{voxels}", image.volume)?;
                 }
             }

@@ -1,4 +1,4 @@
-//! Clusters of streamlines, and figures of their groups.
+//! Clusters of streamlines, and statistics of their groups.
 
 use crate::compute::Control;
 use crate::data::bundle_recipe::BundleRecipe;
@@ -9,7 +9,7 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Unfinished, Worker,
 };
 use crate::solvers::bundles::{
-    self, Clusters, GroupFigures, Recognised, RecognitionParams, figures, recognise,
+    self, Clusters, GroupStatistics, Recognised, RecognitionParams, group_statistics, recognise,
 };
 use crate::state::files::jobs::WriteFile;
 use crate::state::files::jobs::csv::{field, save};
@@ -22,7 +22,7 @@ use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub const FIGURES: Slot = Slot::latest_wins("group-figures");
+pub const GROUP_STATISTICS: Slot = Slot::latest_wins("group-statistics");
 
 /// Divides streamlines into clusters.
 #[derive(Clone, Debug)]
@@ -90,8 +90,8 @@ impl Job for RecogniseBundles {
         let recipe = recipe(self.recipe.as_deref())?;
         let (lines, labels) = (&self.tractogram, (&self.labels, 0));
         let backend = worker.backend();
-        let found = recognise(lines, labels, &recipe, &self.params, &backend, control)?;
-        Ok((recipe, found))
+        let recognised = recognise(lines, labels, &recipe, &self.params, &backend, control)?;
+        Ok((recipe, recognised))
     }
 }
 
@@ -105,9 +105,9 @@ pub(super) fn recipe(path: Option<&Path>) -> Result<BundleRecipe, JobError> {
     })
 }
 
-/// Computes figures of the groups of streamlines.
+/// Computes statistics of the groups of streamlines.
 #[derive(Clone, Debug)]
-pub struct ComputeFigures {
+pub struct ComputeGroupStatistics {
     pub among: CountedStreamlines,
     /// The value whose means count, and its name.
     pub value: Option<(Measure, String)>,
@@ -115,15 +115,15 @@ pub struct ComputeFigures {
     pub grid: Option<Arc<Grid>>,
 }
 
-impl Job for ComputeFigures {
+impl Job for ComputeGroupStatistics {
     type Output = GroupTable;
 
     fn slot(&self) -> Slot {
-        FIGURES
+        GROUP_STATISTICS
     }
 
     fn label(&self) -> String {
-        "Figures of bundles".to_owned()
+        "Measuring bundles".to_owned()
     }
 
     fn run(
@@ -138,7 +138,7 @@ impl Job for ComputeFigures {
         let values = measure.map(|v| v.values(tractogram, &backend, control));
         let values = values.transpose()?;
         let groups: Vec<&[u32]> = tractogram.groups.values().map(|group| &**group).collect();
-        let known = figures(
+        let statistics = group_statistics(
             tractogram,
             &groups,
             self.among.marks.as_deref(),
@@ -147,13 +147,13 @@ impl Job for ComputeFigures {
             control,
         )?;
         Ok(GroupTable {
-            groups: tractogram.groups.keys().cloned().zip(known).collect(),
+            groups: tractogram.groups.keys().cloned().zip(statistics).collect(),
             value: name,
         })
     }
 }
 
-impl Receive<State> for ComputeFigures {
+impl Receive<State> for ComputeGroupStatistics {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,
@@ -173,12 +173,12 @@ impl Receive<State> for ComputeFigures {
 
 /// Saves a row for each group.
 #[derive(Clone, Debug)]
-pub struct SaveFigures {
+pub struct SaveGroupStatistics {
     pub path: PathBuf,
     pub table: GroupTable,
 }
 
-impl WriteFile for SaveFigures {
+impl WriteFile for SaveGroupStatistics {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -196,14 +196,14 @@ impl WriteFile for SaveFigures {
                 write!(to, ",{}", field(&format!("{name} mean")))?;
             }
             writeln!(to)?;
-            for (name, figures) in groups.iter() {
-                let GroupFigures {
+            for (name, statistics) in groups.iter() {
+                let GroupStatistics {
                     count,
                     length_mm,
                     length_sd_mm,
                     volume_mm3,
                     value,
-                } = figures;
+                } = statistics;
                 write!(to, "{},{count}", field(name))?;
                 write!(to, ",{},{}", number(*length_mm), number(*length_sd_mm))?;
                 let volume = volume_mm3.filter(|_| has_volumes);

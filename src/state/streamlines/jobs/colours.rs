@@ -95,7 +95,7 @@ impl Job for ColourStreamlines {
         let tractogram = match own_name {
             // Other values of the same name are drawn as such only with another id.
             Some(name) => with_values(self.tractogram, name, values).with_new_id(),
-            // The name tells them from others, and the points on the graphics card stay.
+            // The name distinguishes them from others, and the points on the graphics card stay.
             None => {
                 let kind = if is_packed {
                     PACKED_COLOURS

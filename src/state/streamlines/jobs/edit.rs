@@ -6,7 +6,9 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
 use crate::solvers::bundles::{RecognitionParams, recognise};
-use crate::solvers::tractogram::selection::{Edit, Groups, SelectionOptions, apply_edits};
+use crate::solvers::tractogram::selection::{
+    Division, Edit, Groups, SelectionOptions, apply_edits,
+};
 use crate::state::job_end::ended;
 use crate::state::streamlines::jobs::bundles::recipe;
 use crate::state::streamlines::update::edits;
@@ -41,6 +43,8 @@ pub struct EditStreamlines {
 #[derive(Clone, Debug)]
 pub struct Recognition {
     pub labels: Volume,
+    /// Name of the label map.
+    pub map: String,
     /// The file of the recipe; `None`: the built-in one.
     pub recipe: Option<PathBuf>,
     pub params: RecognitionParams,
@@ -121,13 +125,17 @@ impl Recognition {
     ) -> Result<(), JobError> {
         let recipe = recipe(self.recipe.as_deref())?;
         let (labels, params) = (&self.labels, &self.params);
-        let found = recognise(&edited.left, (labels, 0), &recipe, params, backend, control)?;
-        edited.left = found.grouped(&edited.left, &recipe);
-        edited.unmapped = found.unmapped(&recipe);
-        edited.steps.push(Edit::Group(Groups {
-            bundle_options: self.options,
-            ..Groups::new(&edited.left)
-        }));
+        let recognised = recognise(&edited.left, (labels, 0), &recipe, params, backend, control)?;
+        edited.left = recognised.grouped(&edited.left, &recipe);
+        edited.unmapped = recognised.unmapped(&recipe);
+        let division = Division::Labels {
+            map: self.map,
+            recipe: self.recipe,
+            params: self.params,
+            options: self.options,
+        };
+        let groups = Groups::new(&edited.left, division);
+        edited.steps.push(Edit::Group(groups));
         Ok(())
     }
 }

@@ -6,8 +6,10 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
 use crate::solvers::tractogram::selection::{Selection, SelectionRules, copy_marked, select};
+use crate::state::core::live::Detail;
 use crate::state::job_end::ended;
-use crate::state::streamlines::{SameArc, StreamlineSelection};
+use crate::state::streamlines::SelectionKey;
+use crate::state::streamlines::update::follow;
 use crate::state::{Effect, LayerId, State};
 
 pub const SELECT: Slot = Slot::latest_wins("select");
@@ -20,22 +22,29 @@ pub struct FilteredStreamlines {
     pub every: usize,
 }
 
-/// Finds the streamlines of a layer that its rules keep; if they are more than `max_shown`, a thinned subset is returned
-/// for display.
+/// Largest number of streamlines that a coarse result has for display.
+const MAX_COARSE: usize = 10_000;
+
+/// The filter of one layer does not replace that of another.
+pub fn slot(layer: LayerId) -> Slot {
+    SELECT.instance(layer.0 as u32)
+}
+
+/// Finds the streamlines of a layer that its rules keep; a coarse result has a thinned subset of them for display.
 #[derive(Clone, Debug)]
 pub struct FilterStreamlines {
     pub layer: LayerId,
+    pub key: SelectionKey,
+    pub detail: Detail,
     pub tractogram: Tractogram,
     pub rules: SelectionRules,
-    pub max_shown: usize,
 }
 
 impl Job for FilterStreamlines {
     type Output = FilteredStreamlines;
 
     fn slot(&self) -> Slot {
-        // The filter of one layer does not replace that of another.
-        SELECT.instance(self.layer.0 as u32)
+        slot(self.layer)
     }
 
     fn label(&self) -> String {
@@ -50,7 +59,11 @@ impl Job for FilterStreamlines {
     ) -> Result<Self::Output, JobError> {
         let (tractogram, backend) = (&self.tractogram, worker.backend());
         let selection = select(tractogram, &self.rules, &backend, control)?;
-        let (shown, every) = thinned(tractogram, &selection.marks, self.max_shown)?;
+        let max_shown = match self.detail {
+            Detail::Coarse => MAX_COARSE,
+            Detail::Full => usize::MAX,
+        };
+        let (shown, every) = thinned(tractogram, &selection.marks, max_shown)?;
         // Computed here to keep it off the window's thread.
         shown.bounds();
         Ok(FilteredStreamlines {
@@ -73,24 +86,20 @@ impl Receive<State> for FilterStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, filtered, _, _| {
-            let kept = filtered.selection.kept_count();
-            let Some(live) = state.runtime.streamlines.selections.get_mut(&self.layer) else {
-                return;
-            };
-            live.finish(StreamlineSelection {
-                marks: SameArc(filtered.selection.marks.into()),
-                kept,
-                shown: filtered.shown,
-                every: filtered.every,
-            });
+            follow::receive_selection(state, self, filtered);
         });
     }
 
-    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        if let Some(live) = state.runtime.streamlines.selections.get_mut(&self.layer) {
-            live.fail();
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        let Some(live) = state.runtime.streamlines.selections.get_mut(&self.layer) else {
+            return false;
+        };
+        if live.is_running(&self.key, self.detail) {
+            live.halt(None, end.sentence());
+            return false;
         }
-        false
+        // A newer one replaced it.
+        matches!(end, Unfinished::Cancelled)
     }
 }
 

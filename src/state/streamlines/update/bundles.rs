@@ -1,4 +1,4 @@
-//! Bundles: clusters of the current streamlines, and figures of their groups.
+//! Bundles: clusters of the current streamlines, and statistics of their groups.
 
 use crate::data::{Grid, Tractogram};
 use crate::parameters::arguments;
@@ -9,12 +9,12 @@ use crate::state::core::text::quoted_path;
 use crate::state::files::jobs::SAVE;
 use crate::state::origin::commands::file_and_command;
 use crate::state::streamlines::jobs::CountedStreamlines;
-use crate::state::streamlines::jobs::bundles::{ComputeFigures, SaveFigures};
+use crate::state::streamlines::jobs::bundles::{ComputeGroupStatistics, SaveGroupStatistics};
 use crate::state::streamlines::jobs::edit::{EditKind, Recognition};
 use crate::state::streamlines::jobs::table::Measure;
 use crate::state::streamlines::update::edits::{request, selecting_step};
 use crate::state::streamlines::update::follow::profile_columns;
-use crate::state::streamlines::update::save::NOT_YET;
+use crate::state::streamlines::update::save::not_ready;
 use crate::state::streamlines::update::select_manually;
 use crate::state::streamlines::{BottomPanel, Column, GroupKey, SelectionMode};
 use crate::state::{Document, Effect, State};
@@ -31,7 +31,7 @@ pub fn cluster(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn recognise(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(map) = state.label_map().cloned() else {
         let sentence =
-            "Bundles are recognised by a label map: open one, such as FreeSurfer's aparc+aseg";
+            "Recognising bundles needs a label map: open one, such as FreeSurfer's aparc+aseg";
         return state.runtime.notify(Severity::Information, sentence);
     };
     let Some(labels) = map.content.volume().cloned() else {
@@ -40,6 +40,7 @@ pub fn recognise(state: &mut State, effects: &mut Vec<Effect>) {
     let settings = &state.document.streamlines.bundles;
     let recognition = Recognition {
         labels,
+        map: map.name.clone(),
         recipe: settings.recipe.clone(),
         params: settings.recognition,
         options: recognition_options(&state.document, &map),
@@ -153,7 +154,7 @@ pub(super) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         .ask(Some(requested))
         .is_some()
     {
-        effects.push(Effect::submit(ComputeFigures {
+        effects.push(Effect::submit(ComputeGroupStatistics {
             among: CountedStreamlines {
                 tractogram,
                 marks: marks.map(|marks| marks.0),
@@ -168,11 +169,12 @@ pub(super) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn save(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.runtime.forget_failures(SAVE);
     let runtime = &state.runtime.streamlines.groups;
-    match runtime.shown().filter(|_| runtime.running().is_none()) {
-        Some((_, table)) => effects.push(Effect::submit(SaveFigures {
+    let has_failed = runtime.has_failed();
+    match runtime.settled() {
+        Some((_, table)) => effects.push(Effect::submit(SaveGroupStatistics {
             path,
             table: table.clone(),
         })),
-        None => state.runtime.notify(Severity::Information, NOT_YET),
+        None => not_ready(state, has_failed),
     }
 }

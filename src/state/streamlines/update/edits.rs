@@ -1,14 +1,14 @@
 //! Deleting streamlines, or keeping some as a layer of their own: each is a recorded step.
 
 use crate::data::{DataId, Tractogram};
-use crate::solvers::tractogram::selection::{Edit, Groups, Runs};
+use crate::solvers::tractogram::selection::{Division, Edit, Groups, Runs};
 use crate::state::core::display::{Display, LineColouring};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::{counted, streamlines};
 use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
-use crate::state::origin::commands::{cluster_options, selection_options};
+use crate::state::origin::commands::selection_options;
 use crate::state::streamlines::jobs::edit::{
     EDIT, EditKind, EditStreamlines, EditedStreamlines, Recognition,
 };
@@ -143,10 +143,7 @@ fn recorded(document: &Document, layer: LayerId, steps: Vec<Edit>, left: &Tracto
         return steps;
     }
     let record = |step| match step {
-        Edit::Cluster(params) => Edit::Group(Groups {
-            bundle_options: Some(cluster_options(&params)),
-            ..Groups::new(left)
-        }),
+        Edit::Cluster(params) => Edit::Group(Groups::new(left, Division::Clusters(params))),
         step => step,
     };
     steps.into_iter().map(record).collect()
@@ -180,7 +177,7 @@ pub fn done(
             Some("No streamline belongs to a bundle of the recipe")
         }
         EditKind::Group if groups == 0 => {
-            Some("No cluster has that many streamlines: lower the smallest cluster")
+            Some("No cluster is as large as Smallest cluster: lower that value")
         }
         _ => None,
     };

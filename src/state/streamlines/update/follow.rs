@@ -7,23 +7,29 @@ use crate::solvers::tractogram::profile::{Along, Start};
 use crate::solvers::tractogram::selection::{
     OnImage, PointStatistic, SelectionRules, StreamlineRange, ValueCondition,
 };
+use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SameArc, Standing};
 use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::pick::ExtractStreamlines;
 use crate::state::streamlines::jobs::profile::ComputeProfile;
 use crate::state::streamlines::jobs::score::{ScoreStreamlines, TruthSource};
-use crate::state::streamlines::jobs::select::FilterStreamlines;
+use crate::state::streamlines::jobs::select::{FilterStreamlines, FilteredStreamlines, slot};
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use crate::state::streamlines::update::{bundles, colours};
 use crate::state::streamlines::{
     BottomPanel, Column, ColumnKey, ConnectKey, OrderKey, ProfileKey, RegionRule, SameShape,
-    ScoreKey, SelectionKey, StreamlineRules, streamlines_of,
+    ScoreKey, SelectionKey, StreamlineRules, StreamlineSelection, streamlines_of,
 };
 use crate::state::{Effect, LayerId, State};
 use std::sync::Arc;
+use std::time::Duration;
 
-/// Largest number of streamlines drawn during a drag.
-const FEW: usize = 10_000;
+/// During a drag, a part of the streamlines is drawn: a result for display, which is never cancelled for the next move.
+const PACE: Pace = Pace::CoarseFirst(CoarseFirst {
+    in_drag: true,
+    at_rest: false,
+    age: Duration::ZERO,
+});
 /// Number of columns whose values are cached.
 const MAXIMUM_CACHED_COLUMNS: usize = 64;
 
@@ -160,60 +166,86 @@ fn follow_selection(state: &mut State, effects: &mut Vec<Effect>) {
     let selections = &mut state.runtime.streamlines.selections;
     selections.retain(|layer, _| layers.contains(layer));
     for layer in layers {
-        sift_layer(state, layer, effects);
+        follow_layer(state, layer, effects);
     }
 }
 
-fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    let shown = filtered(state).find(|(rules, _)| rules.layer == layer);
-    let Some((streamline_rules, lines)) = shown else {
-        return;
-    };
-    let requested = SelectionKey {
+/// Everything that the result of a layer's rules depends on.
+pub(in crate::state::streamlines) fn requested_selection(
+    state: &State,
+    layer: LayerId,
+) -> Option<SelectionKey> {
+    let (rules, lines) = filtered(state).find(|(rules, _)| rules.layer == layer)?;
+    Some(SelectionKey {
         tractogram: lines.id(),
-        rules: streamline_rules.clone(),
-        regions: regions(state, streamline_rules)
+        rules: rules.clone(),
+        regions: regions(state, rules)
             .into_iter()
             .map(|(how, r)| (r.id, how, SameShape(r.shape.clone())))
             .collect(),
-        images: image_columns(streamline_rules)
+        images: image_columns(rules)
             .filter_map(|c| state.origin(c))
             .map(|source| ColumnKey {
                 tractogram: lines.id(),
                 source,
             })
             .collect(),
-        coarse: state.history.is_open(),
-    };
-    let live = state.runtime.streamlines.selections.get(&layer);
-    if let Some((known, selection)) = live.and_then(|live| live.shown()) {
-        let alike = SelectionKey {
-            coarse: requested.coarse,
-            ..known.clone()
-        };
-        // All were returned, or the returned ones suffice for now.
-        if alike == requested && (selection.every == 1 || requested.coarse) {
-            return;
-        }
-    }
-    let Some(rules) = applied_rules(state, streamline_rules, lines) else {
+    })
+}
+
+fn follow_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    let Some(requested) = requested_selection(state, layer) else {
         return;
     };
-    let tractogram = lines.clone();
-    let live = state
-        .runtime
-        .streamlines
-        .selections
-        .entry(layer)
-        .or_default();
-    if let Some(key) = live.ask(Some(requested)) {
-        let max_shown = if key.coarse { FEW } else { usize::MAX };
-        effects.push(Effect::submit(FilterStreamlines {
-            layer,
-            tractogram,
-            rules,
-            max_shown,
-        }));
+    let live = state.runtime.streamlines.selections.get(&layer);
+    let standing = live.and_then(|live| live.standing(Some(&requested)));
+    let is_final = standing == Some(Standing::Final);
+    let applied = filtered(state)
+        .find(|(rules, _)| rules.layer == layer && !is_final)
+        .and_then(|(rules, lines)| Some((lines.clone(), applied_rules(state, rules, lines)?)));
+    // Values that the rules need are being computed.
+    if applied.is_none() && !is_final {
+        return;
+    }
+    let selections = &mut state.runtime.streamlines.selections;
+    let live = selections.entry(layer).or_default();
+    let order = live.follow(Some(&requested), state.history.is_open(), PACE);
+    match (order, applied) {
+        (Order::Start(key, detail), Some((tractogram, rules))) => {
+            effects.push(Effect::submit(FilterStreamlines {
+                layer,
+                key,
+                detail,
+                tractogram,
+                rules,
+            }));
+        }
+        (Order::Cancel, _) => effects.push(Effect::Cancel(slot(layer))),
+        (Order::Start(..) | Order::Nothing, _) => {}
+    }
+}
+
+/// Receives the streamlines that a layer's rules keep.
+pub(in crate::state::streamlines) fn receive_selection(
+    state: &mut State,
+    job: &FilterStreamlines,
+    filtered: FilteredStreamlines,
+) {
+    let requested = requested_selection(state, job.layer);
+    let Some(live) = state.runtime.streamlines.selections.get_mut(&job.layer) else {
+        return;
+    };
+    let is_complete = filtered.every == 1;
+    let selection = StreamlineSelection {
+        kept: filtered.selection.kept_count(),
+        marks: SameArc(filtered.selection.marks.into()),
+        shown: filtered.shown,
+        every: filtered.every,
+    };
+    let is_shown = live.done(job.key.clone(), job.detail, selection, requested.as_ref());
+    if is_shown && is_complete {
+        // So few streamlines were not thinned.
+        live.rekey(|_| (job.key.clone(), Detail::Full));
     }
 }
 

@@ -9,16 +9,22 @@ use crate::state::streamlines::{Column, MatrixValue};
 use crate::state::{Effect, State};
 use std::path::PathBuf;
 
-pub(super) const NOT_YET: &str = "It is still being computed: wait for it, then export again";
+/// Reports why there is nothing to save.
+pub(super) fn not_ready(state: &mut State, has_failed: bool) {
+    let sentence = match has_failed {
+        true => "It was not computed: change its settings or the filter, then export again",
+        false => "It is still being computed: wait for it, then export again",
+    };
+    state.runtime.notify(Severity::Information, sentence);
+}
 
 /// Saves the rows as shown, with all available columns and the values that the table does not show, like `arcuate
 /// table`.
 pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.runtime.forget_failures(SAVE);
     let table = state.current_streamlines().and_then(|(_, lines)| {
-        let (key, order) = state.runtime.streamlines.order.shown()?;
-        let current =
-            key.tractogram == lines.id() && state.runtime.streamlines.order.running().is_none();
+        let (key, order) = state.runtime.streamlines.order.settled()?;
+        let current = key.tractogram == lines.id();
         let columns = state.columns(lines);
         let named_column =
             |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
@@ -31,13 +37,14 @@ pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
         let columns: Option<Vec<NamedColumn>> = own.chain(of_images.map(named_column)).collect();
         current.then_some((columns?, order.clone()))
     });
+    let has_failed = state.runtime.streamlines.order.has_failed();
     match table {
         Some((columns, order)) => effects.push(Effect::submit(SaveTable {
             path,
             columns,
             order,
         })),
-        None => state.runtime.notify(Severity::Information, NOT_YET),
+        None => not_ready(state, has_failed),
     }
 }
 
@@ -52,13 +59,14 @@ fn file_name(state: &State, column: &Column) -> String {
 pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.runtime.forget_failures(SAVE);
     let runtime = &state.runtime.streamlines.profile;
-    match runtime.shown().filter(|_| runtime.running().is_none()) {
+    let has_failed = runtime.has_failed();
+    match runtime.settled() {
         Some((_, named)) => effects.push(Effect::submit(SaveProfile {
             path,
             profile: named.profile.clone(),
             names: named.names.clone(),
         })),
-        None => state.runtime.notify(Severity::Information, NOT_YET),
+        None => not_ready(state, has_failed),
     }
 }
 
@@ -71,14 +79,15 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
         MatrixValue::Value => ConnectomeTable::Value,
     };
     let runtime = &state.runtime.streamlines.connect;
-    match runtime.shown().filter(|_| runtime.running().is_none()) {
+    let has_failed = runtime.has_failed();
+    match runtime.settled() {
         Some((_, labelled)) => effects.push(Effect::submit(SaveConnectome {
             path,
             connectome: labelled.connectome.clone(),
             names: labelled.names.to_vec(),
             table,
         })),
-        None => state.runtime.notify(Severity::Information, NOT_YET),
+        None => not_ready(state, has_failed),
     }
 }
 
@@ -86,11 +95,12 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
 pub fn scores(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.runtime.forget_failures(SAVE);
     let runtime = &state.runtime.streamlines.scores;
-    match runtime.shown().filter(|_| runtime.running().is_none()) {
+    let has_failed = runtime.has_failed();
+    match runtime.settled() {
         Some((_, scores)) => effects.push(Effect::submit(SaveScores {
             path,
             scores: scores.clone(),
         })),
-        None => state.runtime.notify(Severity::Information, NOT_YET),
+        None => not_ready(state, has_failed),
     }
 }

@@ -26,7 +26,7 @@ const SWATCH: f32 = 18.0;
 const COLUMNS: [f32; 3] = [60.0, 54.0, 50.0];
 /// Space between a name and its number: closer, they would read as one.
 const NAME_GAP: f32 = 12.0;
-const HEADS: [&str; 3] = ["Σ w × mm", "Σ weight", "Kept"];
+const HEADINGS: [&str; 3] = ["Σ w × mm", "Σ weight", "Kept"];
 
 fn columns(inner: Rect) -> [Rect; 3] {
     let mut right = inner.right() - MORE - 2.0;
@@ -60,7 +60,7 @@ pub fn show(
     let font = theme::regular(size::CAPTION);
     let name_at = paint::inset(inner, SWATCH, 0.0);
     paint::left(ui.painter(), name_at, "Bundle", font.clone(), p.t3);
-    for (place, name) in columns(inner).into_iter().zip(HEADS) {
+    for (place, name) in columns(inner).into_iter().zip(HEADINGS) {
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
     let min_weight = state.document.filter.min_weight(layer.id);

@@ -12,7 +12,7 @@ use egui::{Sense, Ui, vec2};
 pub const NAME: &str = "Compare with streamlines";
 const HEIGHT: f32 = 32.0;
 const HINT: &str = "Compares the selected pathway, or the live one, with the current streamlines and their filter: \
-                    the share of them within it, and of it near them";
+                    the share of the streamlines within the pathway, and of the pathway near streamlines";
 
 /// The figures, if pathway and streamlines were compared as they are; else the button, if there are streamlines.
 pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {

@@ -86,7 +86,7 @@ pub(super) fn show(
 }
 
 fn statistic(ui: &mut Ui, d: &Display, set: &mut impl FnMut(Display, Phase)) {
-    let text = ["Points", "Mean", "Least", "Most"];
+    let text = ["Points", "Mean", "Min", "Max"];
     let help = "Whether each point shows its own value, or each streamline the mean, the smallest or the largest of \
                 its points";
     let all = LineStatistic::ALL;
@@ -134,8 +134,8 @@ fn range(
         scale,
         default: &|| automatic,
         unit: layer.unit.1,
-        help: "Values of the first and the last colour. Double-click: chosen by the values, from their 2nd to their \
-               98th percentile",
+        help: "Values of the first and the last colour; double-click for the automatic range, from the 2nd to the 98th \
+               percentile",
         limits: f64::MIN..=f64::MAX,
         waits: false,
     };
@@ -182,7 +182,7 @@ fn limits(
         scale,
         default: &|| all,
         unit: layer.unit.1,
-        help: "Points, or streamlines that have one value, are hidden if theirs lies outside. Double-click: all",
+        help: "Points, or streamlines with one value each, are hidden if their value lies outside; double-click to show all",
         limits: f64::MIN..=f64::MAX,
         waits: false,
     };

@@ -55,7 +55,7 @@ struct CurveRange {
     first: u32,
     step: i32,
 }
-kernel_struct!(CurveRange as "Wanted in kernels/curves.cuh", 16 { slot: 0, count: 4, first: 8, step: 12 });
+kernel_struct!(CurveRange as "CurveRange in kernels/curves.cuh", 16 { slot: 0, count: 4, first: 8, step: 12 });
 // SAFETY: plain numbers, as the kernels declare them.
 unsafe impl DeviceRepr for CurveRange {}
 

@@ -9,6 +9,7 @@ use crate::solvers::bundles;
 use crate::solvers::tractogram::error::InputError;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// One step; each keeps some of the streamlines that the previous one left, or divides all of them into groups.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,20 +35,40 @@ impl Edit {
 }
 
 /// Groups of `total` streamlines.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Groups {
     /// Streamlines that were divided.
     pub total: u64,
     /// Name of each group, and start and length of each run of its streamlines, ascending.
     pub groups: Vec<(String, Vec<[u64; 2]>)>,
-    /// The command that divides them in the same way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bundle_options: Option<SelectionOptions>,
+    /// How the groups were made.
+    pub division: Division,
+}
+
+/// How streamlines were divided into groups that are recorded by their members.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Division {
+    /// Into clusters.
+    Clusters(bundles::Params),
+    /// Into bundles, by the labels of a map.
+    Labels {
+        /// Name of the label map.
+        map: String,
+        /// The file of the recipe; `None`: the built-in one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        recipe: Option<PathBuf>,
+        /// How the labels of ends are determined.
+        params: bundles::RecognitionParams,
+        /// The options that recognise the same bundles; `None` if the label map is in no file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        options: Option<SelectionOptions>,
+    },
 }
 
 impl Groups {
-    /// Records the groups of streamlines.
-    pub fn new(tractogram: &Tractogram) -> Self {
+    /// Records the groups of streamlines, and how they were made.
+    pub fn new(tractogram: &Tractogram, division: Division) -> Self {
         let groups = tractogram.groups.iter().map(|(name, members)| {
             let mut runs: Vec<[u64; 2]> = Vec::new();
             for i in members.iter().map(|i| u64::from(*i)) {
@@ -61,7 +82,7 @@ impl Groups {
         Self {
             total: tractogram.len() as u64,
             groups: groups.collect(),
-            bundle_options: None,
+            division,
         }
     }
 

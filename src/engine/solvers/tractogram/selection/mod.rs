@@ -32,7 +32,9 @@ mod edit;
 mod meeting;
 mod values;
 
-pub use edit::{Edit, Groups, Runs, SelectionOptions, apply_edits, copy_marked, copy_transformed};
+pub use edit::{
+    Division, Edit, Groups, Runs, SelectionOptions, apply_edits, copy_marked, copy_transformed,
+};
 pub use values::{NAMED_STOPS, OnImage, PointStatistic, column, means};
 
 use crate::compute::{Backend, Cancelled, Control, memory};

@@ -4,6 +4,7 @@ use super::MINIMUM_OWN_SIGNAL;
 use crate::data::Sentence;
 use crate::data::odf_field::{MAX_IMPLAUSIBLE_SHARE, Tissue};
 use crate::data::text::{count, counted};
+use crate::io;
 use crate::jobs::JobError;
 use crate::solvers::csd;
 use std::fmt;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Why there are no distributions: one sentence.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum FodError {
+pub enum FodError {
     /// None of the scan's volumes has diffusion weighting and a direction.
     NoShell { volumes: usize },
     /// The signal of a tissue that the other tissues do not have is too small a share of it.
@@ -43,6 +44,8 @@ pub(super) enum FodError {
     NotEstimated(Tissue),
     /// The number of files of response functions.
     ResponseFiles(usize),
+    /// A file of a response function cannot be read.
+    Unreadable(io::Error),
     /// All coefficients of an image are 0.
     NoFibres(PathBuf),
     /// The share of the voxels whose coefficients no distribution has.
@@ -117,6 +120,7 @@ impl fmt::Display for FodError {
                     "Found {found}, expected one to three files: white matter, grey matter and CSF; choose these files"
                 )
             }
+            Self::Unreadable(error) => error.fmt(f),
             Self::NoFibres(path) => write!(
                 f,
                 "Found no voxel with fibres, expected a distribution in some; name another image: {}",

@@ -4,7 +4,7 @@ use super::error::FodError;
 use super::{EstimateFods, check_tissues};
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
-use crate::data::{Gradients, Grid, Mask, Response, Sentence, Shape, Shells, Volume};
+use crate::data::{Gradients, Grid, Mask, Response, Shape, Shells, Volume};
 use crate::io;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::response::{Estimate, TissueResponse};
@@ -88,11 +88,11 @@ impl Responses {
 
 /// The response functions of these files, white matter first, as the distributions of a scan with these gradients use
 /// them.
-pub fn used_responses(files: &[PathBuf], gradients: &Gradients) -> Result<Vec<Response>, Sentence> {
+pub fn used_responses(files: &[PathBuf], gradients: &Gradients) -> Result<Vec<Response>, FodError> {
     let used = read_files(files)?;
     let given = Responses::Files(files.to_vec());
     let file_of = |tissue: Tissue| given.file(tissue);
-    check_rows(&used, &Shells::new(gradients), file_of).map_err(|e| Sentence::new(&e))?;
+    check_rows(&used, &Shells::new(gradients), file_of)?;
     let mut scan = ScanResponses {
         used,
         measured: Vec::new(),
@@ -153,7 +153,7 @@ impl EstimateFods {
     fn unchecked_responses(&self, run: &Run) -> Result<ScanResponses, JobError> {
         match &self.responses {
             Responses::Files(files) => Ok(ScanResponses {
-                used: read_files(files).map_err(JobError::Sentence)?,
+                used: read_files(files)?,
                 measured: Vec::new(),
                 algorithm: None,
             }),
@@ -350,13 +350,13 @@ fn mean_sample(dwi: &Volume, volumes: &[usize], mask: &Mask) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, Sentence> {
+fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, FodError> {
     if files.is_empty() || files.len() > Tissue::ALL.len() {
-        return Err(Sentence::new(&FodError::ResponseFiles(files.len())));
+        return Err(FodError::ResponseFiles(files.len()));
     }
     let tissues = tissues_of_files(files).into_iter();
     let read = |(tissue, path): (Tissue, &PathBuf)| {
-        let response = io::response::read(path).map_err(|error| Sentence::new(&error))?;
+        let response = io::response::read(path).map_err(FodError::Unreadable)?;
         Ok((tissue, response))
     };
     tissues.zip(files).map(read).collect()
@@ -386,7 +386,7 @@ impl Job for CheckResponses {
     }
 
     fn run(self, _: &Worker, _: &Control, _: &PartialSender<()>) -> Result<(), JobError> {
-        read_files(&self.files).map_err(JobError::Sentence)?;
+        read_files(&self.files)?;
         Ok(())
     }
 }

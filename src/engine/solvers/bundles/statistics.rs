@@ -1,4 +1,4 @@
-//! Figures of groups of streamlines.
+//! Statistics of groups of streamlines.
 
 use super::Error;
 use crate::compute::{Backend, Cancelled, Control, memory};
@@ -12,9 +12,9 @@ const NOT_PASSED: u32 = u32::MAX;
 /// Pieces of work for each thread, so that all threads end at about the same time.
 const PIECES: usize = 4;
 
-/// Figures of a group of streamlines.
+/// Statistics of a group of streamlines.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct GroupFigures {
+pub struct GroupStatistics {
     /// Number of its streamlines that count.
     pub count: usize,
     /// Mean of their lengths, mm; NaN without streamlines.
@@ -27,21 +27,21 @@ pub struct GroupFigures {
     pub value: Option<f64>,
 }
 
-/// Figures of groups, each given by its streamlines, of which the marked ones count, or all. `values`, if given, holds one
+/// Statistics of groups, each given by its streamlines, of which the marked ones count, or all. `values`, if given, holds one
 /// value per streamline, and volumes are those of voxels of the grid.
-pub fn figures(
+pub fn group_statistics(
     tractogram: &Tractogram,
     groups: &[&[u32]],
     among: Option<&[bool]>,
     (values, grid): (Option<&[f32]>, Option<&Arc<Grid>>),
     backend: &Backend,
     control: &Control,
-) -> Result<Vec<GroupFigures>, Error> {
+) -> Result<Vec<GroupStatistics>, Error> {
     if let Some(grid) = grid {
         memory::claim_for::<u32>("The volumes", grid.voxel_count(), backend.threads())?;
     }
     let all: usize = groups.iter().map(|group| group.len()).sum();
-    control.begin("Figures of groups", all as u64);
+    control.begin("Measuring groups", all as u64);
     let piece = groups.len().div_ceil(PIECES * backend.threads()).max(1);
     let of_piece = |groups: &[&[u32]]| {
         let mut passed = grid.map(|grid| Passed::new(grid));
@@ -60,7 +60,7 @@ pub fn figures(
                 let own = lines.iter().map(|line| values[*line]);
                 moments(own).0
             });
-            Ok(GroupFigures {
+            Ok(GroupStatistics {
                 count: lines.len(),
                 length_mm,
                 length_sd_mm,
@@ -70,9 +70,9 @@ pub fn figures(
         };
         groups.iter().map(of_group).collect()
     };
-    let figures: Result<Vec<Vec<_>>, Cancelled> =
+    let statistics: Result<Vec<Vec<_>>, Cancelled> =
         backend.install(|| groups.par_chunks(piece).map(of_piece).collect());
-    Ok(figures?.concat())
+    Ok(statistics?.concat())
 }
 
 /// Mean and standard deviation of the finite values.
