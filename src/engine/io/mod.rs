@@ -103,6 +103,7 @@ pub use error::{Error, Expected};
 pub use format::{Content, Format, NameSupport};
 pub use mask::{as_mask, companion_mask, mask, mask_on_own_grid};
 pub use nifti::SpaceInfo;
+pub use pieces::{InPlace, Sample, SampleLimits, ViewPart};
 pub use reading::{AffineReading, Reading, Space, quoted};
 pub use remark::{Remark, RemarkTopic};
 pub use streamlines::FibreInfo;

@@ -213,7 +213,8 @@ fn changed() {
         let limits = limits(1000, 0.1);
         let refusals = [
             file.read(0..5, &Control::new()).map(drop),
-            file.sample(&limits, &Control::new(), |_| {}).map(drop),
+            file.sample(&limits, None, &Control::new(), |_| {})
+                .map(drop),
         ];
         for refusal in refusals {
             let sentence = sentence(&refusal.unwrap_err());
@@ -368,7 +369,7 @@ fn samples() {
         let limits = limits(100_000, 0.05);
         let mut steps: Vec<Sample> = Vec::new();
         let last = file
-            .sample(&limits, &control, |s| steps.push(s.clone()))
+            .sample(&limits, None, &control, |s| steps.push(s.clone()))
             .unwrap();
         check(&last, &lines, &limits);
         let points = last.tractogram.points.len();
@@ -383,11 +384,11 @@ fn samples() {
         let mut blocks: Vec<u64> = last.numbers.iter().map(|n| n >> last.level).collect();
         blocks.sort_unstable();
         assert!(blocks.iter().copied().eq(0..blocks.len() as u64));
-        let alone = alone(|| file.sample(&limits, &control, |_| {}).unwrap());
+        let alone = alone(|| file.sample(&limits, None, &control, |_| {}).unwrap());
         assert_same(&alone.tractogram, &last.tractogram, "one thread");
         pictures.push(last.numbers.to_vec());
         // All of them fit.
-        let whole = file.sample(&self::limits(usize::MAX / 4, 0.05), &control, |_| {});
+        let whole = file.sample(&self::limits(usize::MAX / 4, 0.05), None, &control, |_| {});
         if let Ok(whole) = whole {
             panic!(
                 "{} points need more memory than there is",
@@ -395,7 +396,7 @@ fn samples() {
             );
         }
         let limits = self::limits(4_000_000, 1e-9);
-        let whole = file.sample(&limits, &control, |_| {}).unwrap();
+        let whole = file.sample(&limits, None, &control, |_| {}).unwrap();
         check(&whole, &lines, &limits);
         assert!(whole.is_complete && whole.numbers.len() == lines.len());
     }
@@ -425,7 +426,7 @@ fn view() {
         tolerance_mm: 0.1,
         view: Some(view),
     };
-    let sample = file.sample(&limits, &Control::new(), |_| {}).unwrap();
+    let sample = file.sample(&limits, None, &Control::new(), |_| {}).unwrap();
     check(&sample, &lines, &limits);
     assert!(sample.is_complete);
     let is_inside = |p: &[f32; 3]| {
@@ -448,8 +449,8 @@ fn view() {
         view: None,
         ..few.clone()
     };
-    let near = file.sample(&few, &Control::new(), |_| {}).unwrap();
-    let far = file.sample(&all, &Control::new(), |_| {}).unwrap();
+    let near = file.sample(&few, None, &Control::new(), |_| {}).unwrap();
+    let far = file.sample(&all, None, &Control::new(), |_| {}).unwrap();
     assert!(near.level < far.level, "{} and {}", near.level, far.level);
 }
 
@@ -462,7 +463,7 @@ fn cancelled() {
     let file = open(&path, &Reading::default()).unwrap().unwrap();
     let control = Control::new();
     let mut shown = 0;
-    let ended = file.sample(&limits(1_000_000, 0.1), &control, |_| {
+    let ended = file.sample(&limits(1_000_000, 0.1), None, &control, |_| {
         shown += 1;
         control.cancel();
     });

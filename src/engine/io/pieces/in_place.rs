@@ -23,7 +23,7 @@
 //! assert_eq!((file.len(), file.point_count()), (100, 200));
 //! assert_eq!(file.read(3..5, &control)?.streamline(1), lines.streamline(4));
 //! let limits = SampleLimits { points: 60, tolerance_mm: 0.1, view: None };
-//! let sample = file.sample(&limits, &control, |_| {})?;
+//! let sample = file.sample(&limits, None, &control, |_| {})?;
 //! assert_eq!(sample.tractogram.len(), 25);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -38,7 +38,7 @@ use crate::io::file_bytes::RangeReader;
 use crate::io::numbers::Type;
 use crate::io::source::READING;
 use crate::io::tck::Index;
-use crate::io::{Error, FibreInfo, Format, Reading, detect, scalars};
+use crate::io::{Error, FibreInfo, Format, Reading, detect, disk, scalars};
 use glam::{DAffine3, DMat4, DVec3, Vec3};
 use rayon::prelude::*;
 use std::fmt;
@@ -234,6 +234,16 @@ impl InPlace {
         self.offsets.last().map_or(0, |end| *end as usize)
     }
 
+    /// Bytes of a file, or of all files of a folder.
+    pub fn stored_bytes(path: &Path) -> u64 {
+        if !path.is_dir() {
+            return disk::metadata(path).map_or(0, |metadata| metadata.len());
+        }
+        let entries = disk::list(path).into_iter().flatten();
+        let bytes = entries.filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len()));
+        bytes.sum()
+    }
+
     fn check_unchanged(&self) -> Result<(), Error> {
         self.pieces
             .check_unchanged((self.len(), self.point_count()))
@@ -290,63 +300,47 @@ impl InPlace {
         Ok(())
     }
 
-    /// Reads streamlines for a picture, level by level ([`Levels`]): first a few of all parts of the file, then twice as
-    /// many, until the next level would exceed the limit of points. `show` receives what was read so far. The result
-    /// depends on the file and on the limits alone.
-    pub fn sample(
-        &self,
-        limits: &SampleLimits,
-        control: &Control,
-        mut show: impl FnMut(&Sample),
-    ) -> Result<Sample, Error> {
+    /// Begins to read streamlines for a picture; only marked ones count, if there are `marks`.
+    pub fn sampling<'a>(
+        &'a self,
+        limits: &'a SampleLimits,
+        marks: Option<&'a [bool]>,
+        control: &'a Control,
+    ) -> Result<Sampling<'a>, Error> {
         self.check_unchanged()?;
         let levels = Levels::new(self.len(), SEED);
         let first = levels.with_at_least(FIRST);
-        let mut all = Batch::default();
-        let mut sample = Sample {
-            tractogram: Tractogram::empty().with_per_streamline(LENGTH, Vec::new()),
-            numbers: Arc::default(),
-            level: first,
-            is_complete: self.is_empty(),
-        };
-        let silent = control.silent();
         control.begin("Drawing more streamlines", levels.len(0) as u64);
-        for level in (0..=first).rev() {
-            let numbers: Vec<usize> = match level == first {
-                true => (0..levels.len(level))
-                    .map(|i| levels.streamline(level, i))
-                    .collect(),
-                false => levels.added(level).collect(),
-            };
-            let most = match level == first {
-                true => usize::MAX,
-                false => {
-                    ((limits.points as f64 * EXCESS) as usize).saturating_sub(all.points.len())
-                }
-            };
-            let expected = limits.points.max(all.points.len());
-            let claimed = memory::claim_for::<[f32; 3]>(SAMPLING, expected, 3);
-            claimed.map_err(|e| Error::memory(self.path(), e))?;
-            let Some(batches) = self.read_level(&numbers, limits, most, &silent)? else {
-                break;
-            };
-            batches.into_iter().for_each(|batch| all.append(batch));
-            control.advance(numbers.len() as u64);
-            sample = Sample {
-                tractogram: all.tractogram(),
-                numbers: all.numbers.as_slice().into(),
-                level,
-                is_complete: level == 0,
-            };
-            if level > 0 && 2 * all.points.len() > limits.points {
-                break;
-            }
-            if level > 0 {
-                show(&sample);
+        Ok(Sampling {
+            file: self,
+            limits,
+            marks,
+            control,
+            levels,
+            first,
+            next: Some(first),
+            all: Batch::default(),
+        })
+    }
+
+    /// Reads streamlines for a picture, level by level ([`Levels`]): first a few of all parts of the file, then twice as
+    /// many, until the next level would exceed the limit of points. `show` receives what was read so far. The result
+    /// depends on the file and on these limits alone.
+    pub fn sample(
+        &self,
+        limits: &SampleLimits,
+        marks: Option<&[bool]>,
+        control: &Control,
+        mut show: impl FnMut(&Sample),
+    ) -> Result<Sample, Error> {
+        let mut sampling = self.sampling(limits, marks, control)?;
+        let mut last = None;
+        while let Some(sample) = sampling.next_level()? {
+            if let Some(before) = last.replace(sample) {
+                show(&before);
             }
         }
-        self.check_unchanged()?;
-        Ok(sample)
+        Ok(last.unwrap_or_else(|| sampling.sample(0)))
     }
 
     /// Reads streamlines on all threads, in the order of their numbers; `None` if more than `most` points remain.
@@ -391,6 +385,71 @@ impl InPlace {
         let batches: Result<Vec<Batch>, Error> = numbers.par_chunks(AT_ONCE).map(batch).collect();
         let batches = batches?;
         Ok((!is_over(0)).then_some(batches))
+    }
+}
+
+/// A sample that grows.
+pub struct Sampling<'a> {
+    file: &'a InPlace,
+    limits: &'a SampleLimits,
+    marks: Option<&'a [bool]>,
+    control: &'a Control,
+    levels: Levels,
+    first: u32,
+    /// The level to be read next; `None` once the limit of points is reached.
+    next: Option<u32>,
+    all: Batch,
+}
+
+impl Sampling<'_> {
+    /// Reads the next level, and returns everything read so far; `None` if the sample is finished. A level that has
+    /// more points than expected is left out.
+    pub fn next_level(&mut self) -> Result<Option<Sample>, Error> {
+        let Some(level) = self.next.take() else {
+            return Ok(None);
+        };
+        let (levels, is_first) = (self.levels, level == self.first);
+        let mut numbers: Vec<usize> = match is_first {
+            true => (0..levels.len(level))
+                .map(|i| levels.streamline(level, i))
+                .collect(),
+            false => levels.added(level).collect(),
+        };
+        let considered = numbers.len() as u64;
+        let marks = self.marks;
+        numbers.retain(|i| marks.is_none_or(|marks| marks.get(*i) == Some(&true)));
+        let (points, limit) = (self.all.points.len(), self.limits.points);
+        let most = match is_first {
+            true => usize::MAX,
+            false => ((limit as f64 * EXCESS) as usize).saturating_sub(points),
+        };
+        let expected = (2 * points).min(limit).max(points);
+        let claimed = memory::claim_for::<[f32; 3]>(SAMPLING, expected, 3);
+        claimed.map_err(|e| Error::memory(self.file.path(), e))?;
+        let silent = self.control.silent();
+        let batches = self.file.read_level(&numbers, self.limits, most, &silent)?;
+        self.file.check_unchanged()?;
+        let Some(batches) = batches else {
+            return Ok(None);
+        };
+        batches.into_iter().for_each(|batch| self.all.append(batch));
+        self.control.advance(considered);
+        // The next level has about as many points as all levels before it.
+        if level > 0 && 2 * self.all.points.len() <= limit {
+            self.next = Some(level - 1);
+        }
+        Ok(Some(self.sample(level)))
+    }
+
+    fn sample(&self, level: u32) -> Sample {
+        let mut tractogram = self.all.tractogram();
+        tractogram.grid = self.file.pieces.empty().grid.clone();
+        Sample {
+            tractogram,
+            numbers: self.all.numbers.as_slice().into(),
+            level,
+            is_complete: level == 0,
+        }
     }
 }
 

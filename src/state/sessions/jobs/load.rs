@@ -10,8 +10,12 @@ use crate::jobs::{
 use crate::phantom;
 use crate::solvers::density::{self, DensityGrid, Params};
 use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
+use crate::state::core::layer::StreamlinesInPlace;
+use crate::state::density::jobs::density_in_place;
 use crate::state::files::jobs::LOAD;
-use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
+use crate::state::files::jobs::open::{
+    Loaded, Opened, OpenedFile, StayInFile, open, open_in_place,
+};
 use crate::state::sessions::RestoreProgress;
 use crate::state::sessions::jobs::{head, opened};
 use crate::state::sessions::types::restore_error::NotRestored;
@@ -28,12 +32,26 @@ pub struct LoadLayers {
     pub items: Vec<(u64, LayerToRestore)>,
     /// Shared with the window.
     pub progress: RestoreProgress,
+    /// When streamlines without edits stay in their file.
+    pub stay: StayInFile,
 }
 
 impl LoadLayers {
     pub fn new(items: Vec<(u64, LayerToRestore)>) -> Self {
         let progress = RestoreProgress::new(items.len());
-        Self { items, progress }
+        let stay = StayInFile::Never;
+        Self {
+            items,
+            progress,
+            stay,
+        }
+    }
+}
+
+impl LoadLayers {
+    /// Lets the streamlines of a large file stay there, unless they were edited.
+    pub fn staying(self, stay: StayInFile) -> Self {
+        Self { stay, ..self }
     }
 }
 
@@ -148,6 +166,17 @@ impl RestoredLayer {
         }
     }
 
+    /// The streamlines of a layer, if they stay in their file.
+    fn in_place(&self) -> Option<&Arc<StreamlinesInPlace>> {
+        match self {
+            Self::File {
+                loaded: Loaded::InPlace(lines),
+                ..
+            } => Some(lines),
+            _ => None,
+        }
+    }
+
     /// All of them, including transformed ones.
     pub(in crate::state) fn all_curves(&self) -> impl Iterator<Item = &Tractogram> {
         let elsewhere = match self {
@@ -172,9 +201,14 @@ fn file(
     path: &Path,
     gradients: &[PathBuf],
     reported: &crate::io::Reading,
+    stay: StayInFile,
     control: &Control,
 ) -> Result<RestoredLayer, NotRestored> {
-    match open(path, gradients, reported, control)? {
+    let opened = match open_in_place(path, reported, stay, control)? {
+        Some(file) => Opened::File(Box::new(file)),
+        None => open(path, gradients, reported, control)?,
+    };
+    match opened {
         Opened::File(file) => {
             let OpenedFile {
                 path,
@@ -285,7 +319,11 @@ fn with_transforms(mut restored: RestoredLayer, moves: &[DAffine3]) -> RestoredL
 }
 
 fn load(
-    LoadLayers { items, progress }: LoadLayers,
+    LoadLayers {
+        items,
+        progress,
+        stay,
+    }: LoadLayers,
     backend: &Backend,
     control: &Control,
 ) -> Result<RestoredLayers, Cancelled> {
@@ -304,10 +342,18 @@ fn load(
                 edits,
                 moves,
                 entry,
-            } => file(&path, &gradients, &reading, control)
-                .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
-                .and_then(|restored| edited(restored, &edits, backend, control))
-                .map(|restored| with_transforms(restored, &moves)),
+            } => {
+                let is_as_stored = edits.is_empty() && moves.is_empty();
+                let stay = if is_as_stored {
+                    stay
+                } else {
+                    StayInFile::Never
+                };
+                file(&path, &gradients, &reading, stay, control)
+                    .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
+                    .and_then(|restored| edited(restored, &edits, backend, control))
+                    .map(|restored| with_transforms(restored, &moves))
+            }
             LayerToRestore::Head { head } => match &generated {
                 Some((known, demo)) if *known == head => Ok(RestoredLayer::Head(demo.clone())),
                 _ => head::make(head, backend, control)
@@ -327,6 +373,15 @@ fn load(
             } => {
                 let input = restored.iter().find(|(layer, _)| *layer == input);
                 let input = input.and_then(|(_, result)| result.as_ref().ok());
+                if let Some(lines) = input.and_then(RestoredLayer::in_place) {
+                    let pieces = lines.file.pieces();
+                    let result: Result<_, NotRestored> =
+                        density_in_place(pieces, &grid, &params, backend, control);
+                    control.check()?;
+                    restored.push((layer, result.map(restored_map)));
+                    progress.advance();
+                    continue;
+                }
                 let copy = input.and_then(|result| result.transformed(transform).ok().flatten());
                 let streamlines = streamlines.as_deref().or_else(|| input?.curves());
                 let moved = copy.or_else(|| match transform == DAffine3::IDENTITY {
@@ -370,7 +425,11 @@ fn density(
         backend,
         control,
     );
-    let picture = computed?.picture();
+    Ok(restored_map(computed?))
+}
+
+fn restored_map(output: density::Output) -> RestoredLayer {
+    let picture = output.picture();
     picture.precompute_windows();
-    Ok(RestoredLayer::Density(picture))
+    RestoredLayer::Density(picture)
 }
