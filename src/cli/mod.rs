@@ -37,6 +37,7 @@ mod bench_levelset;
 mod bench_lifted;
 mod bench_live;
 mod bench_odf_tracking;
+mod bench_open;
 mod bench_regions;
 mod bench_render;
 mod bench_select;
