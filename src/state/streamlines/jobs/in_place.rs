@@ -13,17 +13,17 @@ use crate::jobs::{
 };
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::selection::{Edit, SelectionRules};
-use crate::state::core::live::Detail;
+use crate::state::core::live::{Detail, Live};
 use crate::state::files::jobs::open::with_lengths;
 use crate::state::files::jobs::{ConvertedFiles, SAVE, label};
 use crate::state::files::update;
 use crate::state::job_end::ended;
-use crate::state::streamlines::LabelledConnectome;
 use crate::state::streamlines::in_place::{LengthFigures, PictureKey};
 use crate::state::streamlines::jobs::connectome::CONNECT;
 use crate::state::streamlines::jobs::edit::{EDIT, EditKind, EditedStreamlines};
 use crate::state::streamlines::jobs::select::SELECT;
 use crate::state::streamlines::update::{edits, follow, in_place};
+use crate::state::streamlines::{LabelledConnectome, SelectionKey};
 use crate::state::{Effect, LayerId, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -119,9 +119,11 @@ impl Receive<State> for DrawInPlace {
         });
     }
 
-    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
-        if let Some(live) = in_place::picture_mut(state, self.layer, self.picture) {
-            live.end_without_result(&self.key, end.sentence());
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        // A job that a newer one replaced changes nothing; one that the user stopped is not tried again.
+        let live = in_place::picture_mut(state, self.layer, self.picture);
+        if let Some(live) = live.filter(|live| live.running() == Some(&self.key)) {
+            live.fail();
         }
         false
     }
@@ -131,14 +133,30 @@ impl Receive<State> for DrawInPlace {
 #[derive(Clone, Debug)]
 pub struct FilterInPlace {
     pub layer: LayerId,
+    pub key: SelectionKey,
     pub select: SelectInFile,
+}
+
+impl FilterInPlace {
+    pub fn slot_of(layer: LayerId) -> Slot {
+        SELECT.instance(layer.0 as u32)
+    }
+
+    /// What the job changes, unless a newer job replaced it.
+    fn live<'a>(
+        &self,
+        state: &'a mut State,
+    ) -> Option<&'a mut Live<SelectionKey, KeptStreamlines>> {
+        let kept = &mut in_place::runtime_mut(state, self.layer)?.kept;
+        (kept.running() == Some(&self.key)).then_some(kept)
+    }
 }
 
 impl Job for FilterInPlace {
     type Output = SelectedInFile;
 
     fn slot(&self) -> Slot {
-        SELECT.instance(self.layer.0 as u32)
+        Self::slot_of(self.layer)
     }
 
     fn label(&self) -> String {
@@ -169,15 +187,15 @@ impl Receive<State> for FilterInPlace {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, selected, _, _| {
-            if let Some(runtime) = in_place::runtime_mut(state, self.layer) {
-                runtime.kept.finish(selected.kept);
+            if let Some(kept) = self.live(state) {
+                kept.finish(selected.kept);
             }
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        if let Some(runtime) = in_place::runtime_mut(state, self.layer) {
-            runtime.kept.fail();
+        if let Some(kept) = self.live(state) {
+            kept.fail();
         }
         false
     }

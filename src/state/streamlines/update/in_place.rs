@@ -71,8 +71,10 @@ fn filter(
 ) {
     let rules = state.document.streamlines.rules_of(layer).cloned();
     let Some(streamline_rules) = rules else {
-        if let Some(runtime) = runtime_mut(state, layer) {
-            runtime.kept.ask(None);
+        let kept = runtime_mut(state, layer).map(|runtime| &mut runtime.kept);
+        let order = kept.map(|kept| kept.follow(None, false, Pace::Newest));
+        if order == Some(Order::Cancel) {
+            effects.push(Effect::Cancel(FilterInPlace::slot_of(layer)));
         }
         return;
     };
@@ -102,7 +104,9 @@ fn filter(
         coverages: Vec::new(),
     };
     match runtime.kept.follow(Some(&requested), false, Pace::Newest) {
-        Order::Start(..) => effects.push(Effect::submit(FilterInPlace { layer, select })),
+        Order::Start(key, _) => {
+            effects.push(Effect::submit(FilterInPlace { layer, key, select }));
+        }
         Order::Nothing | Order::Cancel => {}
     }
 }
