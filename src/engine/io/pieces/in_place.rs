@@ -55,6 +55,8 @@ const FIRST: usize = 2048;
 const AT_ONCE: usize = 256;
 /// A level may exceed the limit of points by this share: the number is estimated from the level before.
 const EXCESS: f64 = 1.25;
+/// Points of the file that are read for one picture, so that a view with few streamlines does not read all of a file.
+const MAX_READ_POINTS: usize = 250_000_000;
 /// Names the work in a message about memory.
 const SAMPLING: &str = "Drawing the streamlines";
 
@@ -319,6 +321,7 @@ impl InPlace {
             levels,
             first,
             next: Some(first),
+            read: 0,
             all: Batch::default(),
         })
     }
@@ -398,6 +401,8 @@ pub struct Sampling<'a> {
     first: u32,
     /// The level to be read next; `None` once the limit of points is reached.
     next: Option<u32>,
+    /// Points of the file that were read so far.
+    read: usize,
     all: Batch,
 }
 
@@ -418,6 +423,12 @@ impl Sampling<'_> {
         let considered = numbers.len() as u64;
         let marks = self.marks;
         numbers.retain(|i| marks.is_none_or(|marks| marks.get(*i) == Some(&true)));
+        let offsets = &self.file.offsets;
+        let own: u64 = numbers.iter().map(|i| offsets[i + 1] - offsets[*i]).sum();
+        self.read += own as usize;
+        if self.read > MAX_READ_POINTS && !is_first {
+            return Ok(None);
+        }
         let (points, limit) = (self.all.points.len(), self.limits.points);
         let most = match is_first {
             true => usize::MAX,

@@ -208,11 +208,17 @@ pub struct MeasureInPlace {
     pub pieces: Arc<Pieces>,
 }
 
+impl MeasureInPlace {
+    pub fn slot_of(layer: LayerId) -> Slot {
+        LENGTHS.instance(layer.0 as u32)
+    }
+}
+
 impl Job for MeasureInPlace {
     type Output = StreamlineDescription;
 
     fn slot(&self) -> Slot {
-        LENGTHS.instance(self.layer.0 as u32)
+        Self::slot_of(self.layer)
     }
 
     fn label(&self) -> String {

@@ -54,12 +54,42 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let layers = layers.filter_map(|l| Some((l.id, in_place(l)?.clone())));
     let layers: Vec<(LayerId, Arc<StreamlinesInPlace>)> = layers.collect();
     let known = &mut state.runtime.streamlines.in_place;
-    known.retain(|id, _| layers.iter().any(|(layer, _)| layer == id));
+    known.retain(|id, runtime| {
+        let exists = layers.iter().any(|(layer, _)| layer == id);
+        if !exists {
+            stop(*id, runtime, effects);
+        }
+        exists
+    });
     for (layer, lines) in layers {
         state.runtime.streamlines.in_place.entry(layer).or_default();
         filter(state, layer, &lines, effects);
         pictures(state, layer, &lines, effects);
     }
+}
+
+/// Stops the work on a layer that was deleted.
+fn stop(layer: LayerId, runtime: &InPlaceRuntime, effects: &mut Vec<Effect>) {
+    let slots = [
+        (
+            runtime.whole.running().is_some(),
+            DrawInPlace::slot_of(layer, PictureOf::Whole),
+        ),
+        (
+            runtime.near.running().is_some(),
+            DrawInPlace::slot_of(layer, PictureOf::View),
+        ),
+        (
+            runtime.kept.running().is_some(),
+            FilterInPlace::slot_of(layer),
+        ),
+        (
+            runtime.lengths.running().is_some(),
+            MeasureInPlace::slot_of(layer),
+        ),
+    ];
+    let running = slots.into_iter().filter(|(is_running, _)| *is_running);
+    effects.extend(running.map(|(_, slot)| Effect::Cancel(slot)));
 }
 
 /// Requests the streamlines that the rules of a layer keep.
