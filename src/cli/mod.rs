@@ -290,6 +290,13 @@ impl Global {
         Backend::begin(&choice).map_err(|e| Failure::new(e.to_string()))
     }
 
+    /// Applies the memory limit to the window, whose settings may lower it.
+    pub fn limit_window(&self) {
+        if let Some(gb) = self.memory {
+            crate::io::limit_memory_for_good((gb * 1e9) as u64);
+        }
+    }
+
     /// Whether work that takes one core this long is faster on a graphics card, which has to be opened for it.
     fn pays_on_card(&self, core_seconds: f64) -> bool {
         /// A card that is opened and closed beside other work costs some 0.2 s; files and joining take as long as before.

@@ -96,7 +96,8 @@ pub mod vtp;
 mod written_voxels;
 
 pub use crate::compute::memory::{
-    available_bytes, forget_peak, limit_memory, private_bytes, resident_bytes,
+    available_bytes, forget_peak, limit_memory, limit_memory_for_good, private_bytes,
+    resident_bytes,
 };
 pub use error::without_os_error;
 pub use error::{Error, Expected};
