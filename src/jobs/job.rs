@@ -157,13 +157,6 @@ pub struct PartialSender<'a, T> {
     pub(super) is_taken: &'a dyn Fn() -> bool,
 }
 
-impl<'a, T> PartialSender<'a, T> {
-    /// A sender for a job that runs within another one.
-    pub fn new(send: &'a dyn Fn(T), is_taken: &'a dyn Fn() -> bool) -> Self {
-        Self { send, is_taken }
-    }
-}
-
 impl<T> PartialSender<'_, T> {
     /// Whether the last partial output was taken; until then, sending another is pointless.
     pub fn is_taken(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::data::{BuiltInPhantom, Tractogram, Volume};
 use crate::io::session::{self, Change, Entry, FileComparison};
 use crate::io::{Reading, Remark};
 use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
+    Delivery, Job, JobError, PartialSender, Receive, Slot, ValueNames, Worker, memory_for_curves,
 };
 use crate::phantom;
 use crate::solvers::density::{self, DensityGrid, Params};
@@ -14,12 +14,13 @@ use crate::state::core::layer::StreamlinesInPlace;
 use crate::state::density::jobs::density_in_place;
 use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::{
-    Loaded, Opened, OpenedFile, StayInFile, open, open_in_place,
+    Loaded, Opened, OpenedFile, StayInFile, open, open_in_place, with_lengths,
 };
 use crate::state::sessions::RestoreProgress;
 use crate::state::sessions::jobs::{head, opened};
 use crate::state::sessions::types::restore_error::NotRestored;
 use crate::state::sessions::update;
+use crate::state::streamlines::jobs::from_file::select::SelectInFile;
 use crate::state::{Effect, State};
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
@@ -249,6 +250,65 @@ fn with_change(
     Ok(restored)
 }
 
+impl StayInFile {
+    /// Streamlines that were moved have to be in memory, and so have those with edits that do not begin with rules.
+    fn for_edits(self, edits: &[Edit], moves: &[DAffine3]) -> Self {
+        let begins_with_rules = matches!(edits.first(), None | Some(Edit::Select(_)));
+        match begins_with_rules && moves.is_empty() {
+            true => self,
+            false => Self::Never,
+        }
+    }
+}
+
+/// Reads the streamlines that were kept from a large file by rules, which are the first of the edits; returns the other
+/// edits.
+fn kept_from_file(
+    restored: RestoredLayer,
+    mut edits: Vec<Edit>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<(RestoredLayer, Vec<Edit>), NotRestored> {
+    let pieces = restored.in_place().map(|lines| lines.file.pieces().clone());
+    let (Some(pieces), Some(Edit::Select(rules))) = (pieces, edits.first()) else {
+        return Ok((restored, edits));
+    };
+    let select = SelectInFile {
+        pieces,
+        rules: (**rules).clone(),
+        coverages: Vec::new(),
+    };
+    edits.remove(0);
+    let kept = select.find(backend, control);
+    let kept = kept.and_then(|selected| selected.kept.in_memory(control));
+    let kept = kept.map_err(|error| match error {
+        JobError::Sentence(sentence) => NotRestored::KeptFromFile(sentence.for_window().to_owned()),
+        JobError::Device(error) => NotRestored::KeptFromFile(error.to_string()),
+    })?;
+    let left = backend.install(|| with_lengths(ValueNames::shown(kept)));
+    let restored = match restored {
+        RestoredLayer::File {
+            path,
+            reading,
+            notes,
+            changed,
+            companion_mask,
+            moved,
+            ..
+        } => RestoredLayer::File {
+            loaded: Loaded::Tractogram(left),
+            path,
+            reading,
+            notes,
+            changed,
+            companion_mask,
+            moved,
+        },
+        restored => restored,
+    };
+    Ok((restored, edits))
+}
+
 /// The content with the recorded edits of streamlines applied.
 fn edited(
     restored: RestoredLayer,
@@ -343,15 +403,11 @@ fn load(
                 moves,
                 entry,
             } => {
-                let is_as_stored = edits.is_empty() && moves.is_empty();
-                let stay = if is_as_stored {
-                    stay
-                } else {
-                    StayInFile::Never
-                };
+                let stay = stay.for_edits(&edits, &moves);
                 file(&path, &gradients, &reading, stay, control)
                     .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
-                    .and_then(|restored| edited(restored, &edits, backend, control))
+                    .and_then(|restored| kept_from_file(restored, edits, backend, control))
+                    .and_then(|(restored, edits)| edited(restored, &edits, backend, control))
                     .map(|restored| with_transforms(restored, &moves))
             }
             LayerToRestore::Head { head } => match &generated {

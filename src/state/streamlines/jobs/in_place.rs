@@ -171,9 +171,9 @@ impl Job for FilterInPlace {
         self,
         worker: &Worker,
         control: &Control,
-        partial: &PartialSender<Self::Output>,
+        _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let mut selected = self.select.run(worker, control, partial)?;
+        let mut selected = self.select.find(&worker.backend(), control)?;
         selected.kept = selected.kept.without_copies();
         Ok(selected)
     }
@@ -345,9 +345,7 @@ fn all(
         rules: SelectionRules::default(),
         coverages: Vec::new(),
     };
-    let (ignore, is_taken) = (|_: SelectedInFile| {}, || false);
-    let partial = PartialSender::new(&ignore, &is_taken);
-    Ok(select.run(worker, control, &partial)?.kept)
+    Ok(select.find(&worker.backend(), control)?.kept)
 }
 
 /// Writes the streamlines that rules keep, or all of them, with their values.

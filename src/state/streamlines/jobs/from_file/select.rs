@@ -103,7 +103,13 @@ impl Job for SelectInFile {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let backend = worker.backend();
+        self.find(&worker.backend(), control)
+    }
+}
+
+impl SelectInFile {
+    /// Reads the file in pieces and finds the streamlines that the rules keep.
+    pub fn find(self, backend: &Backend, control: &Control) -> Result<SelectedInFile, JobError> {
         let (pieces, at_most) = (&self.pieces, self.rules.at_most);
         let rules = SelectionRules {
             at_most: None,
@@ -112,10 +118,10 @@ impl Job for SelectInFile {
         let groups = pieces.groups();
         let mut selection = Selection::empty();
         let mut collected = Collected::new(pieces);
-        let select = PieceSelection::new(&rules, &groups, &backend, control)?;
+        let select = PieceSelection::new(&rules, &groups, backend, control)?;
         // An unknown group is refused even if there are no streamlines.
         select.select(0, pieces.empty().clone())?;
-        let summary = for_each_piece(pieces, self.coverages, &backend, control, |first, piece| {
+        let summary = for_each_piece(pieces, self.coverages, backend, control, |first, piece| {
             let (piece, next) = select.select(first, piece)?;
             selection.append(&next);
             match at_most {
@@ -127,7 +133,7 @@ impl Job for SelectInFile {
         if let Some((max_count, seed)) = at_most {
             selection.limit(max_count, seed)?;
             let marks = &selection.marks;
-            for_each_piece(pieces, Vec::new(), &backend, control, |first, piece| {
+            for_each_piece(pieces, Vec::new(), backend, control, |first, piece| {
                 collected.add(&piece, &marks[first..first + piece.len()])
             })?;
         }
