@@ -271,6 +271,7 @@ pub fn document_text(state: &State) -> String {
             Content::Image(image) => format!("{:?} {:?}", image.grid, image.values[100]),
             Content::Mask(mask) => format!("{:?} {}", mask.grid, mask.count()),
             Content::Tractogram(t) => format!("{:?} {:?}", t.points, t.per_streamline),
+            Content::InPlace(lines) => format!("{:?}", lines.first.numbers),
         };
         let _ = writeln!(
             text,

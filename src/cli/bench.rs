@@ -5,7 +5,7 @@ use super::runner::{Failure, Runner};
 use super::{
     bench_bundles, bench_commit, bench_compare, bench_drag, bench_eikonal, bench_fit, bench_fod,
     bench_geodesic, bench_io, bench_levelset, bench_lifted, bench_live, bench_odf_tracking,
-    bench_render, bench_select, bench_tracking, bench_uncertainty,
+    bench_open, bench_render, bench_select, bench_tracking, bench_uncertainty,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -17,6 +17,7 @@ Examples:
   arcuate bench tracking --quick --threads 1
   arcuate bench geodesic --case wavy   the cases with this word in their name
   arcuate bench levelset --case drawn  frames a second of a surface that moves
+  arcuate bench open --streamlines 2000000  a file that stays on the disk
   arcuate bench drag --case pathway    from a moved pointer to the pictures that follow it
 
 Each line holds workload, size, rate and its unit, time, backend and threads. Compare two programs only in the same run
@@ -29,6 +30,8 @@ pub struct Choice<'a> {
     pub quick: bool,
     /// Only cases whose name contains this; `None`: all.
     pub case: Option<&'a str>,
+    /// Number of streamlines of the file that `open` makes.
+    pub streamlines: Option<usize>,
     /// The names that were compared with it.
     names: &'a Mutex<Vec<String>>,
 }
@@ -47,7 +50,7 @@ impl Choice<'_> {
 /// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 17] = [
+const WORKLOADS: [(&str, Workload); 18] = [
     ("fit", bench_fit::run),
     ("fod", bench_fod::run),
     ("tracking", bench_tracking::run),
@@ -61,6 +64,7 @@ const WORKLOADS: [(&str, Workload); 17] = [
     ("levelset", bench_levelset::run),
     ("commit", bench_commit::run),
     ("io", bench_io::run),
+    ("open", bench_open::run),
     ("select", bench_select::run),
     ("bundles", bench_bundles::run),
     ("compare", bench_compare::run),
@@ -79,6 +83,9 @@ pub struct Options {
     /// Run only cases with this word in their names
     #[arg(long, value_name = "WORD")]
     pub case: Option<String>,
+    /// Number of streamlines in the file of the workload “open”, 1.2 kB each
+    #[arg(long, value_name = "N")]
+    pub streamlines: Option<usize>,
 }
 
 /// `“a”, “b”`.
@@ -93,6 +100,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let choice = Choice {
         quick: options.quick,
         case: options.case.as_deref(),
+        streamlines: options.streamlines,
         names: &names,
     };
     let (mut cases, mut failed) = (0, 0);

@@ -99,6 +99,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         (None, None) => None,
     };
     let compute = ConnectomeOfFile {
+        marks: None,
         pieces,
         labels: labels.clone(),
         params,

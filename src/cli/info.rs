@@ -136,6 +136,7 @@ fn items(kept: &[(String, Loaded)]) -> Vec<NamedData<'_>> {
             }
             Loaded::Mask(mask) => SpatialData::Mask(mask),
             Loaded::Tractogram(tractogram) => SpatialData::Streamlines(tractogram),
+            Loaded::InPlace(lines) => SpatialData::Streamlines(&lines.first.tractogram),
         },
     });
     items.collect()
@@ -203,7 +204,7 @@ fn describe(
             );
             (value, text)
         }
-        Loaded::Tractogram(_) => {
+        Loaded::Tractogram(_) | Loaded::InPlace(_) => {
             // Not recognised as streamlines before it was read.
             return streamlines::describe(path, reported, compared, runner);
         }

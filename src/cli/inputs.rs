@@ -101,7 +101,7 @@ fn volume(path: &Path, loaded: Loaded) -> Result<Volume, Failure> {
         Loaded::Scan { dwi, .. } => Ok(dwi),
         Loaded::Image(volume) => Ok(volume),
         Loaded::Mask(mask) => Ok(mask.image().clone()),
-        Loaded::Tractogram(_) => Err(Failure::new(format!(
+        Loaded::Tractogram(_) | Loaded::InPlace(_) => Err(Failure::new(format!(
             "Found streamlines, expected an image; name one: {}",
             path.display()
         ))),

@@ -37,6 +37,7 @@ mod bench_levelset;
 mod bench_lifted;
 mod bench_live;
 mod bench_odf_tracking;
+mod bench_open;
 mod bench_regions;
 mod bench_render;
 mod bench_select;
@@ -287,6 +288,13 @@ impl Global {
             threads: self.threads.map(usize::from),
         };
         Backend::begin(&choice).map_err(|e| Failure::new(e.to_string()))
+    }
+
+    /// Applies the memory limit to the window, whose settings may lower it.
+    pub fn limit_window(&self) {
+        if let Some(gb) = self.memory {
+            crate::io::limit_memory_for_good((gb * 1e9) as u64);
+        }
     }
 
     /// Whether work that takes one core this long is faster on a graphics card, which has to be opened for it.

@@ -288,7 +288,7 @@ pub fn opened_volume(
         Loaded::Scan { dwi, gradients, .. } => (dwi, gradients),
         Loaded::Image(volume) => (volume, None),
         Loaded::Mask(mask) => (mask.image().clone(), None),
-        Loaded::Tractogram(_) => {
+        Loaded::Tractogram(_) | Loaded::InPlace(_) => {
             return Err(Failure::new(format!(
                 "Found streamlines, expected an image; name one: {}",
                 path.display()

@@ -233,7 +233,7 @@ fn open(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failur
             Loaded::Scan { dwi, .. } => Some(dwi),
             Loaded::Image(volume) => Some(volume),
             Loaded::Mask(mask) => Some(mask.image().clone()),
-            Loaded::Tractogram(_) => None,
+            Loaded::Tractogram(_) | Loaded::InPlace(_) => None,
         },
         Opened::Folder(_) => None,
     };

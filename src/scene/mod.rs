@@ -150,7 +150,8 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         } else {
             CHOSEN_RGB
         };
-        let all = missed(state).into_iter().chain(lines(state));
+        let lines = near_lines(state, lines(state));
+        let all = missed(state).into_iter().chain(lines);
         let all = all.chain(pathways::lines(state));
         all.chain(chosen(state, ink)).collect::<Vec<Lines>>()
     };
@@ -215,7 +216,7 @@ pub fn images(state: &State) -> Vec<Image> {
         let volume = match &layer.content {
             Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume,
             Content::Mask(mask) => mask.image(),
-            Content::Tractogram(_) => continue,
+            Content::Tractogram(_) | Content::InPlace(_) => continue,
         };
         let display = &layer.display;
         let labelled = volume.labels.is_some();
@@ -401,6 +402,22 @@ fn lines(state: &State) -> Vec<Lines> {
         .collect()
 }
 
+/// The same lines, where streamlines stay in their file with more of those that the camera sees.
+fn near_lines(state: &State, mut lines: Vec<Lines>) -> Vec<Lines> {
+    for layer in &state.document.layers {
+        let near = state.near_streamlines(layer);
+        let Some((drawn, near)) = state.drawn_streamlines(layer).zip(near) else {
+            continue;
+        };
+        for line in &mut lines {
+            if line.tractogram.0.id() == drawn.id() {
+                line.tractogram = ById(near.clone());
+            }
+        }
+    }
+    lines
+}
+
 /// The drawn streamlines whose weights are stale.
 fn stale_weights(state: &State) -> Option<DataId> {
     let layer = state.document.layer(state.layer_of_stale_weights()?)?;
@@ -427,7 +444,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let behind = pathways::live_with_cost(state).is_some();
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let kept = layers.filter_map(|l| match &l.content {
-        Content::Tractogram(_) => {
+        Content::Tractogram(_) | Content::InPlace(_) => {
             let shown = state.drawn_streamlines(l)?;
             let display = match l.display.line_colouring {
                 LineColouring::Fixed(_) => Cow::Borrowed(&l.display),

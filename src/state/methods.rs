@@ -64,8 +64,18 @@ pub fn methods(state: &State) -> String {
     // A live result that was kept is described with its layer.
     let mut is_described = false;
     for layer in &document.layers {
-        let Content::Tractogram(tractogram) = &layer.content else {
-            continue;
+        let tractogram = match &layer.content {
+            Content::Tractogram(tractogram) => tractogram,
+            Content::InPlace(lines) => {
+                let all = count(lines.file.len() as u64);
+                let name = &layer.name;
+                let _ = write!(
+                    text,
+                    " The {all} streamlines “{name}” were read from a file."
+                );
+                continue;
+            }
+            _ => continue,
         };
         // An empty layer is not worth reporting.
         if tractogram.is_empty() {

@@ -38,6 +38,7 @@ fn layer(document: &Document, layer: &Layer) -> Value {
         Content::Image(volume) => ("image", volume.frames),
         Content::Mask(mask) => ("mask", mask.count()),
         Content::Tractogram(tractogram) => ("tractogram", tractogram.len()),
+        Content::InPlace(lines) => ("tractogram", lines.file.len()),
     };
     let mut value = json!({
         "name": layer.name,

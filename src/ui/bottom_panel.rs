@@ -57,6 +57,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     self::head(ui, state, drawer, head, memory, actions);
     let body = Rect::from_min_max(pos2(all.left(), head.bottom()), all.max);
     super::part(ui, drawer.name(), body, |ui| {
+        if let Some((_, lines)) = state.current_in_place() {
+            return match drawer {
+                BottomPanel::Matrix => matrix::show(ui, state, &lines.names, memory, actions),
+                _ => empty(
+                    ui,
+                    body,
+                    "These streamlines stay in their file: switch their filter on, then click Keep matching",
+                ),
+            };
+        }
         let Some((layer, lines)) = state.current_streamlines() else {
             return empty(ui, body, "Open or keep streamlines first");
         };
@@ -121,7 +131,8 @@ fn head(
         BottomPanel::Bundles => state.runtime.streamlines.groups.shown().is_some(),
         BottomPanel::Scores => state.runtime.streamlines.scores.shown().is_some(),
     };
-    let not_yet = (!ready).then_some("There is nothing to export yet");
+    let is_shown = panel == BottomPanel::Matrix || state.current_in_place().is_none();
+    let not_yet = (!ready || !is_shown).then_some("There is nothing to export yet");
     let export = Button::plain("Export CSV…")
         .icon(icons::EXPORT)
         .disabled(not_yet);
@@ -148,9 +159,9 @@ fn head(
         actions.extend(panel_command(state, panel).map(Action::CopyCommand));
     }
     let at = at.with_min_x(rect.left());
-    let name = state
-        .current_streamlines()
-        .map_or("", |(layer, _)| layer.name.as_str());
+    let in_place = || state.current_in_place().map(|(layer, _)| layer);
+    let layer = state.current_streamlines().map(|(layer, _)| layer);
+    let name = layer.or_else(in_place).map_or("", |l| l.name.as_str());
     let sentence = figures(state, panel);
     let text = Rect::from_min_max(
         pos2(tabs.right() + 14.0, head.top()),

@@ -85,7 +85,7 @@ fn row_sign(state: &State, layer: &Layer) -> Sign {
         Content::Image(_) if state.document.origin(layer).is_recomputed_from_scan() => icons::MAP,
         Content::Image(_) => icons::IMAGE,
         Content::Mask(_) => icons::REGION,
-        Content::Tractogram(_) => icons::PATH,
+        Content::Tractogram(_) | Content::InPlace(_) => icons::PATH,
     })
 }
 
@@ -102,6 +102,18 @@ fn row_fact(state: &State, layer: &Layer) -> String {
         Content::Image(_) | Content::Mask(_) => {
             let percent = format::fixed(f64::from(layer.display.opacity) * 100.0, 0);
             format::with_unit(&percent, "%")
+        }
+        Content::InPlace(lines) => {
+            let drawn = state
+                .drawn_streamlines(layer)
+                .map_or(0, |lines| lines.len());
+            let all = state.counted_in_place(layer.id);
+            let all = all.map_or(lines.file.len(), |kept| kept.outline.streamlines);
+            format!(
+                "{} of {}",
+                format::count(drawn as u64),
+                format::count(all as u64)
+            )
         }
         Content::Tractogram(t) => {
             let all = format::count(t.len() as u64);
@@ -301,6 +313,16 @@ fn context_menu(
             }
         }
     }
+    if matches!(layer.content, Content::InPlace(_))
+        && menu::Item::new("Matrix of connections")
+            .icon(icons::PATH)
+            .show(ui)
+    {
+        actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
+        let open = StreamlineAction::Open(Some(BottomPanel::Matrix));
+        actions.push(Action::Streamline(open));
+        ui.close();
+    }
     if menu::Item::new("Export…").icon(icons::EXPORT).show(ui) {
         export(state, layer, memory, DialogPosition::Middle);
         ui.close();
@@ -322,7 +344,9 @@ fn context_menu(
 /// Asks where to write a layer.
 pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: DialogPosition) {
     let purpose = match layer.content {
-        Content::Tractogram(_) => PathPurpose::streamlines(state, Some(layer.id)),
+        Content::Tractogram(_) | Content::InPlace(_) => {
+            PathPurpose::streamlines(state, Some(layer.id))
+        }
         _ => PathPurpose::Layer {
             layer: layer.id,
             mask: matches!(layer.content, Content::Mask(_)),

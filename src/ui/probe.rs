@@ -445,7 +445,7 @@ fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
             };
             Some(reading(layer.name.clone(), side))
         }
-        Content::Tractogram(_) => None,
+        Content::Tractogram(_) | Content::InPlace(_) => None,
     }
 }
 

@@ -15,6 +15,7 @@ pub mod formats;
 mod gradients;
 mod hostile;
 mod images;
+mod in_place;
 mod labels;
 mod masks;
 pub mod mif;
@@ -37,6 +38,7 @@ pub fn tests() -> Vec<Trial> {
     [
         bids::tests(),
         images::tests(),
+        in_place::tests(),
         conversion::tests(),
         conversion_gradients::tests(),
         conversion_losses::tests(),

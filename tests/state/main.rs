@@ -4,6 +4,7 @@
 
 use arcuate_tests as support;
 
+mod in_place;
 mod jobs;
 mod live;
 mod origins;
@@ -16,6 +17,7 @@ mod update;
 
 fn main() {
     support::run([
+        in_place::tests(),
         jobs::tests(),
         live::tests(),
         origins::tests(),

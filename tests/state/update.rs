@@ -357,6 +357,7 @@ fn picture(state: &State) -> String {
                 Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume.id(),
                 Content::Mask(mask) => mask.id(),
                 Content::Tractogram(tractogram) => tractogram.id(),
+                Content::InPlace(lines) => lines.file.id(),
             };
             let (name, display, line) = (&l.name, &l.display, d.command_line(l));
             format!("{:?} {name} {content:?} {display:?} {line:?}", l.id)

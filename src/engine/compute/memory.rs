@@ -144,10 +144,19 @@ pub fn append<T: Pod + Send + Sync, P: AsRef<[T]> + Send>(all: &mut Vec<T>, part
 
 /// The user's limit for the whole process, bytes.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+/// The limit with which the window was started, which its settings cannot raise, bytes.
+static LIMIT_AT_START: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// From now on [`available_bytes`] leaves no more than this to the whole process.
 pub fn limit_memory(bytes: Option<u64>) {
-    LIMIT.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
+    let at_start = LIMIT_AT_START.load(Ordering::Relaxed);
+    LIMIT.store(bytes.unwrap_or(u64::MAX).min(at_start), Ordering::Relaxed);
+}
+
+/// Does the same as [`limit_memory`], and later limits cannot exceed this one.
+pub fn limit_memory_for_good(bytes: u64) {
+    LIMIT_AT_START.store(bytes, Ordering::Relaxed);
+    limit_memory(Some(bytes));
 }
 
 /// Whether the user has limited the memory of the process.

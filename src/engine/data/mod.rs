@@ -36,6 +36,7 @@ pub mod grid;
 pub mod half_sphere;
 mod keyed;
 pub mod labels;
+pub mod level_of_detail;
 pub mod mask;
 pub mod odf_field;
 pub mod odf_turn;

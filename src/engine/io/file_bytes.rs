@@ -171,10 +171,16 @@ struct FileReader<'a> {
 
 impl<'a> FileReader<'a> {
     fn at(path: &'a Path, byte: u64) -> Result<Self, Error> {
-        let failed = |e: std::io::Error| Error::reading(path, &e);
-        let mut file = disk::File::open(path).map_err(failed)?;
-        file.seek(SeekFrom::Start(byte)).map_err(failed)?;
-        Ok(Self { path, file })
+        let file = disk::File::open(path).map_err(|e| Error::reading(path, &e))?;
+        let mut reader = Self { path, file };
+        reader.seek(byte)?;
+        Ok(reader)
+    }
+
+    /// The next bytes are those from this offset on.
+    fn seek(&mut self, byte: u64) -> Result<(), Error> {
+        let sought = self.file.seek(SeekFrom::Start(byte));
+        sought.map(drop).map_err(|e| Error::reading(self.path, &e))
     }
 
     /// Reads the next bytes. A file that ends early was shortened meanwhile.
@@ -187,6 +193,43 @@ impl<'a> FileReader<'a> {
             ),
             _ => Error::reading(self.path, &e),
         })
+    }
+}
+
+/// Reads numbers at any offsets of one file.
+pub(super) struct RangeReader<'a> {
+    file: FileReader<'a>,
+    buffer: Vec<u8>,
+}
+
+impl<'a> RangeReader<'a> {
+    pub fn open(path: &'a Path) -> Result<Self, Error> {
+        Ok(Self {
+            file: FileReader::at(path, 0)?,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Fills `out` with numbers from an offset on, as float32.
+    pub fn floats(
+        &mut self,
+        start: u64,
+        (number, big_endian): (Type, bool),
+        out: &mut [f32],
+    ) -> Result<(), Error> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        self.file.seek(start)?;
+        if number.is_single(big_endian) {
+            return self.file.read(bytemuck::cast_slice_mut(out));
+        }
+        for out in out.chunks_mut(CONVERTED_AT_ONCE) {
+            self.buffer.resize(number.bytes() * out.len(), 0);
+            self.file.read(&mut self.buffer)?;
+            number.fill_alone(&self.buffer, big_endian, out);
+        }
+        Ok(())
     }
 }
 

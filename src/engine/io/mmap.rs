@@ -11,7 +11,7 @@
 
 mod values_on_disk;
 
-pub(super) use values_on_disk::ValuesOnDisk;
+pub(super) use values_on_disk::{ValuesOnDisk, folder as cache_folder};
 
 use super::Error;
 use crate::compute::Control;

@@ -96,13 +96,15 @@ pub mod vtp;
 mod written_voxels;
 
 pub use crate::compute::memory::{
-    available_bytes, forget_peak, limit_memory, private_bytes, resident_bytes,
+    available_bytes, forget_peak, limit_memory, limit_memory_for_good, private_bytes,
+    resident_bytes,
 };
 pub use error::without_os_error;
 pub use error::{Error, Expected};
 pub use format::{Content, Format, NameSupport};
 pub use mask::{as_mask, companion_mask, mask, mask_on_own_grid};
 pub use nifti::SpaceInfo;
+pub use pieces::{InPlace, Sample, SampleLimits, ViewPart};
 pub use reading::{AffineReading, Reading, Space, quoted};
 pub use remark::{Remark, RemarkTopic};
 pub use streamlines::FibreInfo;

@@ -35,10 +35,12 @@
 //! ```
 
 mod copies;
+mod in_place;
 mod outline;
 mod spool;
 
 pub use copies::Copies;
+pub use in_place::{InPlace, Sample, SampleLimits, ViewPart};
 pub use outline::{Contents, Outline, Take};
 pub(super) use spool::Spool;
 
@@ -266,7 +268,7 @@ impl Pieces {
 }
 
 /// Length of a file, and the moment of its last change, if the system reports them.
-fn state(path: &Path) -> Option<(u64, SystemTime)> {
+pub(super) fn state(path: &Path) -> Option<(u64, SystemTime)> {
     let metadata = disk::metadata(path).ok()?;
     Some((metadata.len(), metadata.modified().ok()?))
 }

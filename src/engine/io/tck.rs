@@ -3,11 +3,15 @@
 //!
 //! Memory: at most the size of the file (a triplet of twelve bytes becomes a point, or eight bytes).
 
+mod index;
 mod pieces;
 
+pub(super) use index::Index;
+pub use index::stored_path as stored_index_path;
 pub(super) use pieces::Reader;
 
 use super::file_bytes::FileBytes;
+use super::numbers::Type;
 use super::pieces::Contents;
 use super::source::Source;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
@@ -47,6 +51,12 @@ pub(super) struct Numbers {
 impl Numbers {
     pub fn bytes(self) -> usize {
         if self.double { 8 } else { 4 }
+    }
+
+    /// The type of the numbers, and whether their first byte is the most significant one.
+    pub fn form(self) -> (Type, bool) {
+        let number = if self.double { Type::F64 } else { Type::F32 };
+        (number, self.big_endian)
     }
 
     /// Whether the numbers are float32 in native byte order.

@@ -72,6 +72,8 @@ impl Content {
                 let grid = Arc::new(whole.grid.moved(by)?);
                 Self::Mask(Mask::new(grid, whole.inside.clone()))
             }
+            // All of their points would have to be in memory.
+            Self::InPlace(_) => return None,
             Self::Tractogram(tractogram) => by
                 .is_finite()
                 .then(|| Self::Tractogram(tractogram.moved(by)))?,

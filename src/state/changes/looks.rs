@@ -66,7 +66,7 @@ fn decimals(layer: &Layer) -> usize {
 
 fn display(document: &Document, layer: &Layer, decimals: usize) -> Fields {
     let display = &layer.display;
-    if matches!(layer.content, Content::Tractogram(_)) {
+    if matches!(layer.content, Content::Tractogram(_) | Content::InPlace(_)) {
         return lines(document, display);
     }
     let mut fields = Fields::default();

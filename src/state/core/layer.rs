@@ -1,7 +1,7 @@
 //! Layers: content, display and origin.
 
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
-use crate::io::Remark;
+use crate::io::{InPlace, Remark, Sample};
 use crate::state::Phase;
 use crate::state::core::display::Display;
 use glam::DVec3;
@@ -26,6 +26,18 @@ pub enum Content {
     Image(Volume),
     Mask(Mask),
     Tractogram(Tractogram),
+    /// Streamlines of a file that is too large for the memory.
+    InPlace(Arc<StreamlinesInPlace>),
+}
+
+/// Streamlines that stay in their file.
+#[derive(Clone, Debug)]
+pub struct StreamlinesInPlace {
+    pub file: Arc<InPlace>,
+    /// The streamlines drawn until more are read.
+    pub first: Sample,
+    /// The names of values and groups, without any streamline.
+    pub names: Tractogram,
 }
 
 impl Content {
@@ -34,16 +46,18 @@ impl Content {
         match self {
             Self::Scan { dwi, .. } => Some(dwi),
             Self::Image(volume) => Some(volume),
-            Self::Mask(_) | Self::Tractogram(_) => None,
+            Self::Mask(_) | Self::Tractogram(_) | Self::InPlace(_) => None,
         }
     }
 
-    /// World bounds, mm; `None` for an empty tractogram.
+    /// World bounds, mm; `None` for an empty tractogram. Those of streamlines that stay in their file are the bounds of
+    /// the first ones drawn.
     pub fn bounds(&self) -> Option<(DVec3, DVec3)> {
         match self {
             Self::Scan { dwi: volume, .. } | Self::Image(volume) => Some(volume.grid.bounds()),
             Self::Mask(mask) => Some(mask.grid.bounds()),
             Self::Tractogram(tractogram) => tractogram.bounds(),
+            Self::InPlace(lines) => lines.first.tractogram.bounds(),
         }
     }
 }
@@ -102,7 +116,7 @@ pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
     match &layer.content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
         Content::Mask(mask) => Some(mask.frame()),
-        Content::Tractogram(_) => None,
+        Content::Tractogram(_) | Content::InPlace(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
-use crate::state::density::jobs::{MapDensity, MappedDensity};
+use crate::state::density::jobs::{MapDensity, MapDensityInPlace, MappedDensity};
 use crate::state::density::recipe::DensityRecipe;
 use crate::state::density::{DensityOptions, DensityValue, quantity};
 use crate::state::edit::edit;
@@ -61,8 +61,10 @@ pub fn map(
     let Some(layer) = layer.and_then(|id| state.document.layer(id).cloned()) else {
         return;
     };
-    let Content::Tractogram(tractogram) = &layer.content else {
-        return;
+    let own = match &layer.content {
+        Content::Tractogram(tractogram) => tractogram.grid.clone(),
+        Content::InPlace(lines) => lines.names.grid.clone(),
+        _ => return,
     };
     let sent = live_sent.or_else(|| sent(&state.document, layer.id));
     if requested.value() == DensityValue::Share && sent.is_none() {
@@ -72,25 +74,32 @@ pub fn map(
         );
         return;
     }
-    let own = tractogram
-        .grid
-        .clone()
-        .or_else(|| basis(&state.document).map(|b| b.0));
+    let own = own.or_else(|| basis(&state.document).map(|b| b.0));
     let on = match (own, requested.voxels.edge_mm) {
         (Some(grid), None) => DensityGrid::Grid(grid),
         (Some(grid), Some(mm)) => DensityGrid::Within(grid, mm),
         (None, mm) => DensityGrid::Around(mm.unwrap_or(1.0)),
     };
-    effects.push(Effect::submit(MapDensity {
-        tractogram: tractogram.clone(),
-        grid: on,
-        params: Params {
-            sent: sent.filter(|_| requested.value() == DensityValue::Share),
-            ..requested.params
-        },
-        layer: layer.id.0,
-        transform: state.document.moved_by(layer.id),
-    }));
+    let params = Params {
+        sent: sent.filter(|_| requested.value() == DensityValue::Share),
+        ..requested.params
+    };
+    effects.push(match &layer.content {
+        Content::Tractogram(tractogram) => Effect::submit(MapDensity {
+            tractogram: tractogram.clone(),
+            grid: on,
+            params,
+            layer: layer.id.0,
+            transform: state.document.moved_by(layer.id),
+        }),
+        Content::InPlace(lines) => Effect::submit(MapDensityInPlace {
+            pieces: lines.file.pieces().clone(),
+            grid: on,
+            params,
+            layer: layer.id.0,
+        }),
+        _ => return,
+    });
 }
 
 /// The voxels of the scan, else of the first image, and the file of that image.
@@ -118,6 +127,7 @@ pub fn done(state: &mut State, mapped: MappedDensity) {
     };
     let own = match &source.content {
         Content::Tractogram(tractogram) => tractogram.grid.clone(),
+        Content::InPlace(lines) => lines.names.grid.clone(),
         _ => None,
     };
     // Recomputed streamlines have their grid; a file may not.

@@ -3,16 +3,16 @@
 use super::Document;
 use crate::state::core::layer::{Content, Layer};
 use glam::DVec3;
-use std::sync::Arc;
+
+fn are_lines(layer: &Layer) -> bool {
+    matches!(layer.content, Content::Tractogram(_) | Content::InPlace(_))
+}
 
 impl Document {
     /// World bounds of all image layers (of the tractograms if there is no image).
     pub fn bounds(&self) -> (DVec3, DVec3) {
         let extent = |lines: bool| {
-            let requested = self
-                .layers
-                .iter()
-                .filter(|l| matches!(l.content, Content::Tractogram(_)) == lines);
+            let requested = self.layers.iter().filter(|l| are_lines(l) == lines);
             requested
                 .filter_map(|l| l.content.bounds())
                 .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
@@ -29,6 +29,7 @@ impl Document {
         const MARGIN_MM: f64 = 1.0;
         let lines = self.layers.iter().map(|l| match &l.content {
             Content::Tractogram(tractogram) => Some(tractogram),
+            Content::InPlace(lines) => Some(&lines.first.tractogram),
             _ => None,
         });
         let lines: Option<Vec<_>> = lines.collect();
@@ -64,8 +65,7 @@ impl Document {
     /// have another scale in each slice.
     pub fn sliced(&self) -> (DVec3, DVec3) {
         let (low, high) = self.framed();
-        let are_lines = |layer: &Arc<Layer>| matches!(layer.content, Content::Tractogram(_));
-        if self.layers.is_empty() || !self.layers.iter().all(are_lines) {
+        if self.layers.is_empty() || !self.layers.iter().all(|l| are_lines(l)) {
             return (low, high);
         }
         let (centre, half) = ((low + high) * 0.5, (high - low).max_element() * 0.5);

@@ -66,7 +66,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         state.runtime.notify(Severity::Information, text);
     }
     let kind = match &loaded {
-        Loaded::Tractogram(_) => RecentKind::Streamlines,
+        Loaded::Tractogram(_) | Loaded::InPlace(_) => RecentKind::Streamlines,
         _ => RecentKind::Image,
     };
     let summary = match &loaded {
@@ -74,6 +74,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         Loaded::Image(volume) => grid_summary(volume),
         Loaded::Mask(mask) => format!("{} inside", counted(mask.count(), "voxel")),
         Loaded::Tractogram(tractogram) => counted(tractogram.len(), "streamline"),
+        Loaded::InPlace(lines) => counted(lines.file.len(), "streamline"),
     };
     let mut origin = Origin::opened(path.clone(), reading);
     let mut b_range = None;
@@ -97,6 +98,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         Loaded::Image(volume) => Content::Image(volume),
         Loaded::Mask(mask) => Content::Mask(mask),
         Loaded::Tractogram(tractogram) => Content::Tractogram(tractogram),
+        Loaded::InPlace(lines) => Content::InPlace(lines),
     };
     let new = NewLayer {
         name: name.clone(),
@@ -104,6 +106,15 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         origin,
         notes,
     };
+    if let Content::InPlace(lines) = &new.content {
+        let sentence = format!(
+            "{} stay in their file, which is large for the memory: the views draw some of them; rules, density, matrix \
+             and export use all: {}",
+            counted(lines.file.len(), "streamline"),
+            path.display()
+        );
+        state.runtime.notify(Severity::Information, sentence);
+    }
     if let Some(known) = already_open(&state.document, &new) {
         let sentence = format!(
             "The file is already open as “{known}”; it was opened once more as another layer: {}",
@@ -199,7 +210,8 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let scan = state.document.scan();
     let scan = scan.and_then(|l| state.document.path(l).map(Path::to_owned));
     state.runtime.files.opened_together = scan.into_iter().chain([path.clone()]).collect();
-    effects.push(Effect::submit(OpenFile::new(path)));
+    let open = OpenFile::new(path).staying(state.runtime.files.stay);
+    effects.push(Effect::submit(open));
 }
 
 /// A folder with data sets: a single visit is opened; with several, the user is asked.
@@ -251,7 +263,8 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
             false => Vec::new(),
         };
         let path = file.path.clone();
-        effects.push(Effect::submit(OpenFile::with_gradients(path, gradients)));
+        let open = OpenFile::with_gradients(path, gradients).staying(state.runtime.files.stay);
+        effects.push(Effect::submit(open));
     }
 }
 
@@ -408,7 +421,9 @@ pub(in crate::state) fn add(
         }
         Content::Mask(_) if ground.is_none() => display::mask_alone(),
         Content::Mask(_) => display::mask_display(),
-        Content::Tractogram(_) => state.document.track.streamline_display.clone(),
+        Content::Tractogram(_) | Content::InPlace(_) => {
+            state.document.track.streamline_display.clone()
+        }
     };
     let mut opened = None;
     edit(state, "Open", false, |document| {

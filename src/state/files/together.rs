@@ -52,10 +52,8 @@ pub(in crate::state) fn open_together(
     }
     state.runtime.files.opened_together.clone_from(&files);
     for path in files {
-        effects.push(Effect::submit(OpenFile::with_gradients(
-            path,
-            gradients.clone(),
-        )));
+        let open = OpenFile::with_gradients(path, gradients.clone());
+        effects.push(Effect::submit(open.staying(state.runtime.files.stay)));
     }
 }
 

@@ -7,6 +7,7 @@ use crate::jobs::{Folder, PathAnswer};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
 use crate::state::files::jobs::PathCheck;
+use crate::state::files::jobs::open::StayInFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -193,6 +194,8 @@ pub struct FilesRuntime {
     pub opened_together: Vec<PathBuf>,
     /// A file that was opened since the features last followed.
     pub just_opened: Option<JustOpened>,
+    /// When streamlines stay in their file.
+    pub stay: StayInFile,
 }
 
 /// A file that was opened, for the features that react to it.

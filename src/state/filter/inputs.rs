@@ -16,6 +16,7 @@ use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::document::Document;
 use crate::state::origin::Origin;
 use crate::state::origin::commands::is_own_mask;
+use crate::state::streamlines::in_place::in_place;
 use crate::state::streamlines::{RegionRule, StreamlineRules, ValueLimits, streamlines_of};
 use std::sync::Arc;
 
@@ -346,7 +347,15 @@ impl State {
     pub fn cannot_filter(&self) -> Option<String> {
         let document = &self.document;
         if document.filtered().is_none() {
-            return Some("There are no streamlines to fit: track or open some".to_owned());
+            let in_place = document.layers.iter().any(|l| in_place(l).is_some());
+            let sentence = match in_place {
+                true => {
+                    "The open streamlines stay in their file, and a fit needs all of them in memory: keep some of them by \
+                     a filter in the task View"
+                }
+                false => "There are no streamlines to fit: track or open some",
+            };
+            return Some(sentence.to_owned());
         }
         if document.explained().is_none() {
             let what = match document.density() {

@@ -160,6 +160,7 @@ fn data(content: &Content) -> DataId {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume.id(),
         Content::Mask(mask) => mask.id(),
         Content::Tractogram(tractogram) => tractogram.id(),
+        Content::InPlace(lines) => lines.file.id(),
     }
 }
 
@@ -234,6 +235,7 @@ impl Document {
             Content::Mask(mask) => {
                 format!("mask of {}", with_unit(&fixed(mask.volume_ml(), 2), "ml"))
             }
+            Content::InPlace(lines) => counted(lines.file.len(), "streamline"),
             Content::Tractogram(t) => {
                 let lines = counted(t.len(), "streamline");
                 format!("{lines}, {}", size(ResultStorage::bytes(t)))
@@ -293,7 +295,7 @@ impl State {
         ];
         // The question shows only the first lines, so streamlines come first and images last.
         let rank = |layer: &&Arc<Layer>| match layer.content {
-            Content::Tractogram(_) => 0,
+            Content::Tractogram(_) | Content::InPlace(_) => 0,
             Content::Mask(_) => 1,
             Content::Scan { .. } | Content::Image(_) => 2,
         };

@@ -292,7 +292,7 @@ pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let (items, unreadable) = saved::items(&opening.content, &opening.session);
     opening.unreadable = unreadable;
-    let job = LoadLayers::new(items);
+    let job = LoadLayers::new(items).staying(state.runtime.files.stay);
     opening.progress = job.progress.clone();
     submit(effects, job);
 }

@@ -3,7 +3,8 @@
 use crate::state::core::phase::Phase;
 use crate::state::streamlines::StreamlineAction;
 use crate::state::streamlines::update::{
-    agreement, bundles, colour_by_file, edits, measure, save, select_manually, set, set_truth,
+    agreement, bundles, colour_by_file, edits, in_place, measure, save, select_manually, set,
+    set_truth,
 };
 use crate::state::{Effect, State};
 
@@ -59,6 +60,7 @@ pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect
         StreamlineAction::ChooseGroup { group, mode } => bundles::choose(state, &group, mode),
         StreamlineAction::SetTruth(path) => set_truth(state, path),
         StreamlineAction::ColourByFile { layer, path } => colour_by_file(state, layer, path),
+        StreamlineAction::MeasureLengths(layer) => in_place::measure(state, layer, effects),
         StreamlineAction::Sort(table) => state.view.table = table,
         StreamlineAction::Open(drawer) => state.view.bottom_panel = drawer,
         StreamlineAction::SetHeight(height) => {

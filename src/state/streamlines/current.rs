@@ -91,7 +91,11 @@ impl Document {
 impl State {
     /// The layer whose streamlines are current: the one that is or was selected, else the one with rules or with
     /// selected streamlines, else the topmost visible one.
+    /// Streamlines that stay in their file are none of them.
     pub fn current_streamlines(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
+        if self.current_in_place().is_some() {
+            return None;
+        }
         let named = |id: Option<LayerId>| {
             let layer = self.document.layer(id?)?;
             Some((layer, streamlines_of(layer)?))
@@ -134,6 +138,9 @@ impl State {
     /// The streamlines of a layer as they are drawn: those that its rules keep, with the values that their colours show.
     /// While these are being computed for newly kept ones, the previous ones are drawn.
     pub fn drawn_streamlines<'a>(&'a self, layer: &'a Layer) -> Option<&'a Tractogram> {
+        if let Some(sample) = self.picture_in_place(layer) {
+            return Some(&sample.tractogram);
+        }
         let kept = self.kept_streamlines(layer)?;
         let colours = self.line_colours(layer);
         Some(colours.map_or(kept, |colours| &colours.tractogram))

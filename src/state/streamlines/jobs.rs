@@ -7,6 +7,7 @@ pub mod connectome;
 pub mod csv;
 pub mod edit;
 pub mod from_file;
+pub mod in_place;
 pub mod pick;
 pub mod profile;
 pub mod score;

@@ -3,6 +3,7 @@
 pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 pub(in crate::state) mod current;
+pub mod in_place;
 pub mod jobs;
 pub(in crate::state) mod methods;
 pub mod recipe;

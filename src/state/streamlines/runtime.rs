@@ -12,6 +12,7 @@ use crate::solvers::tractogram::line_values::{LineStatistic, ValueRanges};
 use crate::solvers::tractogram::profile::Profile;
 use crate::state::LayerId;
 use crate::state::core::display::LineColouring;
+use crate::state::streamlines::in_place::InPlaceRuntime;
 use crate::state::streamlines::{
     Live, LiveKey, RegionRule, SameArc, SelectionMode, StreamlineRules,
 };
@@ -204,6 +205,8 @@ pub struct StreamlineRuntime {
     pub selections: BTreeMap<LayerId, Live<SelectionKey, StreamlineSelection>>,
     /// The drawn streamlines of each layer with the values of their colours, where they do not hold them.
     pub colours: BTreeMap<LayerId, Live<ColourKey, LineColours>>,
+    /// What is known of streamlines that stay in their file, by layer.
+    pub in_place: BTreeMap<LayerId, InPlaceRuntime>,
     pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
     /// The kept and the missed live curves with an end that stopped for the reason.

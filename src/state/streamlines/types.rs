@@ -418,6 +418,8 @@ pub enum StreamlineAction {
         layer: LayerId,
         path: PathBuf,
     },
+    /// Measures the lengths of all streamlines of a layer that stay in their file.
+    MeasureLengths(LayerId),
     Sort(TableView),
     Open(Option<BottomPanel>),
     SetHeight(f32),

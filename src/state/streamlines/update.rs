@@ -7,6 +7,7 @@ mod command_line;
 pub(in crate::state) mod edits;
 pub(in crate::state) mod export;
 pub(in crate::state) mod follow;
+pub(in crate::state) mod in_place;
 pub(in crate::state) mod keep_rules;
 pub(in crate::state) mod measure;
 pub(in crate::state) mod save;

@@ -16,7 +16,8 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
         FilesAction::Open(paths) => open(state, paths, effects),
         FilesAction::OpenAs { path, reading } => {
             state.runtime.forget_failures(LOAD);
-            effects.push(Effect::submit(OpenFile::with_reading(path, reading)));
+            let open = OpenFile::with_reading(path, reading);
+            effects.push(Effect::submit(open.staying(state.runtime.files.stay)));
         }
         FilesAction::OpenVisit(Some(number)) => files::opening::open_visit(state, number, effects),
         FilesAction::OpenVisit(None) => state.runtime.files.folder = None,

@@ -172,6 +172,8 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
         Content::Tractogram(tractogram) => {
             return export::write(tractogram, path, command, effects);
         }
+        // They are saved as streamlines, not as a layer.
+        Content::InPlace(_) => return,
     });
 }
 

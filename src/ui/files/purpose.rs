@@ -112,12 +112,18 @@ pub enum PathPurpose {
     Missing(LayerId, String),
 }
 
+fn selection_sentence(some: usize, all: usize) -> String {
+    let [some, all] = [some, all].map(|n| format::count(n as u64));
+    format!("{some} of {all} streamlines: those that pass the filter. Switch it off to export all")
+}
+
 impl PathPurpose {
     /// Streamlines or rays of a layer, or the live ones.
     pub fn streamlines(state: &State, layer: Option<LayerId>) -> Self {
         let tractogram = match layer {
             Some(id) => state.document.layer(id).and_then(|l| match &l.content {
                 Content::Tractogram(tractogram) => Some(tractogram),
+                Content::InPlace(lines) => Some(&lines.names),
                 _ => None,
             }),
             None => state.runtime.track.live.value().map(|l| &l.output.kept),
@@ -190,14 +196,15 @@ impl PathPurpose {
         else {
             return None;
         };
+        if let Some(kept) = state.counted_in_place(*layer) {
+            let all = kept.marks().len();
+            return Some(selection_sentence(kept.outline.streamlines, all));
+        }
         let some = state.selection_result(*layer)?.kept;
         let Content::Tractogram(lines) = &state.document.layer(*layer)?.content else {
             return None;
         };
-        let [some, all] = [some, lines.len()].map(|n| format::count(n as u64));
-        Some(format!(
-            "{some} of {all} streamlines: those that pass the filter. Switch it off to export all"
-        ))
+        Some(selection_sentence(some, lines.len()))
     }
 
     /// Warns that the files of a fit are those of other streamlines or settings than the present ones.

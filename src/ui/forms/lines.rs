@@ -82,6 +82,15 @@ impl AvailableValues {
     /// There is nothing to sample FA from.
     pub const NO_FIT: &str = "needs a fit";
 
+    /// Of the drawn streamlines of a file only the lengths are known.
+    pub const IN_PLACE: Self = Self {
+        measure: false,
+        weight: false,
+        lacks_fa: Some("keep as layer first"),
+        stop_reasons: false,
+        layer: None,
+    };
+
     pub fn of_layer(state: &State, layer: &Layer, lines: &Tractogram) -> Self {
         Self {
             measure: lines.per_streamline.contains_key("measure"),

@@ -11,6 +11,7 @@ pub mod display;
 pub mod eikonal;
 pub mod geodesic;
 pub mod glyphs;
+pub mod in_place;
 pub mod level_set;
 mod lifted;
 mod lines;
@@ -88,7 +89,7 @@ fn streamlines_in_work(state: &State) -> Option<(&Arc<Layer>, &Tractogram)> {
 /// The selected layer, if it holds streamlines.
 fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
     let layer = state.document.layer(state.runtime.selected_layer?)?;
-    matches!(layer.content, Content::Tractogram(_)).then_some(layer)
+    matches!(layer.content, Content::Tractogram(_) | Content::InPlace(_)).then_some(layer)
 }
 
 /// Asks where to write the content of the task's panel.

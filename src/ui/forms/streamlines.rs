@@ -211,7 +211,7 @@ fn filter(
 }
 
 /// A row for each region with its rule.
-fn regions(
+pub(super) fn regions(
     ui: &mut Ui,
     state: &State,
     rules: &StreamlineRules,
@@ -416,7 +416,7 @@ pub fn extent(
 }
 
 /// One of the file's groups on its own.
-fn group(
+pub(super) fn group(
     ui: &mut Ui,
     lines: &Tractogram,
     rules: &StreamlineRules,
@@ -474,7 +474,7 @@ pub fn reasons(ui: &mut Ui, now: Option<StopReason>) -> Option<Option<StopReason
     chosen
 }
 
-fn stop(
+pub(super) fn stop(
     ui: &mut Ui,
     lines: &Tractogram,
     rules: &StreamlineRules,
@@ -498,7 +498,7 @@ fn stop(
     }
 }
 
-fn at_most(
+pub(super) fn at_most(
     ui: &mut Ui,
     lines: &Tractogram,
     rules: &StreamlineRules,

@@ -69,6 +69,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             let why = tractogram.is_empty().then_some("There are no streamlines");
             density::show(ui, state, Some(layer.id), why, memory, actions);
         }
+        if let Content::InPlace(lines) = &layer.content {
+            density::show(ui, state, Some(layer.id), None, memory, actions);
+            super::in_place::show(ui, state, (layer, lines), memory, actions);
+        }
     }
     scene::show(ui, state, memory, actions);
     glyphs::show(ui, state, memory, actions);
@@ -117,7 +121,7 @@ fn grid(layer: &Layer) -> Option<(&Arc<Grid>, usize)> {
             Some((&volume.grid, frames))
         }
         Content::Mask(mask) => Some((&mask.grid, 1)),
-        Content::Tractogram(_) => None,
+        Content::Tractogram(_) | Content::InPlace(_) => None,
     }
 }
 
@@ -205,6 +209,10 @@ fn inputs(ui: &mut Ui, state: &State) {
                 let left = if edited { " left" } else { "" };
                 let count = counted(t.len(), "streamline");
                 (icons::PATH, format!("{count}{left}"))
+            }
+            (Content::InPlace(lines), _) => {
+                let count = counted(lines.file.len(), "streamline");
+                (icons::PATH, format!("{count}, in the file"))
             }
             (Content::Mask(_), _) if same => (icons::REGION, "same grid".to_owned()),
             (content, Some((grid, frames))) => {
@@ -418,7 +426,7 @@ fn shape_maps(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// The label of the button that exports the panel's layer.
 fn export_label(layer: Option<&Arc<Layer>>) -> &'static str {
     match layer.map(|l| &l.content) {
-        Some(Content::Tractogram(_)) => "Export…",
+        Some(Content::Tractogram(_) | Content::InPlace(_)) => "Export…",
         Some(Content::Mask(_)) => "Export mask…",
         Some(Content::Scan { .. }) => "Export scan…",
         _ => "Export map…",

@@ -53,7 +53,12 @@ fn of_layer(state: &State, layer: &Layer) -> Vec<Entry> {
         format!("Select layer {name}"),
         Action::Layer(LayerAction::Select(Some(id))),
     ));
-    if matches!(&layer.content, Content::Tractogram(t) if !t.is_empty()) {
+    let has_lines = match &layer.content {
+        Content::Tractogram(lines) => !lines.is_empty(),
+        Content::InPlace(_) => true,
+        _ => false,
+    };
+    if has_lines {
         let map = density(Some(id));
         let mut entry = entry(format!("Map the density of {name}"), map);
         entry.about(Subject::Density);

@@ -55,6 +55,10 @@ impl Scene<'_> {
 
 /// Whether a plain click in the 3-D view selects a streamline.
 pub fn is_about_lines(state: &State) -> bool {
+    // Streamlines that stay in their file cannot be picked.
+    if state.current_in_place().is_some() {
+        return false;
+    }
     let selected = state.runtime.selected_layer;
     let selected = selected.and_then(|id| state.document.layer(id));
     let lines = |l: &std::sync::Arc<crate::state::Layer>| {

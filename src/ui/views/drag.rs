@@ -278,7 +278,7 @@ pub fn window_reset(document: &Document, layer: &Layer) -> Display {
             display.brightness = display::brightness(map);
             display.window = display::window(volume, display.frame, map);
         }
-        Content::Mask(_) | Content::Tractogram(_) => {}
+        Content::Mask(_) | Content::Tractogram(_) | Content::InPlace(_) => {}
     }
     display
 }

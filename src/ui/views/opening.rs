@@ -37,7 +37,9 @@ pub fn text(state: &State) -> Option<String> {
 /// Whether a view has nothing to show yet: a few streamlines on a black slice explain nothing.
 fn is_empty(state: &State, pane: Pane) -> bool {
     let mut shown = state.document.layers.iter().filter(|l| state.shows(l));
-    !shown.any(|l| pane == Pane::Scene || !matches!(l.content, Content::Tractogram(_)))
+    !shown.any(|l| {
+        pane == Pane::Scene || !matches!(l.content, Content::Tractogram(_) | Content::InPlace(_))
+    })
 }
 
 /// Writes the text into the middle of each of these panes that is empty.

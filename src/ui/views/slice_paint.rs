@@ -354,7 +354,7 @@ fn grid(layer: &Layer) -> Option<&crate::data::Grid> {
     match &layer.content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
         Content::Mask(mask) => Some(&mask.grid),
-        Content::Tractogram(_) => None,
+        Content::Tractogram(_) | Content::InPlace(_) => None,
     }
 }
 

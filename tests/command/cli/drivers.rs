@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::a_benchmark_of_the_deconvolution", benchmark),
         test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
         test("cli::a_pointer_is_followed_by_pictures", dragged_one),
+        test("cli::a_file_larger_than_the_memory_limit", open_in_place),
         test("cli::all_drags_are_followed_by_pictures", || {
             dragged(&[], 7)
         })
@@ -204,6 +205,54 @@ fn dragged(choice: &[&str], count: usize) {
     let left = folder.path().join("arcuate/recovery");
     let left = std::fs::read_dir(left).map_or(0, Iterator::count);
     assert_eq!(left, 0, "recovery copies");
+}
+
+/// A file that is larger than the memory limit is opened, drawn and refined within it.
+fn open_in_place() {
+    const LIMIT_GB: f64 = 0.1;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+        .args(["bench", "open", "--streamlines", "100000", "--memory"])
+        .arg(LIMIT_GB.to_string())
+        .args(["--backend", "cpu", "--threads", "2"])
+        .env("TMPDIR", folder.path())
+        .env("XDG_CACHE_HOME", folder.path())
+        .output()
+        .expect("the binary starts");
+    let lines = String::from_utf8(output.stdout).expect("JSON is UTF-8");
+    assert_eq!(output.status.code(), Some(0), "{lines}");
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect();
+    let case = |name: &str| {
+        let found = lines.iter().find(|line| line["case"] == name);
+        found.unwrap_or_else(|| panic!("{name} in {lines:?}"))
+    };
+    for ending in ["trx", "tck"] {
+        let number = |name: &str, key: &str| {
+            let line = case(&format!("{ending}: {name}"));
+            line[key].as_f64().unwrap_or_else(|| panic!("{line}"))
+        };
+        assert!(number("write", "bytes") > 1e9 * LIMIT_GB);
+        let drawn = |name: &str| number(name, "drawn_streamlines");
+        assert!(drawn("first picture") >= 2048.0);
+        assert!(drawn("refined picture") > drawn("first picture"));
+        assert!(drawn("part of the view") > 0.0);
+        for name in [
+            "open",
+            "first picture",
+            "refined picture",
+            "part of the view",
+        ] {
+            // The program itself, whose pages are not counted by the limit, takes some 60 MB.
+            let peak = number(name, "peak_bytes");
+            assert!(peak < 1e9 * LIMIT_GB + 80e6, "{ending}, {name}: {peak}");
+        }
+    }
+    // The index of the TCK was removed with it.
+    let indices = std::fs::read_dir(folder.path().join("arcuate/tck-index"));
+    assert_eq!(indices.map_or(0, Iterator::count), 0);
 }
 
 /// Without any graphics driver drawing cannot be measured.

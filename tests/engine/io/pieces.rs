@@ -38,9 +38,9 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// A file that was read: its streamlines with their values, and the remarks about it.
-type Read = Result<(Tractogram, FibreInfo), String>;
+pub type Read = Result<(Tractogram, FibreInfo), String>;
 
-fn whole(path: &Path, reading: &Reading) -> Read {
+pub fn whole(path: &Path, reading: &Reading) -> Read {
     match open_with_reading(path, reading, &Control::new()) {
         Ok(Opened::Tractogram(tractogram, info)) => Ok((tractogram, info)),
         Ok(Opened::Volume(..)) => panic!("{} is an image", path.display()),
@@ -100,7 +100,7 @@ fn bits(values: &BTreeMap<String, Arc<[f32]>>) -> Vec<(&String, Vec<u32>)> {
     values.iter().map(|(name, v)| (name, bits(v))).collect()
 }
 
-fn assert_same(found: &Tractogram, expected: &Tractogram, what: &str) {
+pub fn assert_same(found: &Tractogram, expected: &Tractogram, what: &str) {
     let points = |t: &Tractogram| -> Vec<[u32; 3]> {
         let points = t.points.iter();
         points.map(|p| p.map(f32::to_bits)).collect()
@@ -140,7 +140,7 @@ fn compare(path: &Path, reading: &Reading, what: &str) -> bool {
 }
 
 /// Streamlines with every kind of content.
-fn subject(count: usize, values: usize, random: &mut Random) -> Tractogram {
+pub fn subject(count: usize, values: usize, random: &mut Random) -> Tractogram {
     let rich = rich(count, values, random);
     let stops: Vec<f32> = (0..rich.len()).map(|i| (i % 3) as f32).collect();
     let meanings = ["target", "angle", "mask"].map(str::to_owned);

@@ -409,6 +409,7 @@ fn connectomes() {
             assert!(expected.connected.len() > 20);
             for points in SIZES {
                 let (summary, found) = done(ConnectomeOfFile {
+                    marks: None,
                     pieces: in_pieces(&path, points),
                     labels: labels.clone(),
                     params,

@@ -16,9 +16,9 @@ const MIN_BYTES: u64 = 256 << 20;
 /// The share of the free disk that a file may take: one over this number.
 const SHARE: u64 = 2;
 
-/// The folder for files without a name: `$ARCUATE_SCRATCH`, otherwise `$XDG_CACHE_HOME/arcuate`, usually
+/// The folder for files without a name, and for indices of files: `$ARCUATE_SCRATCH`, otherwise `$XDG_CACHE_HOME/arcuate`, usually
 /// `~/.cache/arcuate`; `None` if there is none or the user wants none.
-fn folder() -> Option<PathBuf> {
+pub fn folder() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
     match set(FOLDER) {
         Some(none) if none == "none" => None,
@@ -42,7 +42,7 @@ pub struct ValuesOnDisk {
 impl ValuesOnDisk {
     /// Only Linux has files without a name.
     pub fn zeros(_count: usize) -> Option<Self> {
-        let _ = (folder, MIN_BYTES, SHARE);
+        let _ = (MIN_BYTES, SHARE);
         None
     }
 

@@ -191,7 +191,7 @@ impl Contents<'_> {
     }
 
     /// All streamlines in memory, for a format that is written as a whole.
-    pub(in crate::io) fn joined(&mut self, path: &Path) -> Result<Tractogram, Error> {
+    pub fn joined(&mut self, path: &Path) -> Result<Tractogram, Error> {
         let outline = self.outline;
         let mut pieces: Vec<Tractogram> = Vec::new();
         let collected = (self.pass)(&mut |piece| {

@@ -17,7 +17,7 @@ use crate::io::{Error, FibreInfo};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Contents of a file that are known before its streamlines are read.
@@ -131,6 +131,47 @@ impl Layout {
 
     pub fn groups(&self) -> BTreeMap<String, Arc<[u32]>> {
         self.groups.clone()
+    }
+
+    pub fn offsets(&self) -> Arc<[u64]> {
+        self.offsets.clone()
+    }
+
+    /// The file of the points, the offset of the first one, and their number type; `None` if they are compressed, and for
+    /// a file without points.
+    pub fn points_place(&self) -> Option<(PathBuf, u64, Type)> {
+        let (part, number) = self.points.as_ref()?;
+        let (path, start) = part.place()?;
+        Some((path.to_owned(), start, *number))
+    }
+
+    /// Remarks about the file; `large`: whether the values of an array are larger than float32 represents.
+    pub fn info(&self, large: &[bool]) -> FibreInfo {
+        let mut info = FibreInfo::default();
+        for remark in &self.remarks {
+            match remark {
+                ArrayRemark::Known(known) => {
+                    info.warnings.extend(known.warnings.iter().cloned());
+                    info.notes.extend(known.notes.iter().cloned());
+                    info.unread.extend(known.unread.iter().cloned());
+                }
+                ArrayRemark::IfLarge(index) if large.get(*index) == Some(&true) => {
+                    info.warn(rounded(&self.values[*index].part));
+                }
+                ArrayRemark::IfLarge(_) => {}
+            }
+        }
+        let used = self.offsets.last().map_or(0, |&end| end as usize);
+        if self.points.is_some() {
+            warn_of_unused(self.vertices - used, &mut info);
+        }
+        grid(&self.header, &mut info);
+        add_properties(&self.header, &mut info);
+        info.is_rounded = self.is_rounded;
+        let short = self.offsets.windows(2);
+        let short = short.filter(|w| w[1] - w[0] < 2).count();
+        info.check_counts(self.offsets.len() - 1, short, None);
+        info
     }
 
     /// Bytes that a pass reads.
@@ -250,31 +291,6 @@ impl PieceReader for Reader {
     }
 
     fn info(self: Box<Self>) -> FibreInfo {
-        let layout = &self.layout;
-        let mut info = FibreInfo::default();
-        for remark in &layout.remarks {
-            match remark {
-                ArrayRemark::Known(known) => {
-                    info.warnings.extend(known.warnings.iter().cloned());
-                    info.notes.extend(known.notes.iter().cloned());
-                    info.unread.extend(known.unread.iter().cloned());
-                }
-                ArrayRemark::IfLarge(index) if self.large[*index] => {
-                    info.warn(rounded(&layout.values[*index].part));
-                }
-                ArrayRemark::IfLarge(_) => {}
-            }
-        }
-        let offsets = &layout.offsets;
-        let used = offsets.last().map_or(0, |&end| end as usize);
-        if layout.points.is_some() {
-            warn_of_unused(layout.vertices - used, &mut info);
-        }
-        grid(&layout.header, &mut info);
-        add_properties(&layout.header, &mut info);
-        info.is_rounded = layout.is_rounded;
-        let short = offsets.windows(2).filter(|w| w[1] - w[0] < 2).count();
-        info.check_counts(offsets.len() - 1, short, None);
-        info
+        self.layout.info(&self.large)
     }
 }

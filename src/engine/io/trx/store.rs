@@ -46,6 +46,14 @@ impl StoredArray {
         }
     }
 
+    /// Its file and the offset of its first byte; `None` if it is in memory.
+    pub fn place(&self) -> Option<(&Path, u64)> {
+        match &self.location {
+            Location::Bytes(..) => None,
+            Location::File(path, start) => Some((path, *start)),
+        }
+    }
+
     /// Its contents as a range of bytes.
     pub fn bytes(&self, control: &Control) -> Result<(Bytes, Range<usize>), Error> {
         match &self.location {

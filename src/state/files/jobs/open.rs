@@ -1,14 +1,15 @@
 //! Opens a file: its content determines the kind of layer.
 
 use super::label;
-use crate::compute::Control;
+use crate::compute::{Control, memory};
 use crate::data::odf_field::order_of_distributions;
 use crate::data::tractogram::LENGTH;
 use crate::data::{Gradients, Grid, Mask, OdfLayout, Region, Role, Tractogram, Volume, VolumeKind};
-use crate::io;
+use crate::io::{self, InPlace, SampleLimits};
 use crate::jobs::{
     Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, ValueNames, Worker,
 };
+use crate::state::core::layer::StreamlinesInPlace;
 use crate::state::files::jobs::LOAD;
 use crate::state::files::opening;
 use crate::state::job_end::ended;
@@ -29,6 +30,19 @@ pub enum Loaded {
     /// An image that has only the values 0 and 1.
     Mask(Mask),
     Tractogram(Tractogram),
+    InPlace(Arc<StreamlinesInPlace>),
+}
+
+/// When streamlines stay in their file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum StayInFile {
+    /// Commands read files in pieces of their own.
+    Never,
+    /// If the file takes more than a share of the free memory.
+    #[default]
+    IfLarge,
+    /// If the file has more bytes than this.
+    Above(u64),
 }
 
 /// Opens one file, with the gradients given, or those next to it.
@@ -38,6 +52,7 @@ pub struct OpenFile {
     pub gradients: Vec<PathBuf>,
     /// The user's reading where the file leaves something open.
     pub reading: io::Reading,
+    pub stay: StayInFile,
 }
 
 impl OpenFile {
@@ -51,7 +66,13 @@ impl OpenFile {
             path,
             gradients,
             reading,
+            stay: StayInFile::Never,
         }
+    }
+
+    /// Lets the streamlines of a large file stay there.
+    pub fn staying(self, stay: StayInFile) -> Self {
+        Self { stay, ..self }
     }
 
     /// Opens the file with the user's reading.
@@ -106,6 +127,9 @@ impl Job for OpenFile {
         control: &Control,
         _: &PartialSender<Opened>,
     ) -> Result<Opened, JobError> {
+        if let Some(file) = open_in_place(&self.path, &self.reading, self.stay, control)? {
+            return Ok(Opened::File(Box::new(file)));
+        }
         Ok(open(&self.path, &self.gradients, &self.reading, control)?)
     }
 
@@ -136,6 +160,7 @@ impl Loaded {
     fn curves(&self) -> Option<&Tractogram> {
         match self {
             Self::Tractogram(tractogram) => Some(tractogram),
+            Self::InPlace(lines) => Some(&lines.first.tractogram),
             Self::Scan { .. } | Self::Image(_) | Self::Mask(_) => None,
         }
     }
@@ -233,6 +258,66 @@ fn distributions(volumes: usize, order: usize, known: Option<OdfLayout>) -> io::
         topic: Some(io::RemarkTopic::Distributions),
         ..io::Remark::note(sentence)
     }
+}
+
+/// A file stays on the disk if it has more bytes than the free memory divided by this: read as a whole it takes about
+/// twice its size, and drawing it as much again.
+const SHARE_OF_MEMORY: u64 = 4;
+/// Smaller files are read as a whole, however little memory is free.
+const MIN_IN_PLACE_BYTES: u64 = 16 << 20;
+
+impl StayInFile {
+    fn applies_to(self, bytes: u64) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Above(limit) => bytes > limit,
+            Self::IfLarge => {
+                let free = memory::available_bytes().unwrap_or(u64::MAX);
+                bytes > (free / SHARE_OF_MEMORY).max(MIN_IN_PLACE_BYTES)
+            }
+        }
+    }
+}
+
+/// Opens a file of streamlines that stay there; `None` if it is of another kind, or small enough to be read as a whole.
+pub fn open_in_place(
+    path: &Path,
+    reading: &io::Reading,
+    stay: StayInFile,
+    control: &Control,
+) -> Result<Option<OpenedFile>, io::Error> {
+    if stay == StayInFile::Never || !InPlace::can_open(path) {
+        return Ok(None);
+    }
+    if !stay.applies_to(InPlace::stored_bytes(path)) {
+        return Ok(None);
+    }
+    let Some(file) = InPlace::open(path, reading, control)? else {
+        return Ok(None);
+    };
+    // A few streamlines of all parts of the file, at once.
+    let limits = SampleLimits {
+        points: 0,
+        tolerance_mm: 0.0,
+        view: None,
+    };
+    let first = file.sample(&limits, None, control, |_| {})?;
+    first.tractogram.bounds();
+    let names = ValueNames::shown(file.pieces().empty().clone());
+    let notes = io::Remark::all(&file.info().warnings, &file.info().notes);
+    let lines = StreamlinesInPlace {
+        file: Arc::new(file),
+        first,
+        names,
+    };
+    Ok(Some(OpenedFile {
+        path: path.to_owned(),
+        loaded: Loaded::InPlace(Arc::new(lines)),
+        reading: reading.clone(),
+        notes,
+        companion_mask: None,
+        gradients_refused: None,
+    }))
 }
 
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.

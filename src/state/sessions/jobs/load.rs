@@ -5,17 +5,22 @@ use crate::data::{BuiltInPhantom, Tractogram, Volume};
 use crate::io::session::{self, Change, Entry, FileComparison};
 use crate::io::{Reading, Remark};
 use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
+    Delivery, Job, JobError, PartialSender, Receive, Slot, ValueNames, Worker, memory_for_curves,
 };
 use crate::phantom;
 use crate::solvers::density::{self, DensityGrid, Params};
 use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
+use crate::state::core::layer::StreamlinesInPlace;
+use crate::state::density::jobs::density_in_place;
 use crate::state::files::jobs::LOAD;
-use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
+use crate::state::files::jobs::open::{
+    Loaded, Opened, OpenedFile, StayInFile, open, open_in_place, with_lengths,
+};
 use crate::state::sessions::RestoreProgress;
 use crate::state::sessions::jobs::{head, opened};
 use crate::state::sessions::types::restore_error::NotRestored;
 use crate::state::sessions::update;
+use crate::state::streamlines::jobs::from_file::select::SelectInFile;
 use crate::state::{Effect, State};
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
@@ -28,12 +33,26 @@ pub struct LoadLayers {
     pub items: Vec<(u64, LayerToRestore)>,
     /// Shared with the window.
     pub progress: RestoreProgress,
+    /// When streamlines without edits stay in their file.
+    pub stay: StayInFile,
 }
 
 impl LoadLayers {
     pub fn new(items: Vec<(u64, LayerToRestore)>) -> Self {
         let progress = RestoreProgress::new(items.len());
-        Self { items, progress }
+        let stay = StayInFile::Never;
+        Self {
+            items,
+            progress,
+            stay,
+        }
+    }
+}
+
+impl LoadLayers {
+    /// Lets the streamlines of a large file stay there, unless they were edited.
+    pub fn staying(self, stay: StayInFile) -> Self {
+        Self { stay, ..self }
     }
 }
 
@@ -148,6 +167,17 @@ impl RestoredLayer {
         }
     }
 
+    /// The streamlines of a layer, if they stay in their file.
+    fn in_place(&self) -> Option<&Arc<StreamlinesInPlace>> {
+        match self {
+            Self::File {
+                loaded: Loaded::InPlace(lines),
+                ..
+            } => Some(lines),
+            _ => None,
+        }
+    }
+
     /// All of them, including transformed ones.
     pub(in crate::state) fn all_curves(&self) -> impl Iterator<Item = &Tractogram> {
         let elsewhere = match self {
@@ -172,9 +202,14 @@ fn file(
     path: &Path,
     gradients: &[PathBuf],
     reported: &crate::io::Reading,
+    stay: StayInFile,
     control: &Control,
 ) -> Result<RestoredLayer, NotRestored> {
-    match open(path, gradients, reported, control)? {
+    let opened = match open_in_place(path, reported, stay, control)? {
+        Some(file) => Opened::File(Box::new(file)),
+        None => open(path, gradients, reported, control)?,
+    };
+    match opened {
         Opened::File(file) => {
             let OpenedFile {
                 path,
@@ -213,6 +248,65 @@ fn with_change(
         };
     }
     Ok(restored)
+}
+
+impl StayInFile {
+    /// Streamlines that were moved have to be in memory, and so have those with edits that do not begin with rules.
+    fn for_edits(self, edits: &[Edit], moves: &[DAffine3]) -> Self {
+        let begins_with_rules = matches!(edits.first(), None | Some(Edit::Select(_)));
+        match begins_with_rules && moves.is_empty() {
+            true => self,
+            false => Self::Never,
+        }
+    }
+}
+
+/// Reads the streamlines that were kept from a large file by rules, which are the first of the edits; returns the other
+/// edits.
+fn kept_from_file(
+    restored: RestoredLayer,
+    mut edits: Vec<Edit>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<(RestoredLayer, Vec<Edit>), NotRestored> {
+    let pieces = restored.in_place().map(|lines| lines.file.pieces().clone());
+    let (Some(pieces), Some(Edit::Select(rules))) = (pieces, edits.first()) else {
+        return Ok((restored, edits));
+    };
+    let select = SelectInFile {
+        pieces,
+        rules: (**rules).clone(),
+        coverages: Vec::new(),
+    };
+    edits.remove(0);
+    let kept = select.find(backend, control);
+    let kept = kept.and_then(|selected| selected.kept.in_memory(control));
+    let kept = kept.map_err(|error| match error {
+        JobError::Sentence(sentence) => NotRestored::KeptFromFile(sentence.for_window().to_owned()),
+        JobError::Device(error) => NotRestored::KeptFromFile(error.to_string()),
+    })?;
+    let left = backend.install(|| with_lengths(ValueNames::shown(kept)));
+    let restored = match restored {
+        RestoredLayer::File {
+            path,
+            reading,
+            notes,
+            changed,
+            companion_mask,
+            moved,
+            ..
+        } => RestoredLayer::File {
+            loaded: Loaded::Tractogram(left),
+            path,
+            reading,
+            notes,
+            changed,
+            companion_mask,
+            moved,
+        },
+        restored => restored,
+    };
+    Ok((restored, edits))
 }
 
 /// The content with the recorded edits of streamlines applied.
@@ -285,7 +379,11 @@ fn with_transforms(mut restored: RestoredLayer, moves: &[DAffine3]) -> RestoredL
 }
 
 fn load(
-    LoadLayers { items, progress }: LoadLayers,
+    LoadLayers {
+        items,
+        progress,
+        stay,
+    }: LoadLayers,
     backend: &Backend,
     control: &Control,
 ) -> Result<RestoredLayers, Cancelled> {
@@ -304,10 +402,14 @@ fn load(
                 edits,
                 moves,
                 entry,
-            } => file(&path, &gradients, &reading, control)
-                .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
-                .and_then(|restored| edited(restored, &edits, backend, control))
-                .map(|restored| with_transforms(restored, &moves)),
+            } => {
+                let stay = stay.for_edits(&edits, &moves);
+                file(&path, &gradients, &reading, stay, control)
+                    .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
+                    .and_then(|restored| kept_from_file(restored, edits, backend, control))
+                    .and_then(|(restored, edits)| edited(restored, &edits, backend, control))
+                    .map(|restored| with_transforms(restored, &moves))
+            }
             LayerToRestore::Head { head } => match &generated {
                 Some((known, demo)) if *known == head => Ok(RestoredLayer::Head(demo.clone())),
                 _ => head::make(head, backend, control)
@@ -327,6 +429,15 @@ fn load(
             } => {
                 let input = restored.iter().find(|(layer, _)| *layer == input);
                 let input = input.and_then(|(_, result)| result.as_ref().ok());
+                if let Some(lines) = input.and_then(RestoredLayer::in_place) {
+                    let pieces = lines.file.pieces();
+                    let result: Result<_, NotRestored> =
+                        density_in_place(pieces, &grid, &params, backend, control);
+                    control.check()?;
+                    restored.push((layer, result.map(restored_map)));
+                    progress.advance();
+                    continue;
+                }
                 let copy = input.and_then(|result| result.transformed(transform).ok().flatten());
                 let streamlines = streamlines.as_deref().or_else(|| input?.curves());
                 let moved = copy.or_else(|| match transform == DAffine3::IDENTITY {
@@ -370,7 +481,11 @@ fn density(
         backend,
         control,
     );
-    let picture = computed?.picture();
+    Ok(restored_map(computed?))
+}
+
+fn restored_map(output: density::Output) -> RestoredLayer {
+    let picture = output.picture();
     picture.precompute_windows();
-    Ok(RestoredLayer::Density(picture))
+    RestoredLayer::Density(picture)
 }

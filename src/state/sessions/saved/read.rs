@@ -447,6 +447,7 @@ pub(in crate::state) fn restore(
                 Loaded::Image(volume) => DocumentContent::Image(volume),
                 Loaded::Mask(mask) => DocumentContent::Mask(mask),
                 Loaded::Tractogram(tractogram) => DocumentContent::Tractogram(tractogram),
+                Loaded::InPlace(lines) => DocumentContent::InPlace(lines),
             };
             (content, origin)
         }

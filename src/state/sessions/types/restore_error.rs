@@ -98,6 +98,8 @@ pub enum NotRestored {
     },
     /// The layer could not be computed.
     Solver(solvers::Error),
+    /// The streamlines that were kept from a large file could not be read again: one sentence.
+    KeptFromFile(String),
     /// A density map without its streamlines.
     NoStreamlines,
     Part(PartError),
@@ -119,6 +121,7 @@ impl fmt::Display for NotRestored {
             Self::File(error) => error.fmt(f),
             Self::Curves { error, path } => write!(f, "{error}: {}", path.display()),
             Self::Solver(error) => error.fmt(f),
+            Self::KeptFromFile(sentence) => f.write_str(sentence),
             Self::NoStreamlines => f.write_str("The streamlines that it maps are missing"),
             Self::Part(error) => error.fmt(f),
         }

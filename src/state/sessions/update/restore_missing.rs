@@ -30,7 +30,8 @@ pub(in crate::state) fn restore(
     match saved::relocated(missing, path) {
         Ok(item) => {
             let items = vec![(layer.0, item)];
-            submit(effects, LoadLayers::new(items));
+            let job = LoadLayers::new(items).staying(state.runtime.files.stay);
+            submit(effects, job);
         }
         Err(why) => state.runtime.notify_failure(LOAD, why.to_string()),
     }

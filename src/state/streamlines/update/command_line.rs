@@ -9,10 +9,11 @@ use crate::state::core::text::{file_stem, quoted_path};
 use crate::state::filter::WEIGHT;
 use crate::state::origin::commands::{file_and_command, selection_options};
 use crate::state::regions::recipe::MaskWithoutFile;
+use crate::state::streamlines::in_place::in_place;
 use crate::state::streamlines::recipe::tables::TableCommand;
 use crate::state::streamlines::update::bundles;
 use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
-use crate::state::streamlines::{BottomPanel, Column, MatrixValue};
+use crate::state::streamlines::{BottomPanel, Column, MatrixValue, streamlines_of};
 use crate::state::{CommandLine, LayerId, State};
 use std::fmt::Write as _;
 
@@ -28,7 +29,8 @@ struct CommandParts<'a> {
 
 /// The command line of a panel; `None` if there are no streamlines, or not all of it is known yet.
 pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
-    let (layer, lines) = state.current_streamlines()?;
+    let in_place = || state.current_in_place().map(|(l, lines)| (l, &lines.names));
+    let (layer, lines) = state.current_streamlines().or_else(in_place)?;
     let mut parts = CommandParts::new(state, layer);
     let mut input = None;
     match table {
@@ -187,11 +189,9 @@ impl<'a> CommandParts<'a> {
         let Some(streamline_rules) = state.document.streamlines.rules_of(layer.id) else {
             return Some(line);
         };
-        let rules = applied_rules(
-            state,
-            streamline_rules,
-            crate::state::streamlines::streamlines_of(layer)?,
-        )?;
+        let in_place = || in_place(layer).map(|lines| &lines.names);
+        let lines = streamlines_of(layer).or_else(in_place)?;
+        let rules = applied_rules(state, streamline_rules, lines)?;
         let here = rules.values.iter().all(|v| self.has(&v.name));
         let step = selection_options(&state.document, streamline_rules, &rules).filter(|_| here);
         let step = step.map(StepCommand::Select);

@@ -12,7 +12,7 @@ use crate::state::origin::commands::selection_options;
 use crate::state::streamlines::jobs::edit::{
     EDIT, EditKind, EditStreamlines, EditedStreamlines, Recognition,
 };
-use crate::state::streamlines::update::follow;
+use crate::state::streamlines::update::{follow, in_place};
 use crate::state::streamlines::{StreamlineRules, streamlines_of};
 use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Keeps the streamlines that the rules select as a new layer. The rules themselves are recorded; if they need images,
 /// which another session may not have, or if the streamlines were moved, the selection is recorded instead.
 pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
+    if in_place::keep(state, effects) {
+        return;
+    }
     // The present streamlines, else the only others that have rules.
     let settings = &state.document.streamlines;
     let own = state
@@ -162,14 +165,15 @@ pub fn done(
     let Some(old) = state.document.layer(id).cloned() else {
         return;
     };
-    let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == before) else {
+    let counted_before = in_place::counted(&old).filter(|(id, _)| *id == before);
+    let Some((_, had)) = counted_before else {
         let sentence = match kind {
             EditKind::Group => "The streamlines have changed: they were not divided into bundles",
             _ => "The streamlines have changed: nothing was deleted or kept",
         };
         return state.runtime.notify(Severity::Information, sentence);
     };
-    let (had, left, groups) = (before.len(), tractogram.len(), tractogram.groups.len());
+    let (left, groups) = (tractogram.len(), tractogram.groups.len());
     let is_recognised = matches!(steps.last(), Some(Edit::Group(_)));
     let nothing = match kind {
         EditKind::Keep if left == 0 => Some("No streamline is left to keep"),

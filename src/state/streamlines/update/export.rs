@@ -8,7 +8,7 @@ use crate::state::core::notices::Severity;
 use crate::state::document::Method;
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::runtime::TourStep;
-use crate::state::streamlines::update::selection_command;
+use crate::state::streamlines::update::{in_place, selection_command};
 use crate::state::track::jobs::LIVE;
 use crate::state::track::kept_layers::NOT_FINAL;
 use crate::state::{Effect, State};
@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// Saves a layer's streamlines, or the live ones; of a layer with rules only those that they keep.
 pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
+    if layer.is_some_and(|id| in_place::save(state, id, &path, effects)) {
+        return;
+    }
     if let Some(id) = layer.filter(|id| state.has_rules(*id)) {
         return save_selection(state, id, path, effects);
     }
@@ -97,6 +100,7 @@ pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) 
     let tractogram = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
             Content::Tractogram(tractogram) => Some(tractogram),
+            Content::InPlace(lines) => Some(&lines.names),
             _ => None,
         }),
         None => state.final_live().map(|live| &live.output.kept),

@@ -15,7 +15,7 @@ use crate::state::streamlines::jobs::profile::ComputeProfile;
 use crate::state::streamlines::jobs::score::{ScoreStreamlines, TruthSource};
 use crate::state::streamlines::jobs::select::{FilterStreamlines, FilteredStreamlines, slot};
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
-use crate::state::streamlines::update::{bundles, colours};
+use crate::state::streamlines::update::{bundles, colours, in_place};
 use crate::state::streamlines::{
     BottomPanel, Column, ColumnKey, ConnectKey, OrderKey, ProfileKey, RegionRule, SameShape,
     ScoreKey, SelectionKey, StreamlineRules, StreamlineSelection, streamlines_of,
@@ -36,12 +36,15 @@ const MAXIMUM_CACHED_COLUMNS: usize = 64;
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     forget(state);
     follow_selection(state, effects);
+    in_place::follow(state, effects);
     colours::follow(state, effects);
     columns(state, effects);
     order(state, effects);
     extract(state, effects);
     profile(state, effects);
-    connect(state, effects);
+    if !in_place::connect(state, effects) {
+        connect(state, effects);
+    }
     bundles::follow(state, effects);
     scores(state, effects);
 }
@@ -50,7 +53,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 fn forget(state: &mut State) {
     let selected = state.runtime.selected_layer;
     if let Some(layer) = selected.and_then(|id| state.document.layer(id))
-        && streamlines_of(layer).is_some()
+        && in_place::counted(layer).is_some()
     {
         state.runtime.streamlines.subject = selected;
     }
@@ -432,6 +435,23 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
+/// The value whose means the matrix shows, if these streamlines have it.
+pub(super) fn matrix_value(state: &State, lines: &Tractogram) -> (Option<Column>, Option<Measure>) {
+    let settings = &state.document.streamlines.connect;
+    let value = settings.value.clone().filter(|column| match column {
+        Column::Value(name) => lines.value_names().contains(&name.as_str()),
+        Column::Image(_) => true,
+    });
+    let measure = value.as_ref().and_then(|column| match column {
+        Column::Value(name) => Some(Measure::Value(name.clone())),
+        Column::Image(layer) => {
+            let (volume, frame) = state.column_image(*layer)?;
+            Some(Measure::Image(volume.clone(), frame))
+        }
+    });
+    (value, measure)
+}
+
 fn connect(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
         .current_streamlines()
@@ -445,24 +465,14 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let settings = &state.document.streamlines.connect;
-    let value = settings.value.as_ref().filter(|column| match column {
-        Column::Value(name) => lines.value_names().contains(&name.as_str()),
-        Column::Image(_) => true,
-    });
-    let measure = value.and_then(|column| match column {
-        Column::Value(name) => Some(Measure::Value(name.clone())),
-        Column::Image(layer) => {
-            let (volume, frame) = state.column_image(*layer)?;
-            Some(Measure::Image(volume.clone(), frame))
-        }
-    });
+    let (value, measure) = matrix_value(state, lines);
     let marks = state.counted_marks(layer.id);
     let requested = ConnectKey {
         tractogram: lines.id(),
         marks: marks.clone(),
         labels: (labels.id, volume.id(), 0),
         params: settings.params,
-        value: value.and_then(|c| state.origin(c)),
+        value: value.and_then(|c| state.origin(&c)),
     };
     let tractogram = lines.clone();
     if let Some(key) = state.runtime.streamlines.connect.ask(Some(requested)) {

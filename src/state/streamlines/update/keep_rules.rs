@@ -25,7 +25,9 @@ pub fn rules_before(state: &State, action: &Action) -> Vec<RulesBefore> {
     }
     let mut regions = state.document.regions.iter();
     let seeded = regions.any(|r| r.role == Role::Seed);
+    let in_place = || state.current_in_place().map(|(layer, _)| layer.id);
     let subject = state.current_streamlines().map(|(layer, _)| layer.id);
+    let subject = subject.or_else(in_place);
     // In the other tasks regions are ends of pathways, obstacles, or bundles of their own.
     let by_task = matches!(state.view.task, Task::View | Task::Track);
     let rules_before = |rules: &StreamlineRules| {

@@ -4,6 +4,7 @@ use crate::data::text::counted;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::pick::PickStreamlines;
+use crate::state::streamlines::update::in_place;
 use crate::state::streamlines::{ManualSelection, SameArc, SelectionMode};
 use crate::state::{Effect, LayerId, State};
 
@@ -14,6 +15,9 @@ pub fn pick(
     how: SelectionMode,
     effects: &mut Vec<Effect>,
 ) {
+    if in_place::refuse(state) {
+        return;
+    }
     let Some((layer, lines)) = state.current_streamlines() else {
         return;
     };
@@ -123,6 +127,9 @@ pub fn invert(state: &mut State) {
 
 /// Selects the streamlines that connect two labels.
 pub fn pair(state: &mut State, row: usize, column: usize, how: SelectionMode) {
+    if in_place::refuse(state) {
+        return;
+    }
     let subject = state.current_streamlines().map(|(_, lines)| lines.id());
     let pair_lines = match state.runtime.streamlines.connect.shown() {
         Some((key, connected)) if Some(key.tractogram) == subject => {

@@ -271,10 +271,15 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         }
     };
     for layer in lines {
-        if let Content::Tractogram(tractogram) = &layer.content {
+        let lines = match &layer.content {
+            Content::Tractogram(tractogram) => Some((tractogram.len(), tractogram)),
+            Content::InPlace(lines) => Some((lines.file.len(), &lines.first.tractogram)),
+            _ => None,
+        };
+        if let Some(lines) = lines {
             let moved = state.document.transform_text(layer.id);
             let moved = moved.map_or(String::new(), |text| format!("; {text}"));
-            let text = streamlines(&layer.name, tractogram, first);
+            let text = streamlines(&layer.name, lines, first);
             report.push(format!("{text}{moved}{requested}"));
             for note in &layer.notes {
                 verdict = verdict_with(verdict, note.is_note);
@@ -337,8 +342,8 @@ fn verdict_with(verdict: Verdict, is_note: bool) -> Verdict {
 }
 
 /// `tracks: 450 streamlines; the file names a grid of 91 × 109 × 91 of 2 mm`.
-fn streamlines(name: &str, tractogram: &Tractogram, first: &Grid) -> String {
-    let count = counted(tractogram.len(), "streamline");
+fn streamlines(name: &str, (count, tractogram): (usize, &Tractogram), first: &Grid) -> String {
+    let count = counted(count, "streamline");
     let grid = match tractogram.grid.as_deref() {
         None => ", in world mm, without a grid".to_owned(),
         Some(own) if first.matches(own) => ", on the first grid".to_owned(),
@@ -363,6 +368,7 @@ fn content_kind(content: &Content) -> SpatialData<'_> {
         Content::Scan { dwi: v, .. } | Content::Image(v) => SpatialData::Image(v.grid.as_ref()),
         Content::Mask(mask) => SpatialData::Mask(mask),
         Content::Tractogram(tractogram) => SpatialData::Streamlines(tractogram),
+        Content::InPlace(lines) => SpatialData::Streamlines(&lines.first.tractogram),
     }
 }
 
@@ -399,6 +405,7 @@ impl SpaceReport {
             Content::Scan { dwi: v, .. } | Content::Image(v) => v.id(),
             Content::Mask(mask) => mask.id(),
             Content::Tractogram(tractogram) => tractogram.id(),
+            Content::InPlace(lines) => lines.file.id(),
         };
         let data_sets: Vec<(String, DataId)> = opened().map(|l| (l.name.clone(), id(l))).collect();
         if data_sets != self.data_sets {

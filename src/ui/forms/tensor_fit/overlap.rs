@@ -67,6 +67,7 @@ fn grid(layer: &Layer) -> Option<&Grid> {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
         Content::Mask(mask) => Some(&mask.grid),
         Content::Tractogram(tractogram) => tractogram.grid.as_deref(),
+        Content::InPlace(lines) => lines.first.tractogram.grid.as_deref(),
     }
 }
 
@@ -199,7 +200,7 @@ fn level(layer: &Layer, windows: (f32, f32), world: DVec3) -> f32 {
     match &layer.content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => brightness(volume),
         Content::Mask(mask) => f32::from(u8::from(mask.contains(world))) * 0.55,
-        Content::Tractogram(_) => 0.0,
+        Content::Tractogram(_) | Content::InPlace(_) => 0.0,
     }
 }
 
@@ -219,7 +220,7 @@ impl Picture {
                 Content::Image(volume.on_grid(elsewhere))
             }
             Content::Mask(mask) => Content::Mask(Mask::new(elsewhere, mask.inside.clone())),
-            Content::Tractogram(_) => return None,
+            Content::Tractogram(_) | Content::InPlace(_) => return None,
         };
         let named = |name: &str, content: Content| Layer {
             name: name.to_owned(),
@@ -243,7 +244,12 @@ impl Picture {
         }
         let (plane, enlarged) = plane(own, theirs, bounds);
         let mut image = pixels(&plane, reference, other);
-        if let Content::Tractogram(tractogram) = &other.content {
+        let lines = match &other.content {
+            Content::Tractogram(tractogram) => Some(tractogram),
+            Content::InPlace(lines) => Some(&lines.first.tractogram),
+            _ => None,
+        };
+        if let Some(tractogram) = lines {
             let every = tractogram.points.len().div_ceil(POINTS).max(1);
             for p in tractogram.points.iter().step_by(every) {
                 let [x, y] = plane.place(DVec3::from_array(p.map(f64::from)));

@@ -20,6 +20,8 @@ pub struct ConnectomeOfFile {
     pub params: Params,
     pub value: Option<Measure>,
     pub coverages: Vec<Coverage>,
+    /// The streamlines that count; `None`: all.
+    pub marks: Option<Arc<[bool]>>,
 }
 
 impl Job for ConnectomeOfFile {
@@ -52,10 +54,12 @@ impl Job for ConnectomeOfFile {
             self.coverages,
             &backend,
             control,
-            |_, piece| {
+            |first, piece| {
                 let values = value.map(|v| v.values(&piece, &backend, &silent));
                 let values = values.transpose()?;
-                Ok(counting.add(&piece, None, values.as_deref(), &backend, &silent)?)
+                let marks = self.marks.as_ref();
+                let marks = marks.map(|marks| &marks[first..first + piece.len()]);
+                Ok(counting.add(&piece, marks, values.as_deref(), &backend, &silent)?)
             },
         )?;
         Ok((summary, Arc::new(counting.connectome())))

@@ -4,8 +4,9 @@ use super::{Coverage, FileSummary, for_each_piece};
 use crate::compute::{Backend, Control, memory};
 use crate::data::Tractogram;
 use crate::data::tractogram::LENGTH;
+use crate::io::atomic::WriteStop;
 use crate::io::convert::check_output;
-use crate::io::pieces::{Contents, Copies, Outline, Pieces};
+use crate::io::pieces::{Contents, Copies, Outline, Pieces, Take};
 use crate::jobs::{Job, JobError, PartialSender, Slot, ValueNames, Worker, save_contents};
 use crate::solvers::tractogram::selection::{Selection, SelectionRules, select};
 use crate::state::files::jobs::{ConvertedFiles, SAVE, label};
@@ -40,6 +41,38 @@ pub struct KeptStreamlines {
 }
 
 impl KeptStreamlines {
+    /// Whether each streamline of the file is one of them.
+    pub fn marks(&self) -> &Arc<[bool]> {
+        &self.marks
+    }
+
+    /// Path of the file.
+    pub fn path(&self) -> &Path {
+        self.pieces.path()
+    }
+
+    /// Reads these streamlines into memory.
+    pub fn in_memory(&self, control: &Control) -> Result<Tractogram, JobError> {
+        let mut contents = Contents {
+            outline: &self.outline,
+            pass: &mut |take| self.pass(control, take),
+        };
+        Ok(contents.joined(self.path())?)
+    }
+
+    /// Passes these streamlines on, piece by piece.
+    fn pass(&self, control: &Control, take: &mut Take) -> Result<(), WriteStop> {
+        if let Some(copies) = self.copies.pieces() {
+            return copies.iter().try_for_each(take);
+        }
+        let passed = self.pieces.pass(control, |piece| {
+            let own = &self.marks[piece.first..piece.first + piece.tractogram.len()];
+            let shown = ValueNames::shown(piece.tractogram);
+            take(&written(shown.filtered(own)))
+        });
+        passed.map(drop)
+    }
+
     /// These streamlines without copies in memory: they are read from their file again.
     pub fn without_copies(self) -> Self {
         Self {
@@ -70,7 +103,13 @@ impl Job for SelectInFile {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let backend = worker.backend();
+        self.find(&worker.backend(), control)
+    }
+}
+
+impl SelectInFile {
+    /// Reads the file in pieces and finds the streamlines that the rules keep.
+    pub fn find(self, backend: &Backend, control: &Control) -> Result<SelectedInFile, JobError> {
         let (pieces, at_most) = (&self.pieces, self.rules.at_most);
         let rules = SelectionRules {
             at_most: None,
@@ -79,10 +118,10 @@ impl Job for SelectInFile {
         let groups = pieces.groups();
         let mut selection = Selection::empty();
         let mut collected = Collected::new(pieces);
-        let select = PieceSelection::new(&rules, &groups, &backend, control)?;
+        let select = PieceSelection::new(&rules, &groups, backend, control)?;
         // An unknown group is refused even if there are no streamlines.
         select.select(0, pieces.empty().clone())?;
-        let summary = for_each_piece(pieces, self.coverages, &backend, control, |first, piece| {
+        let summary = for_each_piece(pieces, self.coverages, backend, control, |first, piece| {
             let (piece, next) = select.select(first, piece)?;
             selection.append(&next);
             match at_most {
@@ -94,7 +133,7 @@ impl Job for SelectInFile {
         if let Some((max_count, seed)) = at_most {
             selection.limit(max_count, seed)?;
             let marks = &selection.marks;
-            for_each_piece(pieces, Vec::new(), &backend, control, |first, piece| {
+            for_each_piece(pieces, Vec::new(), backend, control, |first, piece| {
                 collected.add(&piece, &marks[first..first + piece.len()])
             })?;
         }
@@ -257,18 +296,7 @@ impl Job for SaveSelected {
         let kept = &self.kept;
         let mut contents = Contents {
             outline: &kept.outline,
-            pass: &mut |take| match kept.copies.pieces() {
-                Some(copies) => copies.iter().try_for_each(take),
-                None => {
-                    let silent = control.silent();
-                    let passed = kept.pieces.pass(&silent, |piece| {
-                        let own = &kept.marks[piece.first..piece.first + piece.tractogram.len()];
-                        let shown = ValueNames::shown(piece.tractogram);
-                        take(&written(shown.filtered(own)))
-                    });
-                    passed.map(drop)
-                }
-            },
+            pass: &mut |take| kept.pass(&control.silent(), take),
         };
         let (path, command) = (&self.path, &self.command);
         let converted = save_contents(&mut contents, format, path, command, self.replace, control)?;

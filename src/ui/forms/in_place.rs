@@ -1,0 +1,206 @@
+//! Streamlines that stay in their file: how many are drawn, their lengths, the filter, and the panel of the matrix.
+
+use super::display::segment_row;
+use super::streamlines::{at_most, group, regions, stop};
+use crate::solvers::tractogram::selection::PointStatistic;
+use crate::state::core::layer::StreamlinesInPlace;
+use crate::state::streamlines::{BottomPanel, Column, StreamlineRules, ValueLimits};
+use crate::state::{Action, Layer, Phase, State, StreamlineAction};
+use crate::ui::theme::space;
+use crate::ui::widgets::button::Button;
+use crate::ui::widgets::slider::{RangeRow, Scale};
+use crate::ui::widgets::{paint, rows, section};
+use crate::ui::{Memory, format, panels};
+use egui::{Rect, Sense, Ui, vec2};
+use std::sync::Arc;
+
+const TITLE: &str = "Streamlines in the file";
+const FILTER: &str = "Filter";
+
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    (layer, lines): (&Arc<Layer>, &StreamlinesInPlace),
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    ui.push_id("streamlines in place", |ui| {
+        let (open, clicked) = section::fold(ui, TITLE, memory.is_open(TITLE, true));
+        if clicked {
+            memory.toggle(TITLE);
+        }
+        if open {
+            numbers(ui, state, layer, lines);
+            lengths(ui, state, layer, actions);
+            rows::hint(
+                ui,
+                "The views draw some of them, more where the 3-D view rests. Filter, density, matrix and export read \
+                 all. Picking, tables, profiles, bundles, scores, alignment and COMMIT need all points in memory: \
+                 filter, then keep the matching ones",
+            );
+        }
+        let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));
+        if clicked {
+            memory.toggle(FILTER);
+        }
+        if open {
+            filter(ui, state, (layer, lines), actions);
+        }
+    });
+}
+
+fn numbers(ui: &mut Ui, state: &State, layer: &Layer, lines: &StreamlinesInPlace) {
+    let count = |n: usize| format::count(n as u64);
+    let drawn = state.picture_in_place(layer).map_or(0, |s| s.numbers.len());
+    let kept = state.counted_in_place(layer.id);
+    let all = kept.map_or(lines.file.len(), |kept| kept.outline.streamlines);
+    rows::reading(ui, "Drawn", &format!("{} of {}", count(drawn), count(all)));
+    if let Some(near) = state.near_streamlines(layer) {
+        rows::reading(ui, "Drawn in 3-D", &count(near.len()));
+    }
+    if kept.is_some() {
+        rows::reading(ui, "Streamlines", &count(lines.file.len()));
+    }
+    rows::reading(ui, "Points", &count(lines.file.point_count()));
+}
+
+/// Lengths of all streamlines, once they are requested.
+fn lengths(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
+    if let Some(lengths) = state.lengths_in_place(layer.id) {
+        let [low, median, high] = [lengths.low, lengths.median, lengths.high]
+            .map(|mm| format::significant(f64::from(mm)));
+        let range = format::with_unit(&format!("{low} to {high}"), "mm");
+        rows::reading(ui, "Lengths", &range);
+        rows::reading(ui, "Median", &format::with_unit(&median, "mm"));
+        return;
+    }
+    let measure = Button::plain("Measure lengths").hint("Reads all streamlines of the file once");
+    if button(ui, measure) {
+        actions.push(Action::Streamline(StreamlineAction::MeasureLengths(
+            layer.id,
+        )));
+    }
+}
+
+fn button(ui: &mut Ui, button: Button) -> bool {
+    let size = vec2(ui.available_width(), space::BUTTON + 8.0);
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+    let place = paint::inset(rect, space::INSET, space::INSET);
+    let place = Rect::from_min_size(
+        place.min + vec2(0.0, 4.0),
+        vec2(place.width(), space::BUTTON),
+    );
+    let (responses, _) = panels::button_row(ui, place, vec![button]);
+    responses[0].clicked()
+}
+
+fn filter(
+    ui: &mut Ui,
+    state: &State,
+    (layer, lines): (&Arc<Layer>, &StreamlinesInPlace),
+    actions: &mut Vec<Action>,
+) {
+    let now = state.document.streamlines.rules_of(layer.id).cloned();
+    let help = "Counts and draws only the streamlines that meet all rules below; each change reads the file";
+    let switched = segment_row(
+        ui,
+        "Filter",
+        help,
+        &["Off", "On"],
+        usize::from(now.is_some()),
+    );
+    if let Some(i) = switched {
+        let (layer, enabled) = (layer.id, i == 1);
+        actions.push(Action::Streamline(StreamlineAction::SwitchFilter {
+            layer,
+            enabled,
+        }));
+    }
+    if let Some(rules) = now {
+        let mut set = |rules: StreamlineRules, phase: Phase| {
+            actions.push(Action::Streamline(StreamlineAction::SetRules {
+                rules,
+                phase,
+            }));
+        };
+        regions(ui, state, &rules, &mut set);
+        length(ui, state, (layer, lines), &rules, &mut set);
+        group(ui, &lines.names, &rules, &mut set);
+        stop(ui, &lines.names, &rules, &mut set);
+        at_most(ui, &lines.names, &rules, &mut set);
+        let text = ["Matching", "Not matching"];
+        let help = "The streamlines that meet the rules, or those that do not";
+        if let Some(i) = segment_row(ui, "Show", help, &text, usize::from(rules.invert)) {
+            let invert = i == 1;
+            set(StreamlineRules { invert, ..rules }, Phase::Done);
+        }
+        let kept = state.counted_in_place(layer.id);
+        let off = match kept.map(|kept| kept.outline.streamlines) {
+            Some(0) => Some("No streamline passes: there is nothing to keep"),
+            Some(_) if !state.is_counting_in_place(layer.id) => None,
+            _ => Some("The streamlines are being filtered"),
+        };
+        let keep = Button::plain("Keep matching")
+            .disabled(off)
+            .hint("Reads the streamlines that pass into memory, as a new layer");
+        if button(ui, keep) {
+            actions.push(Action::Streamline(StreamlineAction::Keep));
+        }
+    } else {
+        rows::hint(ui, "By region, group, length, stop reason or at random");
+    }
+    let is_open = state.view.bottom_panel == Some(BottomPanel::Matrix);
+    let matrix = Button::plain("Matrix of connections")
+        .disabled(is_open.then_some("The matrix is open"))
+        .hint("Counts the streamlines that connect the labels of a map");
+    if button(ui, matrix) {
+        let open = StreamlineAction::Open(Some(BottomPanel::Matrix));
+        actions.push(Action::Streamline(open));
+    }
+}
+
+/// The range of lengths that pass: all lengths that were measured, else those of the drawn streamlines.
+fn length(
+    ui: &mut Ui,
+    state: &State,
+    (layer, lines): (&Layer, &StreamlinesInPlace),
+    rules: &StreamlineRules,
+    set: &mut impl FnMut(StreamlineRules, Phase),
+) {
+    let measured = state.lengths_in_place(layer.id).map(|l| (l.low, l.high));
+    let range = measured.or_else(|| lines.first.tractogram.length_range());
+    let Some((low, high)) = range.filter(|(low, high)| low < high) else {
+        return;
+    };
+    let (low, high) = (f64::from(low), f64::from(high));
+    let column = Column::length();
+    let limit = rules.limit(&column);
+    let end = |end: Option<f32>, open: f64| end.map_or(open, f64::from);
+    let values = (
+        end(limit.and_then(|l| l.low), low),
+        end(limit.and_then(|l| l.high), high),
+    );
+    let row = RangeRow {
+        name: "Length",
+        values,
+        scale: Scale {
+            range: low..=high,
+            logarithmic: false,
+            decimals: 0,
+        },
+        default: &|| (low, high),
+        unit: "mm",
+        help: "Streamlines whose length lies in this range; an end of the slider lets everything pass",
+        limits: 0.0..=f64::MAX,
+        waits: false,
+    };
+    if let Some(((from, to), phase)) = row.show(ui) {
+        let limit = ValueLimits {
+            column,
+            counting: PointStatistic::Mean,
+            low: (from > low + 0.5).then_some(from as f32),
+            high: (to < high - 0.5).then_some(to as f32),
+        };
+        set(rules.clone().limited(limit), phase);
+    }
+}
