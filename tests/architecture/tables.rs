@@ -214,6 +214,7 @@ pub const FEATURES: &[&str] = &[
     "sampling",
     "snapshots",
     "pictures",
+    "session_report",
     "sessions",
     "device",
 ];

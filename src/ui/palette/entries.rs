@@ -170,6 +170,8 @@ fn saving(state: &State, list: &mut Entries) {
         EntryAction::Act(Action::CopyMethods),
     )
     .about(Subject::Methods);
+    list.add("Save a report of the session…", "", EntryAction::Report)
+        .about(Subject::Report);
     if let Some(step) = state.history.undo_label() {
         list.add(
             &format!("Undo: {}", within_sentence(step)),
