@@ -160,8 +160,18 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("curves", &[]),
     ("density", &["curves"]),
     ("eikonal", &["metric", "tensor_fit"]),
-    // Rays in distributions start along peaks.
-    ("geodesic", &["curves", "peaks", "tensor_fit"]),
+    // Rays in distributions start along peaks; those through a point start along the cheapest path to it.
+    (
+        "geodesic",
+        &[
+            "curves",
+            "eikonal",
+            "metric",
+            "pathway",
+            "peaks",
+            "tensor_fit",
+        ],
+    ),
     // The best of the axis changes gives the longest streamlines.
     ("gradient_check", &["curves", "tensor_fit", "tracking"]),
     ("level_set", &[]),

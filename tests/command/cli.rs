@@ -55,6 +55,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("cli::same_bytes_for_any_number_of_threads", same_bytes),
         test("cli::rays_of_window_and_command_agree", live::rays),
+        test("cli::rays_through_a_point_agree", live::rays_through),
         test("cli::painted_regions_and_masks_agree", live::painted),
         test("cli::regions_by_command", live::region_commands),
         test("cli::tensor_images_are_tracked", tensors::tracked),
@@ -313,6 +314,7 @@ fn copied_ray_commands_parse() {
                 directions,
                 keep_every: count,
                 loop_guard: one_of(&mut random, 2) == 0,
+                through: None,
             },
             cut,
         };

@@ -101,7 +101,7 @@ fn with_threads(
     let iteration_ms = 1e3 * fit_s / f64::from(solution.iterations.max(1));
     let threads = backend.threads();
     let line = json!({
-        "workload": "commit", "case": NAME, "of": "threads", "streamlines": case.streamlines,
+        "workload": "commit", "case": NAME, "against": "threads", "streamlines": case.streamlines,
         "segments": inputs.dictionary.segments.len(), "threads": threads, "a_x_ms": 1e3 * a_x_s,
         "at_y_ms": 1e3 * at_y_s, "fit_s": fit_s, "iterations": solution.iterations, "iteration_ms": iteration_ms,
         "backend": backend.name(),
@@ -140,7 +140,7 @@ fn against_sparsity(
         }
         let without = order.iter().filter(|place| f64::from(**place) < share);
         lines.push(json!({
-            "workload": "commit", "case": NAME, "of": "sparsity", "streamlines": case.streamlines,
+            "workload": "commit", "case": NAME, "against": "sparsity", "streamlines": case.streamlines,
             "without_weight": without.count() as f64 / case.streamlines as f64,
             "a_x_ms": quantile(&mut walls, 0.5).map(|s| 1e3 * s), "backend": backend.name(),
             "threads": backend.threads(),
