@@ -65,7 +65,7 @@ impl fmt::Display for InputError {
                 let seeds = counted(usize::try_from(*seeds).unwrap_or(usize::MAX), "seed");
                 let nearest = match nearest_mm {
                     Some(mm) => format!("the nearest ends {mm:.1} mm from it"),
-                    None => "none stays in the tensors".to_owned(),
+                    None => "all end before it".to_owned(),
                 };
                 write!(
                     f,
