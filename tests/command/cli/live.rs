@@ -1,7 +1,7 @@
 //! The window's final result equals that of the command line, byte for byte.
 
 use super::{arcuate, coarse_head, points, split_arguments};
-use crate::support::Window;
+use crate::support::{Window, test};
 use arcuate::data::{Role, Shape, Stroke};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
@@ -9,6 +9,16 @@ use arcuate::state::{
     Action, FilesAction, Method, Phase, RegionAction, Tool, TrackAction, ViewAction,
 };
 use glam::dvec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("cli::rays_of_window_and_command_agree", rays),
+        test("cli::rays_through_a_point_agree", rays_through),
+        test("cli::painted_regions_and_masks_agree", painted),
+        test("cli::regions_by_command", region_commands),
+    ]
+}
 
 trait PlacesRegions {
     fn place(&mut self, role: Role, shape: Shape);
@@ -20,7 +30,7 @@ impl PlacesRegions for Window {
     }
 }
 
-pub fn rays() {
+fn rays() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);
@@ -105,7 +115,7 @@ pub fn rays() {
 }
 
 /// Rays through a point: the window shows them live, its command gives the same bytes, and undo returns to the fan.
-pub fn rays_through() {
+fn rays_through() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);
@@ -183,7 +193,7 @@ pub fn rays_through() {
 }
 
 /// Regions painted manually, exported and named in the command: the same streamlines and rays.
-pub fn painted() {
+fn painted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);
@@ -288,7 +298,7 @@ pub fn painted() {
 }
 
 /// The window's operations on regions, done by commands, and the refusals of these.
-pub fn region_commands() {
+fn region_commands() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);
