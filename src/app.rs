@@ -57,6 +57,7 @@ impl App {
                     Effect::LimitMemory(bytes) => self.work.jobs.limit_memory(bytes),
                     Effect::CopyText(text) => ctx.copy_text(text),
                     Effect::TakePicture(picture, seen) => self.work.pictures.add(picture, seen),
+                    Effect::DrawReport(views) => self.work.pictures.add_report(views),
                     Effect::Store => self.window.recent_changed = true,
                     Effect::Close => {
                         self.window.closing = true;

@@ -9,12 +9,17 @@ use crate::state::core::text::file_name;
 use crate::state::files::jobs::SAVE;
 use crate::state::pictures::Look;
 use crate::state::pictures::jobs::{PICTURE, SavePng};
+use crate::state::session_report::{
+    DrawnView, REPORT_PANES, REPORT_PICTURE_PX, ReportAction, ReportPicture, ReportViews,
+};
 use crate::state::{Action, Pane, Picture, PictureAction, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame, TurnSize};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
 use egui::{Context, ViewportCommand};
 use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// After pieces of a picture have taken this long, the window is repainted and Cancel is checked.
@@ -27,17 +32,33 @@ const SHARES: u64 = 1000;
 
 #[derive(Default)]
 pub(super) struct Pictures {
-    /// Each with its own state, if that is not the window's.
-    waiting: VecDeque<(Picture, Option<Box<State>>)>,
+    waiting: VecDeque<WaitingPicture>,
     drawn: Option<PictureInProgress>,
     turn: TurnSize,
     /// The window was asked to close, and closes once the pictures are finished.
     closes: bool,
 }
 
+/// A picture to be drawn.
+struct WaitingPicture {
+    picture: Picture,
+    /// Its own state, if that is not the window's.
+    seen: Option<Arc<State>>,
+    purpose: PicturePurpose,
+}
+
+/// Where the pixels go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PicturePurpose {
+    File,
+    /// A view of a report.
+    Report(Pane),
+}
+
 /// A picture being drawn.
 struct PictureInProgress {
     picture: Picture,
+    purpose: PicturePurpose,
     drawing: Drawing,
     /// Metadata of the file about how it was made.
     metadata: Vec<(String, String)>,
@@ -46,7 +67,35 @@ struct PictureInProgress {
 
 impl Pictures {
     pub fn add(&mut self, picture: Picture, seen: Option<Box<State>>) {
-        self.waiting.push_back((picture, seen));
+        self.waiting.push_back(WaitingPicture {
+            picture,
+            seen: seen.map(Arc::from),
+            purpose: PicturePurpose::File,
+        });
+    }
+
+    /// Adds the views of a report.
+    pub fn add_report(&mut self, views: ReportViews) {
+        let ReportViews { path, seen } = views;
+        let view = |pane| WaitingPicture {
+            picture: Picture {
+                pane: Some(pane),
+                path: path.clone(),
+                look: Look {
+                    size_px: Some(REPORT_PICTURE_PX),
+                    ..Look::default()
+                },
+            },
+            seen: Some(seen.clone()),
+            purpose: PicturePurpose::Report(pane),
+        };
+        self.waiting.extend(REPORT_PANES.map(view));
+    }
+
+    /// Drops the remaining views of a report.
+    fn drop_report(&mut self) {
+        self.waiting
+            .retain(|waiting| waiting.purpose == PicturePurpose::File);
     }
 
     /// Whether no picture is being drawn or waits.
@@ -95,9 +144,14 @@ impl App {
     }
 
     fn begin(&mut self, renderer: Option<&Renderer>, ctx: &Context) -> Vec<Action> {
-        let Some((picture, seen)) = self.work.pictures.waiting.pop_front() else {
+        let Some(waiting) = self.work.pictures.waiting.pop_front() else {
             return Vec::new();
         };
+        let WaitingPicture {
+            picture,
+            seen,
+            purpose,
+        } = waiting;
         let state = seen.as_deref().unwrap_or(&self.state);
         let name = file_name(&picture.path);
         let label = format!("Drawing {name}");
@@ -106,7 +160,8 @@ impl App {
                 return of_window(renderer, state, ctx);
             };
             let mut frame = frame_of(pane, picture.look, &self.interface.views, ctx);
-            if let (Some(turning), true) = (&self.state.runtime.turning, seen.is_some()) {
+            let is_of_turn = seen.is_some() && purpose == PicturePurpose::File;
+            if let (Some(turning), true) = (&self.state.runtime.turning, is_of_turn) {
                 frame = self
                     .work
                     .pictures
@@ -123,16 +178,13 @@ impl App {
                 job.control.begin("Drawing", SHARES);
                 self.work.pictures.drawn = Some(PictureInProgress {
                     picture,
+                    purpose,
                     drawing,
                     metadata,
                     job,
                 });
             }
-            Err(error) => actions.push(Action::Picture(PictureAction::Taken {
-                ticket,
-                path: picture.path,
-                writing: Err(error.to_string().into()),
-            })),
+            Err(error) => actions.push(not_drawn(ticket, purpose, picture.path, &error)),
         }
         actions
     }
@@ -149,7 +201,13 @@ impl App {
                 if let Some(renderer) = renderer {
                     drawn.drawing.release(renderer);
                 }
-                return vec![Action::Picture(PictureAction::Cancelled { ticket })];
+                return vec![match drawn.purpose {
+                    PicturePurpose::File => Action::Picture(PictureAction::Cancelled { ticket }),
+                    PicturePurpose::Report(_) => {
+                        self.work.pictures.drop_report();
+                        Action::Report(ReportAction::Cancelled { ticket })
+                    }
+                }];
             }
         };
         match picture {
@@ -162,6 +220,13 @@ impl App {
                 Vec::new()
             }
             Ok(Some(picture)) => {
+                if let PicturePurpose::Report(pane) = drawn.purpose {
+                    let view = DrawnView {
+                        size_px: picture.size_px,
+                        rgba: picture.rgba.into(),
+                    };
+                    return vec![view_drawn(ticket, pane, Ok(view))];
+                }
                 let path = drawn.picture.path;
                 let request = SavePng {
                     size: picture.size_px,
@@ -182,13 +247,26 @@ impl App {
                 if let Some(renderer) = renderer {
                     drawn.drawing.release(renderer);
                 }
-                vec![Action::Picture(PictureAction::Taken {
-                    ticket,
-                    path: drawn.picture.path,
-                    writing: Err(error.to_string().into()),
-                })]
+                vec![not_drawn(ticket, drawn.purpose, drawn.picture.path, &error)]
             }
         }
+    }
+}
+
+fn view_drawn(ticket: u64, pane: Pane, drawn: Result<DrawnView, String>) -> Action {
+    let picture = ReportPicture { pane, drawn };
+    Action::Report(ReportAction::Drawn { ticket, picture })
+}
+
+/// A picture cannot be drawn; a report has the reason in its place.
+fn not_drawn(ticket: u64, purpose: PicturePurpose, path: PathBuf, error: &Error) -> Action {
+    match purpose {
+        PicturePurpose::Report(pane) => view_drawn(ticket, pane, Err(error.to_string())),
+        PicturePurpose::File => Action::Picture(PictureAction::Taken {
+            ticket,
+            path,
+            writing: Err(error.to_string().into()),
+        }),
     }
 }
 

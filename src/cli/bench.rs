@@ -5,7 +5,7 @@ use super::runner::{Failure, Runner};
 use super::{
     bench_bundles, bench_commit, bench_compare, bench_drag, bench_eikonal, bench_fit, bench_fod,
     bench_geodesic, bench_io, bench_levelset, bench_lifted, bench_live, bench_odf_tracking,
-    bench_open, bench_render, bench_select, bench_tracking, bench_uncertainty,
+    bench_open, bench_papers, bench_render, bench_select, bench_tracking, bench_uncertainty,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -18,6 +18,7 @@ Examples:
   arcuate bench geodesic --case wavy   the cases with this word in their name
   arcuate bench levelset --case drawn  frames a second of a surface that moves
   arcuate bench open --streamlines 2000000  a file that stays on the disk
+  arcuate bench --papers               the papers' figures beside ours, as a table
   arcuate bench drag --case pathway    from a moved pointer to the pictures that follow it
 
 Each line holds workload, size, rate and its unit, time, backend and threads. Compare two programs only in the same run
@@ -36,7 +37,16 @@ pub struct Choice<'a> {
     names: &'a Mutex<Vec<String>>,
 }
 
-impl Choice<'_> {
+impl<'a> Choice<'a> {
+    /// The whole extent of the cases with this word in their names.
+    pub fn of_case(case: &'a str, names: &'a Mutex<Vec<String>>) -> Self {
+        Self {
+            quick: false,
+            case: Some(case),
+            names,
+        }
+    }
+
     pub fn takes(&self, name: &str) -> bool {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if !names.iter().any(|known| known == name) {
@@ -80,6 +90,9 @@ pub struct Options {
     /// Smaller sizes and fewer repeats
     #[arg(long)]
     pub quick: bool,
+    /// Print the figures of the papers beside those measured here, in one table; --case chooses rows
+    #[arg(long, conflicts_with_all = ["name", "quick"])]
+    pub papers: bool,
     /// Run only cases with this word in their names
     #[arg(long, value_name = "WORD")]
     pub case: Option<String>,
@@ -95,6 +108,9 @@ fn quoted_names(names: &[String]) -> String {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    if options.papers {
+        return bench_papers::run(options.case.as_deref(), runner);
+    }
     let requested = |name: &str| options.name.as_deref().is_none_or(|n| n == name);
     let names = Mutex::default();
     let choice = Choice {

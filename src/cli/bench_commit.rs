@@ -9,10 +9,14 @@
 //! `to_same_objective` is ours from zero until its objective is no higher. `thesis` has the size of Hernandez-Fernandez
 //! 2018: 399,758 streamlines, 9 radii, 1 zeppelin, 2 balls and 512 samples.
 //!
+//! `scaling`, on request only, repeats the operator and a few iterations with 1, 2, 4 … threads, and the operator for
+//! shares of streamlines without a weight (Table 5.1 and Fig. 5.2 of the thesis): bench_commit/scaling.rs.
+//!
 //! `ARCUATE_BENCH_FILES` names a folder with a dictionary and a table of dmri-commit (written by
 //! `tests/peers/commit.py`): then its operator is timed on them, and the signal it predicts is written there.
 
 mod peer;
+mod scaling;
 
 use super::bench::Choice;
 use crate::compute::{Accelerator, Backend, Control};
@@ -23,7 +27,7 @@ use crate::phantom::{Arcs, directions};
 use crate::solvers::Error;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::{self, Dictionary};
-use crate::solvers::commit::model::{Intra, Model, Zeppelin};
+use crate::solvers::commit::model::{Intra, Model, Responses, Zeppelin};
 use crate::solvers::commit::operator::{Operator, OperatorCost, OperatorKind, Precision};
 use crate::solvers::commit::samples::{Samples, Switches};
 use crate::solvers::commit::solver::{
@@ -257,36 +261,67 @@ impl MeasuredOperator {
     }
 }
 
+/// The inputs of an operator.
+struct Inputs {
+    arcs: Arcs,
+    samples: Samples,
+    responses: Responses,
+    dictionary: Dictionary,
+    arcs_s: f64,
+    dictionary_s: f64,
+}
+
+impl Inputs {
+    fn new(case: &Case, control: &Control) -> Result<Self, Error> {
+        let started = Instant::now();
+        let arcs = match case.name {
+            "thesis" => Arcs::wandering(case.streamlines, case.side, 89.0, 11),
+            _ => Arcs::new(case.streamlines, case.side, 11),
+        };
+        let arcs = arcs.ok_or_else(|| Error::Input("The arcs have no grid".to_owned().into()))?;
+        let arcs_s = started.elapsed().as_secs_f64();
+        let switches = Switches {
+            merge_b0: false,
+            normalise_signal: false,
+            normalise_kernels: true,
+        };
+        let timing = [Timing {
+            pulse_ms: 32.2,
+            between_ms: 43.1,
+        }];
+        let samples = Samples::new(&gradients(case), &timing, &switches)?;
+        let model = model(case.cylinders);
+        let responses = model.responses(&samples, switches.normalise_kernels);
+        let options = dictionary::Options {
+            usable: &arcs.mask.inside,
+            all: false,
+            blur_mm: None,
+            peaks: Some(&arcs.peaks),
+        };
+        let started = Instant::now();
+        let dictionary = Dictionary::build(&arcs.tractogram, &arcs.grid, &options, control)?;
+        let dictionary_s = started.elapsed().as_secs_f64();
+        Ok(Self {
+            arcs,
+            samples,
+            responses,
+            dictionary,
+            arcs_s,
+            dictionary_s,
+        })
+    }
+}
+
 fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>, Error> {
     let control = Control::new();
-    let started = Instant::now();
-    let arcs = match case.name {
-        "thesis" => Arcs::wandering(case.streamlines, case.side, 89.0, 11),
-        _ => Arcs::new(case.streamlines, case.side, 11),
-    };
-    let arcs = arcs.ok_or_else(|| Error::Input("The arcs have no grid".to_owned().into()))?;
-    let arcs_s = started.elapsed().as_secs_f64();
-    let switches = Switches {
-        merge_b0: false,
-        normalise_signal: false,
-        normalise_kernels: true,
-    };
-    let timing = [Timing {
-        pulse_ms: 32.2,
-        between_ms: 43.1,
-    }];
-    let samples = Samples::new(&gradients(case), &timing, &switches)?;
-    let model = model(case.cylinders);
-    let responses = model.responses(&samples, switches.normalise_kernels);
-    let options = dictionary::Options {
-        usable: &arcs.mask.inside,
-        all: false,
-        blur_mm: None,
-        peaks: Some(&arcs.peaks),
-    };
-    let started = Instant::now();
-    let dictionary = Dictionary::build(&arcs.tractogram, &arcs.grid, &options, &control)?;
-    let dictionary_s = started.elapsed().as_secs_f64();
+    let Inputs {
+        arcs,
+        samples,
+        responses,
+        dictionary,
+        arcs_s,
+        dictionary_s,
+    } = Inputs::new(case, &control)?;
     let work = OperatorCost::new(&dictionary, &responses, &samples);
     let repeats = if choice.quick { 2 } else { 5 };
     let mut lines = Vec::new();
@@ -401,5 +436,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         let measured = backend.install(|| measure(case, choice, backend));
         measured.unwrap_or_else(|e| vec![failed(case.name, e.to_string())])
     });
-    lines.collect()
+    let mut lines: Vec<Value> = lines.collect();
+    lines.extend(scaling::run(choice, backend));
+    lines
 }

@@ -223,6 +223,7 @@ fn base() -> Params {
         },
         keep_every: 8,
         loop_guard: false,
+        through: None,
     }
 }
 

@@ -140,7 +140,11 @@ impl Window {
                 Effect::Cancel(slot) => self.jobs.cancel(slot),
                 Effect::CancelOfDocument => self.jobs.cancel_of_document(),
                 Effect::LimitMemory(bytes) => self.jobs.limit_memory(bytes),
-                Effect::CopyText(_) | Effect::TakePicture(..) | Effect::Store | Effect::Close => {}
+                Effect::CopyText(_)
+                | Effect::TakePicture(..)
+                | Effect::DrawReport(_)
+                | Effect::Store
+                | Effect::Close => {}
             }
         }
     }

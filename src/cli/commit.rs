@@ -24,8 +24,8 @@ use crate::solvers::tractogram::points_outside;
 use crate::solvers::{peaks, tensor_fit};
 use crate::state::core::text::count;
 use crate::state::files::jobs::{SaveVolume, SaveWithValues};
-use crate::state::filter::WEIGHT;
-use crate::state::filter::jobs::{CommitFit, Excluded, FitWeights, StartFrom};
+use crate::state::filter::jobs::{CommitFit, Excluded, FitWeights, SaveHistogram, StartFrom};
+use crate::state::filter::{WEIGHT, WeightHistogram, sorted};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -95,6 +95,9 @@ pub struct Options {
     /// Threshold of --filtered [default: any weight]
     #[arg(long, value_name = "W", requires = "filtered", value_parser = not_negative)]
     pub threshold: Option<f64>,
+    /// Write the histogram of the weights, on a logarithmic scale: a picture (.svg) or a table (.csv)
+    #[arg(long, value_name = "FILE")]
+    pub weights_histogram: Option<PathBuf>,
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
@@ -293,6 +296,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         must_be_streamlines(path)?;
         runner.may_make(path)?;
     }
+    if let Some(path) = &options.weights_histogram {
+        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+        if ending != "svg" && ending != "csv" {
+            return Err(Failure::usage(format!(
+                "Histograms are written as pictures or tables, expected a name ending in .svg or .csv: {}",
+                path.display()
+            )));
+        }
+        runner.may_make(path)?;
+    }
     let tractogram = streamlines(&options.streamlines, &options.reading, runner)?;
     let start = options.start(&tractogram, runner)?;
     let opened = options.open(runner)?;
@@ -418,6 +431,15 @@ fn save(
             command: typed_command(),
         })?;
         files.push(path);
+    }
+    if let Some(path) = &options.weights_histogram {
+        let sorted = sorted(&fit.weights);
+        let zero = fit.weights.len() - sorted.len();
+        runner.run(SaveHistogram {
+            histogram: WeightHistogram::new(&sorted, zero),
+            path: path.clone(),
+        })?;
+        files.push(path.clone());
     }
     if let Some(path) = &options.filtered {
         let min_weight = options.min_weight();

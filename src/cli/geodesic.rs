@@ -21,6 +21,7 @@ Examples:
   arcuate geodesic dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate geodesic dwi.nii.gz --seed sphere:0,-20,20,4 --target sphere:-20,-80,5,12 --target sphere:20,-80,5,12 --both-ways --out splenium.trk
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --directions cone:200,30 --sharpen power:2 --cut top:5% --out cc.tck
+  arcuate geodesic dwi.nii.gz --seed sphere:-24,-18,8,2 --through -30,-22,50 --sharpen power:2 --cut all --out two_points.tck
   arcuate geodesic --fod fod/wm_fod.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
 
 Rays leave each seed point in many directions and follow geodesics of the inverse diffusion tensor. Rays that
@@ -30,6 +31,10 @@ Riemannian length, which is 1 in isotropic tissue with the mean diffusivity of t
 values to FILE.fa.tsf (FA per point), FILE.seed.weights.txt and FILE.target.weights.txt (numbers of the seed and of
 the target reached), and FILE.stop_start.weights.txt and FILE.stop_end.weights.txt (why the two ends stopped); other
 formats hold these values themselves. Rays keep the order of the seeds.
+
+--through traces one ray from each seed to a point: Newton's method changes the direction in which the ray leaves its seed
+until it ends at the point, beginning with the direction of the cheapest path between the two. Seeds without such a ray
+are counted as missed; if there is none at all, the command refuses.
 
 With --fod, rays follow the lobes of fibre orientation distributions, and each stays on its lobe where fibres cross. The
 measure is then their mean speed: 1 along a lobe with the reference amplitude, slightly more with --speed-floor. Fans are

@@ -38,6 +38,7 @@ mod bench_lifted;
 mod bench_live;
 mod bench_odf_tracking;
 mod bench_open;
+mod bench_papers;
 mod bench_regions;
 mod bench_render;
 mod bench_select;
@@ -70,6 +71,7 @@ mod profile;
 mod region;
 mod render;
 mod replay;
+mod report;
 mod runner;
 mod score;
 mod segment;
@@ -123,6 +125,7 @@ Examples:
   arcuate score tracks.tck --truth crossing
   arcuate compare expert1.nii.gz expert2.nii.gz level_set.nii.gz --staple consensus.nii.gz
   arcuate methods tracts.arcuate       describe what was done, for a paper
+  arcuate report tracts.arcuate --out report.html
   arcuate demo --out demo              show everything on the built-in head
   arcuate guide                        list the pages of the guide
 
@@ -204,6 +207,8 @@ pub enum Command {
     Replay(replay::Options),
     /// Describe the methods of a session, with numbers and citations, for a paper
     Methods(methods::Options),
+    /// Write the report of a session as a page: pictures, figures, parameters and checksums
+    Report(report::Options),
     /// Keep some streamlines of a file: by region, length, value or number
     Select(select::Options),
     /// Map where streamlines pass: visits, lengths or directions per voxel
@@ -377,6 +382,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Convert(options) => convert::run(&options, &mut runner),
             Command::Replay(options) => replay::run(&options, &mut runner),
             Command::Methods(options) => methods::run(&options, &mut runner),
+            Command::Report(options) => report::run(&options, &mut runner),
             Command::Select(options) => select::run(&options, &mut runner),
             Command::Align(options) => align::run(&options, &mut runner),
             Command::Commit(options) => commit::run(&options, &mut runner),

@@ -1,7 +1,7 @@
 //! Pictures of the window and its views, drawn without a window.
 
 use super::runner::{Failure, Runner};
-use crate::render::offscreen::Offscreen;
+use crate::render::offscreen::{Offscreen, Picture};
 use crate::render::{Faults, Renderer};
 use crate::state::pictures::jobs::SavePng;
 use crate::state::{Pane, State, report};
@@ -43,10 +43,27 @@ impl Pictures {
         &mut self,
         state: &State,
         pane: Option<Pane>,
-        (size, scale, transparent): (DVec2, u32, bool),
+        look: (DVec2, u32, bool),
         path: &Path,
         runner: &mut Runner,
     ) -> Result<(), Failure> {
+        let picture = self.draw(state, pane, look)?;
+        runner.run(SavePng {
+            size: picture.size_px,
+            rgba: picture.rgba,
+            metadata: report::picture(state),
+            path: path.to_owned(),
+        })?;
+        Ok(())
+    }
+
+    /// Draws a view, or the whole window, as in [`Self::save`].
+    pub fn draw(
+        &mut self,
+        state: &State,
+        pane: Option<Pane>,
+        (size, scale, transparent): (DVec2, u32, bool),
+    ) -> Result<Picture, Failure> {
         let size = [size.x as f32, size.y as f32];
         let scale = scale as f32;
         let picture = match pane {
@@ -71,13 +88,6 @@ impl Pictures {
             }
         };
         let picture = self.faults.or_error(picture);
-        let picture = picture.map_err(|e| Failure::new(e.to_string()))?;
-        runner.run(SavePng {
-            size: picture.size_px,
-            rgba: picture.rgba,
-            metadata: report::picture(state),
-            path: path.to_owned(),
-        })?;
-        Ok(())
+        picture.map_err(|e| Failure::new(e.to_string()))
     }
 }

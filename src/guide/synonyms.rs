@@ -7,6 +7,7 @@ pub enum Subject {
     Export,
     Picture,
     Methods,
+    Report,
     Snapshot,
     Tracking,
     Pathways,
@@ -91,6 +92,7 @@ const NAMES: &[Names] = &[
     row(Subject::Picture, "picture, capture, image, movie, video")
         .command("render", &["screenshot", "view"]),
     row(Subject::Methods, "citation, references, paper"),
+    row(Subject::Report, "html, summary, page, document").command("report", &["summary"]),
     row(Subject::Snapshot, "compare, bookmark, a/b"),
     row(
         Subject::Tracking,

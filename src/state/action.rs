@@ -9,6 +9,7 @@ use crate::state::pathways::PathwayAction;
 use crate::state::pictures::Picture;
 use crate::state::sampling::SampleAction;
 use crate::state::segment::SegmentAction;
+use crate::state::session_report::{ReportAction, ReportViews};
 use crate::state::settings::Preferences;
 use crate::state::streamlines::StreamlineAction;
 use crate::state::view::View;
@@ -28,6 +29,8 @@ pub enum Action {
     /// Repetitions of the streamlines of Track.
     TrackNoise(TrackNoiseAction),
     Picture(PictureAction),
+    /// The report of the session.
+    Report(ReportAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),
     View(ViewAction),
@@ -105,6 +108,8 @@ pub enum Effect {
     CopyText(String),
     /// Takes a picture; the second value is the state to show, if that differs from the present one.
     TakePicture(Picture, Option<Box<super::State>>),
+    /// Draws the views of a report.
+    DrawReport(ReportViews),
     /// Closes the window.
     Close,
     /// Stores the list of recent files and the settings, one of which changed.
@@ -158,6 +163,7 @@ from_feature!(
     Track(TrackAction),
     TrackNoise(TrackNoiseAction),
     Picture(PictureAction),
+    Report(ReportAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),
     View(ViewAction),

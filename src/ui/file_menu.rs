@@ -1,7 +1,7 @@
 //! The menu at the left of the top bar: sessions and files.
 
 use super::dialogs::unsaved_changes;
-use super::files::{DialogPosition, PathPurpose};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size};
 use super::top_bar::NOTHING_OPEN;
 use super::widgets::menu::{self, Item};
@@ -23,6 +23,7 @@ enum Chosen {
     SaveAs,
     Store(ResultStorage),
     Methods,
+    Report,
     Settings,
     Snapshot,
     Compare(Option<usize>),
@@ -57,6 +58,11 @@ pub fn show(
         Some(Chosen::SaveAs) => unsaved_changes::save_as(ui, state, memory, None),
         Some(Chosen::Settings) => super::settings::open(memory, actions),
         Some(Chosen::Methods) => actions.push(Action::CopyMethods),
+        Some(Chosen::Report) => {
+            let text = suggestion(state, "report", &PathPurpose::Report);
+            let files = &mut memory.files;
+            files.ask_for_path(ui.ctx(), PathPurpose::Report, DialogPosition::Middle, &text);
+        }
         Some(Chosen::Snapshot) => actions.push(Action::Snapshot(SnapshotAction::Take)),
         Some(Chosen::Compare(with)) => {
             actions.push(Action::Snapshot(SnapshotAction::Compare(with)))
@@ -89,6 +95,8 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     row(ui, item.reason(closed), Chosen::SaveAs);
     let item = Item::new("Copy methods paragraph").icon(icons::COPY);
     row(ui, item.enabled(open).reason(closed), Chosen::Methods);
+    let item = Item::new("Save report…").icon(" ");
+    row(ui, item.enabled(open).reason(closed), Chosen::Report);
     let mut layers = state.document.layers.iter();
     if layers.any(|l| state.document.curve_recipe(l.id).is_some()) {
         let all = state.document.store == ResultStorage::All;

@@ -60,6 +60,8 @@ enum EntryAction {
     /// Asks for a path to open.
     Path,
     Screenshot,
+    /// Asks where to write the report.
+    Report,
     Keys,
     /// A page of the guide.
     Help(&'static str),
@@ -358,6 +360,12 @@ fn carry_out(
         EntryAction::Path => memory
             .files
             .type_path(PathPurpose::Open, DialogPosition::Middle, ""),
+        EntryAction::Report => {
+            let text = suggestion(state, "report", &PathPurpose::Report);
+            memory
+                .files
+                .type_path(PathPurpose::Report, DialogPosition::Middle, &text);
+        }
         EntryAction::Screenshot => {
             let purpose = PathPurpose::Screenshot {
                 pane: Some(Pane::Scene),

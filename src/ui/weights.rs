@@ -2,7 +2,7 @@
 
 use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
-use crate::state::filter::{BundleSums, FittedWeights, WEIGHT};
+use crate::state::filter::{BundleSums, FittedWeights, WEIGHT, WeightHistogram, weight_range};
 use crate::state::streamlines::SameArc;
 use std::sync::Arc;
 
@@ -36,32 +36,18 @@ pub struct Cache {
     extra: Option<(ExtraKey, Vec<KeptSums>)>,
 }
 
-/// Below this fraction of the highest weight bars say nothing: the first bar holds all lower weights.
-const MINIMUM_SHARE_OF_HIGHEST: f32 = 1e-3;
-
 impl Cache {
     /// Ends of the logarithmic scale.
     pub fn range(&self, weights: &FittedWeights) -> (f32, f32) {
-        let (first, last) = (weights.sorted.first(), weights.sorted.last());
-        let high = last.copied().unwrap_or(1.0);
-        let low = first
-            .copied()
-            .unwrap_or(0.1 * high)
-            .max(MINIMUM_SHARE_OF_HIGHEST * high);
-        (low.min(0.5 * high), high)
+        weight_range(&weights.sorted)
     }
 
     /// Weights above 0 on that scale.
     pub fn bins(&mut self, weights: &FittedWeights) -> &[u32; BINS] {
         let sorted = SameArc(weights.sorted.clone());
         if self.bins.as_ref().is_none_or(|(known, _)| *known != sorted) {
-            let (low, high) = self.range(weights);
-            let mut bins = [0; BINS];
-            for weight in weights.sorted.iter() {
-                let share = (weight / low).ln() / (high / low).ln();
-                bins[((share.max(0.0) * BINS as f32) as usize).min(BINS - 1)] += 1;
-            }
-            self.bins = Some((sorted, bins));
+            let histogram = WeightHistogram::new(&weights.sorted, 0);
+            self.bins = Some((sorted, histogram.counts));
         }
         self.bins.as_ref().map_or(&[0; BINS], |(_, bins)| bins)
     }

@@ -173,8 +173,18 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("curves", &[]),
     ("density", &["curves"]),
     ("eikonal", &["metric", "tensor_fit"]),
-    // Rays in distributions start along peaks.
-    ("geodesic", &["curves", "peaks", "tensor_fit"]),
+    // Rays in distributions start along peaks; those through a point start along the cheapest path to it.
+    (
+        "geodesic",
+        &[
+            "curves",
+            "eikonal",
+            "metric",
+            "pathway",
+            "peaks",
+            "tensor_fit",
+        ],
+    ),
     // The best of the axis changes gives the longest streamlines.
     ("gradient_check", &["curves", "tensor_fit", "tracking"]),
     ("level_set", &[]),
@@ -227,6 +237,7 @@ pub const FEATURES: &[&str] = &[
     "sampling",
     "snapshots",
     "pictures",
+    "session_report",
     "sessions",
     "device",
 ];

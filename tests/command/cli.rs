@@ -54,9 +54,6 @@ pub fn tests() -> Vec<Trial> {
             phantom_round,
         ),
         test("cli::same_bytes_for_any_number_of_threads", same_bytes),
-        test("cli::rays_of_window_and_command_agree", live::rays),
-        test("cli::painted_regions_and_masks_agree", live::painted),
-        test("cli::regions_by_command", live::region_commands),
         test("cli::tensor_images_are_tracked", tensors::tracked),
         test("cli::streamlines_are_selected", select::selects),
         test("cli::tables_profiles_and_connectomes", bundles::tables),
@@ -85,6 +82,7 @@ pub fn tests() -> Vec<Trial> {
         .chain(edges::tests())
         .chain(endings::tests())
         .chain(guide::tests())
+        .chain(live::tests())
         .chain(messages::tests())
         .collect()
 }
@@ -313,6 +311,7 @@ fn copied_ray_commands_parse() {
                 directions,
                 keep_every: count,
                 loop_guard: one_of(&mut random, 2) == 0,
+                through: None,
             },
             cut,
         };

@@ -14,6 +14,7 @@ mod pathway_noise;
 mod pathways;
 mod recovery;
 mod replay;
+mod report;
 mod segment;
 mod snapshots;
 pub mod track_noise;
@@ -54,6 +55,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(checked::tests()).chain(company::tests());
     let own = own.chain(figures::tests()).chain(masks::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
+    let own = own.chain(report::tests());
     let own = own.chain(distributions::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
     let own = own.chain(snapshots::tests()).chain(worker::tests());

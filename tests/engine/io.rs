@@ -14,6 +14,7 @@ mod fixels;
 pub mod formats;
 mod gradients;
 mod hostile;
+mod html;
 mod images;
 mod in_place;
 mod labels;
@@ -45,6 +46,7 @@ pub fn tests() -> Vec<Trial> {
         conversion_mif::tests(),
         conversion_headers::tests(),
         hostile::tests(),
+        html::tests(),
         labels::tests(),
         masks::tests(),
         mif::tests(),

@@ -8,6 +8,7 @@ mod noise;
 mod parity;
 mod rays;
 mod symbols;
+mod through;
 
 use crate::support::fields::{backend, field, sphere};
 use arcuate::compute::{Backend, Control};
@@ -31,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         parity::tests(),
         rays::tests(),
         symbols::tests(),
+        through::tests(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -95,6 +97,7 @@ fn params(interpolation: Interpolation) -> Params {
         },
         keep_every: 1,
         loop_guard: false,
+        through: None,
     }
 }
 

@@ -60,7 +60,7 @@ impl Options {
 fn core_seconds(params: &Params, seeds: f64) -> f64 {
     /// Time of one core for a ray, seconds: some 500 steps by RK2.
     const OF_RAY: f64 = 8e-5;
-    seeds * OF_RAY * params.directions.count() as f64
+    seeds * OF_RAY * params.rays_per_seed() as f64
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -79,6 +79,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
+    let has_target = regions.iter().any(|r| r.role == Role::Target);
+    if has_target && params.through.is_some() {
+        note!("Targets have no effect: rays end at the point of --through");
+    }
     let command_line = options.command_line(fitted.scan.gradients.as_deref())?;
     let seeds = fitted.expected_seeds(params.curves.seeding);
     runner.expect_work(core_seconds(&params, seeds) / runner.backend.threads() as f64);

@@ -5,7 +5,7 @@ use super::source::{CHUNK_BYTES, Source};
 use super::{Error, atomic, disk};
 use crate::compute::Control;
 use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError};
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, Write};
 use std::path::Path;
 
 /// Memory the decoder may take for pixels: 32,768 × 32,768.
@@ -74,8 +74,24 @@ fn sorted(metadata: &[(String, String)]) -> Vec<&(String, String)> {
     pairs
 }
 
+/// A picture as the bytes of a file, without metadata. Panics if there are not `4 * width * height` bytes.
+pub fn bytes(size: [u32; 2], rgba: &[u8]) -> Result<Vec<u8>, Error> {
+    let [width, height] = size;
+    assert_eq!(
+        rgba.len(),
+        4 * width as usize * height as usize,
+        "four bytes a pixel"
+    );
+    let mut bytes = Vec::new();
+    encode(&mut bytes, size, rgba, &[]).map_err(|e| Error::Unwritable {
+        path: "picture.png".into(),
+        reason: e.to_string(),
+    })?;
+    Ok(bytes)
+}
+
 fn encode(
-    file: &mut BufWriter<disk::File>,
+    file: &mut impl Write,
     [width, height]: [u32; 2],
     rgba: &[u8],
     metadata: &[(String, String)],

@@ -24,7 +24,16 @@ impl<P: Parameters> Param<P> {
         {
             label = first.to_lowercase().to_string() + &self.label[first.len_utf8()..];
         }
-        let value = match (&self.kind, self.value(params)) {
+        let value = self.shown_value(params);
+        match self.kind {
+            Kind::OneOf(_) => format!("{label} “{value}”"),
+            _ => format!("{label} {value}"),
+        }
+    }
+
+    /// The value as in the window, with its unit; a choice by its label.
+    pub fn shown_value(&self, params: &P) -> String {
+        match (&self.kind, self.value(params)) {
             (Kind::Number(number), Value::Number(stored)) => {
                 let shown = number_text(number.unit.displayed(stored));
                 match number.unit {
@@ -34,11 +43,9 @@ impl<P: Parameters> Param<P> {
                 }
             }
             (Kind::OneOf(choices), Value::Choice(i)) => {
-                let label = choices.get(i).map_or("", |choice| choice.label);
-                format!("“{label}”")
+                choices.get(i).map_or("", |choice| choice.label).to_owned()
             }
             (_, value) => self.text(&value),
-        };
-        format!("{label} {value}")
+        }
     }
 }

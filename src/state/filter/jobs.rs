@@ -1,6 +1,7 @@
 //! Jobs of the filter.
 
 mod fit;
+mod histogram;
 mod scheme;
 mod sums;
 
@@ -8,5 +9,6 @@ pub use fit::{
     CommitFit, ESTIMATE, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights,
     LesionEvidence, StartFrom,
 };
+pub use histogram::SaveHistogram;
 pub use scheme::{ReadScheme, Scheme};
 pub use sums::{BundleSums, SUMS, SumBundles, SummedBundle};

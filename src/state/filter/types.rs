@@ -1,9 +1,12 @@
 //! Filtering: which streamlines explain the scan's signal. Inputs, results and actions of a COMMIT fit.
 
+mod histogram;
+
 pub use crate::state::filter::inputs::ScanInput;
 pub use crate::state::filter::runtime::{
     ExtraBundle, FilterRuntime, FitPurpose, PreviousFit, Running, SumKey, WeightsKey,
 };
+pub use histogram::{WEIGHT_BINS, WeightHistogram, weight_range};
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, keyed};
@@ -460,6 +463,8 @@ pub enum FilterFile {
     Kept,
     /// All streamlines, with their weights.
     All,
+    /// The numbers of streamlines by their weight, as a picture or a table.
+    Histogram,
     Map(WeightMap),
 }
 
@@ -469,6 +474,7 @@ impl FilterFile {
             Self::Weights => "Weights (text)…".to_owned(),
             Self::Kept => "Kept streamlines…".to_owned(),
             Self::All => "All streamlines with weights…".to_owned(),
+            Self::Histogram => "Histogram of weights…".to_owned(),
             Self::Map(map) => format!("{}…", map.name()),
         }
     }
@@ -486,6 +492,7 @@ keyed!(FilterFile, own_suffix {
     Weights = "weights",
     Kept = "filtered",
     All = "weighted",
+    Histogram = "histogram",
     Map(_) = "map",
 });
 

@@ -14,12 +14,13 @@ use crate::state::core::notices::{Severity, Status, StatusSubject};
 use crate::state::core::phase::Phase;
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::filter::jobs::{
-    CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, Scheme, StartFrom,
+    CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, SaveHistogram, Scheme,
+    StartFrom,
 };
 pub use crate::state::filter::update::command_line::command_line;
 use crate::state::filter::{
     ExcludedStreamlines, FilterFile, FitInputs, FitPurpose, GivenPeaks, Running, ScanTimings,
-    ShownStreamlines, WEIGHT, WeightMap, WeightsKey,
+    ShownStreamlines, WEIGHT, WeightHistogram, WeightMap, WeightsKey,
 };
 use crate::state::runtime::TourStep;
 use crate::state::streamlines::streamlines_of;
@@ -388,6 +389,14 @@ pub(in crate::state) fn save(
             name: WEIGHT.to_owned(),
             path,
         }),
+        FilterFile::Histogram => {
+            let Some((weights, _)) = state.document.weights_of_layer(&layer) else {
+                return;
+            };
+            let zero = tractogram.len().saturating_sub(weights.sorted.len());
+            let histogram = WeightHistogram::new(&weights.sorted, zero);
+            Effect::submit(SaveHistogram { histogram, path })
+        }
         FilterFile::Kept | FilterFile::All => Effect::submit(SaveWithValues {
             tractogram: crate::state::streamlines::update::export::with_grid(state, tractogram),
             only,

@@ -1,6 +1,7 @@
 //! The session file: its path, whether it is complete, and sessions being opened or recovered. Not undone.
 
 use crate::state::State;
+use crate::state::session_report::ReportProgress;
 use crate::state::sessions::types::content::Content;
 use crate::state::sessions::types::file::{
     FileComparison, FileStatus, ReadSession, RecoverableSession,
@@ -161,6 +162,8 @@ pub struct SessionsRuntime {
     pub next: Option<UnsavedAction>,
     pub autosave: Autosave,
     pub recovery: Recovery,
+    /// A report whose views are being drawn.
+    pub report: Option<ReportProgress>,
     /// Whether files are read even if their size and age are unchanged.
     pub strict: bool,
 }

@@ -54,7 +54,13 @@ pub(in crate::state) fn curves(
     kept: &str,
     citations: &mut Citations,
 ) -> String {
-    let (curve_params, regions) = (&recipe.curves, &recipe.regions);
+    let curve_params = &recipe.curves;
+    // A point takes the place of targets, and of what ends rays elsewhere.
+    let to_point = matches!(curve_params, CurveParams::Rays(_, params) if params.through.is_some());
+    let has_effect =
+        |region: &&Region| !(to_point && matches!(region.role, Role::Target | Role::Terminate));
+    let regions: Vec<Region> = recipe.regions.iter().filter(has_effect).cloned().collect();
+    let regions = &regions;
     let (mut text, walk, cut) = match curve_params {
         CurveParams::Streamlines(walk) => {
             let text = following(curve_params, walk, regions, citations) + &ends(walk);
@@ -134,6 +140,7 @@ const STATED: &[&str] = &[
 /// Keys of the further rows that the sentences about rays state.
 const STATED_FOR_RAYS: &[&str] = &[
     "directions",
+    "through",
     "sharpen",
     "precision",
     "form",
@@ -476,7 +483,13 @@ fn geodesics(
         citations.cite(GEODESICS),
         citations.cite(GEODESICS_ON_CARDS)
     );
-    text += &fan(params.directions, "the principal eigenvector");
+    text += &match params.through {
+        None => fan(params.directions, "the principal eigenvector"),
+        Some([x, y, z]) => format!(
+            " to the point ({x}, {y}, {z}) mm, by Newton's method on their initial direction from that of the cheapest \
+             path"
+        ),
+    };
     let _ = match metric.sharpening {
         Sharpening::Power { alpha: 1.0 } => Ok(()),
         Sharpening::Power { alpha } => write!(

@@ -15,8 +15,9 @@ use crate::state::tensors::types::fods::TissueChoice;
 use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, Content, FigureAction, FigureTable, FilesAction, LayerId, Look, Pane,
-    Picture, PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction,
-    State, StreamlineAction, TensorAction, TrackNoiseAction, Turntable, UnsavedAction, ValueNames,
+    Picture, PictureAction, RegionAction, ReportAction, SaveLabels, SaveMasks, SegmentAction,
+    SessionAction, State, StreamlineAction, TensorAction, TrackNoiseAction, Turntable,
+    UnsavedAction, ValueNames,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,8 @@ pub enum PathPurpose {
         pane: Option<Pane>,
         look: Look,
     },
+    /// The report of what is open.
+    Report,
     /// `next` follows once the session is saved.
     Session {
         next: Option<UnsavedAction>,
@@ -283,6 +286,7 @@ impl PathPurpose {
             } => "Export regions as label map",
             Self::Regions { .. } => "Export regions as masks, one file each",
             Self::Screenshot { .. } => "Save a screenshot",
+            Self::Report => "Save a report",
             Self::Csv(BottomPanel::Table) => "Export the table",
             Self::Csv(BottomPanel::Profile) => "Export the profile",
             Self::Csv(BottomPanel::Matrix) => "Export the matrix",
@@ -313,6 +317,7 @@ impl PathPurpose {
             Self::Figures(FigureTable::Histograms) => "Export the histogram",
             Self::Filter(file, _) => match file {
                 FilterFile::Weights => "Export the weights",
+                FilterFile::Histogram => "Export the histogram of weights",
                 FilterFile::Kept => "Export the kept streamlines",
                 FilterFile::All => "Export the streamlines with their weights",
                 FilterFile::Map(_) => "Export the map",
@@ -363,7 +368,7 @@ impl PathPurpose {
             | Self::BundleRecipe
             | Self::LineValues(_)
             | Self::Responses(_) => None,
-            Self::Session { .. } | Self::Csv(_) | Self::Figures(_) => None,
+            Self::Session { .. } | Self::Csv(_) | Self::Figures(_) | Self::Report => None,
             Self::Streamlines { .. } | Self::Filter(..) => Some(RecentExports::STREAMLINES),
             Self::Layer { .. } => Some(RecentExports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
@@ -388,6 +393,7 @@ impl PathPurpose {
             | Self::LineValues(_)
             | Self::Responses(_) => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
+            Self::Filter(FilterFile::Histogram, _) => vec!["svg", "csv"],
             Self::Session { .. } => vec![SESSION],
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
@@ -426,6 +432,7 @@ impl PathPurpose {
                 .collect(),
             Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
+            Self::Report => vec!["html"],
             Self::Csv(_)
             | Self::Figures(_)
             | Self::PathwayNoise(NoiseFile::Distances)
@@ -486,6 +493,8 @@ impl PathPurpose {
                 vec!["JSON".to_owned()]
             }
             Self::Filter(FilterFile::Weights, _) => vec!["Text".to_owned()],
+            Self::Filter(FilterFile::Histogram, _) => vec!["SVG".to_owned(), "CSV".to_owned()],
+            Self::Report => vec!["HTML".to_owned()],
             _ => IMAGES.map(|(_, name)| name.to_owned()).to_vec(),
         }
     }
@@ -556,6 +565,7 @@ impl PathPurpose {
             Self::Csv(BottomPanel::Scores) => {
                 Action::Streamline(StreamlineAction::SaveScores(path))
             }
+            Self::Report => Action::Report(ReportAction::Save(path)),
             Self::Screenshot { pane, look } => {
                 Action::Picture(PictureAction::Take(Picture { pane, path, look }))
             }

@@ -186,7 +186,12 @@ pub fn has_weights(state: &State) -> bool {
 
 /// All files that can be written of a fit.
 pub fn files(state: &State) -> Vec<FilterFile> {
-    let mut all = vec![FilterFile::Weights, FilterFile::Kept, FilterFile::All];
+    let mut all = vec![
+        FilterFile::Weights,
+        FilterFile::Kept,
+        FilterFile::All,
+        FilterFile::Histogram,
+    ];
     all.extend(results::maps(state).into_iter().map(FilterFile::Map));
     all
 }

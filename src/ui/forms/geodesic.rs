@@ -4,6 +4,7 @@ mod directions;
 mod kinds;
 pub mod lobes;
 pub mod measures;
+pub mod through;
 
 use super::curve_parameters;
 use super::parameters::{self, Rows};
@@ -23,6 +24,7 @@ const MORE: &str = "Directions, integrator, precision";
 /// Parameters with a row elsewhere; the cut's is with the results, and no row sets which points are kept.
 const PLACED: &[&str] = &[
     "directions",
+    "through",
     "sharpen",
     "precision",
     "keep-every",
@@ -58,6 +60,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     );
     let fan = &memory.forms.kinds.in_tensors.directions;
     directions::opening_angle(ui, rays, &defaults, fan, &mut set);
+    through::show(ui, state, rays, &defaults, &mut set);
     strength(
         ui,
         rays,

@@ -14,10 +14,11 @@ use crate::state::tensors::types::fods::{FodSettings, FodSource};
 use crate::state::track::types::odf::Model;
 use crate::state::update::panel_command;
 use crate::state::{
-    Action, AlignmentAction, FilesAction, Layout, Look, Method, PictureAction, RegionAction,
+    Action, AlignmentAction, FilesAction, Layout, Look, Method, Phase, PictureAction, RegionAction,
     SessionAction, Slab, SnapshotAction, State, StreamlineAction, Task, TensorAction, Tool,
     TrackAction, UnsavedAction, ViewAction,
 };
+use crate::ui::forms::geodesic::through;
 use crate::ui::{forms, keys, regions as region_list};
 use egui::{Key, Modifiers};
 
@@ -170,6 +171,8 @@ fn saving(state: &State, list: &mut Entries) {
         EntryAction::Act(Action::CopyMethods),
     )
     .about(Subject::Methods);
+    list.add("Save a report of the session…", "", EntryAction::Report)
+        .about(Subject::Report);
     if let Some(step) = state.history.undo_label() {
         list.add(
             &format!("Undo: {}", within_sentence(step)),
@@ -267,6 +270,25 @@ fn filter(state: &State, list: &mut Entries) {
     }
 }
 
+/// Rays in tensors that lead to one point.
+fn rays_through(state: &State, list: &mut Entries) {
+    let track = &state.document.track;
+    if track.method != Method::Rays || track.model != Model::Tensors {
+        return;
+    }
+    let set = |rays| {
+        let phase = Phase::Done;
+        act(TrackAction::SetRays { rays, phase })
+    };
+    let rays = &track.rays;
+    let here = through::at_crosshair(state, rays);
+    list.add("Rays through the crosshair", "", set(here));
+    if rays.params.through.is_some() {
+        let all = through::through(rays, None);
+        list.add("Rays in all directions", "", set(all));
+    }
+}
+
 /// Measuring, and results of the regions.
 fn results(state: &State, list: &mut Entries) {
     list.add("Measure: distance", "M", plain(Key::M))
@@ -304,6 +326,7 @@ fn results(state: &State, list: &mut Entries) {
         if other == Method::Rays {
             entry.about(Subject::GeodesicRays);
         }
+        rays_through(state, list);
         let (model, name) = match state.document.track.model {
             Model::Tensors => (Model::Distributions, "Track: along distributions"),
             Model::Distributions => (Model::Tensors, "Track: in tensors"),

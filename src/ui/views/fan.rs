@@ -34,6 +34,10 @@ fn fans(state: &State) -> Vec<Fan> {
         return Vec::new();
     }
     let params = &document.track.chosen_rays().params;
+    // Rays to a point leave in directions that are found for each seed.
+    if params.through.is_some() {
+        return Vec::new();
+    }
     let directions = match params.directions {
         Directions::Sphere { count } => Directions::Sphere {
             count: count.min(MAXIMUM_LINES),

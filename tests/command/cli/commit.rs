@@ -26,6 +26,36 @@ fn with_odd_ones(from: &Path, to: &Path) {
     io::streamlines::save(to, &created, "", &Control::new()).unwrap();
 }
 
+/// The bars hold every streamline, and each weight lies in its bar.
+fn histogram(table: &Path, weights: &[f32]) {
+    let text = std::fs::read_to_string(table).unwrap();
+    let mut rows = text.lines();
+    assert_eq!(rows.next(), Some("from,to,streamlines"));
+    let numbers = |row: &str| -> Vec<f64> {
+        let cells = row.split(',').map(|cell| cell.parse().unwrap());
+        cells.collect()
+    };
+    let bars: Vec<Vec<f64>> = rows.map(numbers).collect();
+    assert_eq!(bars.len(), 65);
+    let zero = weights.iter().filter(|w| **w == 0.0).count();
+    assert_eq!(bars[0], [0.0, 0.0, zero as f64]);
+    let all: f64 = bars.iter().map(|bar| bar[2]).sum();
+    assert_eq!(all, weights.len() as f64);
+    for (i, bar) in bars.iter().enumerate().skip(2) {
+        // The ends of bars are rounded: a weight at an end may be in either.
+        let inside = |share: f64| {
+            let from = bar[0] * (1.0 + share);
+            let until = match i {
+                64 => f64::INFINITY,
+                _ => bar[1] * (1.0 - share),
+            };
+            let weights = weights.iter().map(|w| f64::from(*w));
+            weights.filter(|w| *w >= from && *w < until).count() as f64
+        };
+        assert!(inside(1e-5) <= bar[2] && bar[2] <= inside(-1e-5), "{bar:?}");
+    }
+}
+
 pub fn fits_weights() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -43,7 +73,12 @@ pub fn fits_weights() {
     let n = streamlines(&here.join("odd.tck")).len();
     let base = ["commit", "odd.tck", "head/dwi.nii.gz"];
     let reported = json(
-        &[&base[..], &["--filtered", "kept.trx", "--out", "a"]].concat(),
+        &[
+            &base[..],
+            &["--filtered", "kept.trx", "--out", "a"],
+            &["--weights-histogram", "weights.csv"],
+        ]
+        .concat(),
         here,
     );
     assert_eq!(reported["model"], "StickZeppelin", "one shell has no Ball");
@@ -76,6 +111,7 @@ pub fn fits_weights() {
         above.as_slice(),
         "in the same order"
     );
+    histogram(&here.join("weights.csv"), &weights);
     for map in ["intra", "extra", "rmse"] {
         assert!(here.join(format!("a/{map}.nii.gz")).is_file());
     }

@@ -25,6 +25,8 @@ pub fn tests() -> Vec<Trial> {
         opengl,
         test("cli::pictures without any driver", without_drivers),
         test("cli::a_benchmark_of_the_deconvolution", benchmark),
+        test("cli::the_papers_beside_our_figures", papers),
+        test("cli::weights_by_threads_and_sparsity", scaling),
         test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
         test("cli::a_pointer_is_followed_by_pictures", dragged_one),
         test("cli::a_file_larger_than_the_memory_limit", open_in_place),
@@ -160,6 +162,92 @@ fn benchmark() {
         "{line}"
     );
     assert!(line["kernel_s"].is_null(), "{line}");
+}
+
+fn bench(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+        .arg("bench")
+        .args(arguments)
+        .args(["--backend", "cpu", "--threads", "2"])
+        .output()
+        .expect("the binary starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.code(), text)
+}
+
+/// Rows are measured, those that need a card say so, and both forms have the same figures.
+fn papers() {
+    let (code, text) = bench(&["--papers", "--case", "Ex1 hybrid", "--json"]);
+    assert_eq!(code, Some(0), "{text}");
+    let value: Value = serde_json::from_str(&text).expect("an object");
+    let rows = value["papers"].as_array().expect("rows");
+    assert_eq!(rows.len(), 1, "{text}");
+    let row = &rows[0];
+    assert_eq!(row["table"], "Table 1");
+    assert_eq!(row["published"], 1.0);
+    let ours = row["ours"].as_f64().expect("a time");
+    let times = row["times_faster"].as_f64().expect("a ratio");
+    assert!(ours > 0.0 && (times * ours - 1.0).abs() < 1e-9, "{row}");
+    assert!(row["why_not"].is_null());
+    // Without a card the thesis is not measured.
+    let (code, text) = bench(&["--papers", "--case", "hernandez", "--json"]);
+    assert_eq!(code, Some(0), "{text}");
+    let value: Value = serde_json::from_str(&text).expect("an object");
+    let rows = value["papers"].as_array().expect("rows");
+    assert_eq!(rows.len(), 3, "{text}");
+    for row in rows {
+        assert!(row["ours"].is_null() && row["times_faster"].is_null());
+        assert_eq!(row["why_not"], "needs a graphics card, and none is in use");
+    }
+    let (code, text) = bench(&["--papers", "--case", "hernandez"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(text.lines().count(), 5, "{text}");
+    assert!(
+        text.lines()
+            .all(|line| line.starts_with("| ") && line.ends_with(" |"))
+    );
+    assert!(
+        text.contains("| 39.7 s | CPU, 4 threads | – | needs a graphics card"),
+        "{text}"
+    );
+    let (code, _) = bench(&["--papers", "--case", "nothing like this"]);
+    assert_eq!(code, Some(2));
+    let (code, _) = bench(&["fit", "--papers"]);
+    assert_eq!(code, Some(2));
+}
+
+/// A line for each number of threads, then one for each share without a weight.
+fn scaling() {
+    let (code, text) = bench(&["commit", "--case", "scaling", "--quick"]);
+    assert_eq!(code, Some(0), "{text}");
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object"))
+        .collect();
+    let against = |what: &str| -> Vec<&Value> {
+        let lines = lines.iter();
+        lines.filter(|line| line["against"] == what).collect()
+    };
+    let threads: Vec<u64> = against("threads")
+        .iter()
+        .map(|line| line["threads"].as_u64().expect("a number"))
+        .collect();
+    assert_eq!(threads, [1, 2]);
+    assert_eq!(against("threads")[0]["speed_up"], 1.0);
+    let shares: Vec<f64> = against("sparsity")
+        .iter()
+        .map(|line| line["without_weight"].as_f64().expect("a share"))
+        .collect();
+    assert_eq!(shares.len(), 6);
+    // 5000 random places: within five standard deviations.
+    for (share, requested) in shares.iter().zip([0.0, 0.5, 0.75, 0.9, 0.95, 0.99]) {
+        assert!((share - requested).abs() < 0.036, "{share} {requested}");
+    }
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["a_x_ms"].as_f64().is_some_and(|ms| ms > 0.0))
+    );
 }
 
 /// A drag over a view; the other cases take minutes, and run apart.

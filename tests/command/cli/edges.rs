@@ -89,6 +89,7 @@ const IMAGES: &[&str] = &[
     "render {} --out O.png",
     "replay {}",
     "methods {}",
+    "report {} --no-pictures --out O.html",
 ];
 
 /// Commands that read no file.

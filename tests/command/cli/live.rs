@@ -1,13 +1,24 @@
 //! The window's final result equals that of the command line, byte for byte.
 
 use super::{arcuate, coarse_head, points, split_arguments};
-use crate::support::Window;
+use crate::support::{Window, test};
 use arcuate::data::{Role, Shape, Stroke};
+use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::state::{
     Action, FilesAction, Method, Phase, RegionAction, Tool, TrackAction, ViewAction,
 };
 use glam::dvec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("cli::rays_of_window_and_command_agree", rays),
+        test("cli::rays_through_a_point_agree", rays_through),
+        test("cli::painted_regions_and_masks_agree", painted),
+        test("cli::regions_by_command", region_commands),
+    ]
+}
 
 trait PlacesRegions {
     fn place(&mut self, role: Role, shape: Shape);
@@ -19,7 +30,7 @@ impl PlacesRegions for Window {
     }
 }
 
-pub fn rays() {
+fn rays() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);
@@ -103,8 +114,86 @@ pub fn rays() {
     );
 }
 
+/// Rays through a point: the window shows them live, its command gives the same bytes, and undo returns to the fan.
+fn rays_through() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    coarse_head(here);
+    let mut window = Window::new();
+    window.act(Action::Files(FilesAction::Open(vec![
+        here.join("head/dwi.nii.gz"),
+    ])));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
+    let seed = Shape::Sphere {
+        centre: dvec3(-24.3, -16.1, 10.7),
+        radius_mm: 3.0,
+    };
+    window.place(Role::Seed, seed);
+    let fan = window.state.document.track.rays.clone();
+    let mut rays = fan.clone();
+    rays.metric.sharpening = Sharpening::Power { alpha: 1.0 };
+    rays.params.through = Some([-26.0, -18.0, 30.0]);
+    rays.params.curves.seeding = Seeding::Random { count: 24 };
+    rays.params.curves.min_length_mm = 5.0;
+    rays.cut = Cut::All;
+    window.act(Action::Track(TrackAction::SetRays {
+        rays: rays.clone(),
+        phase: Phase::Done,
+    }));
+    window.act(Action::Settle);
+    let messages = window.state.runtime.notices.messages.clone();
+    let live = window.state.runtime.track.live.value();
+    let live = live.unwrap_or_else(|| panic!("{messages:?}"));
+    assert!(
+        !live.coarse && live.output.kept.len() > 12,
+        "{}",
+        live.output.kept.len()
+    );
+    let kept = &live.output.kept;
+    for line in 0..kept.len() {
+        let last = kept.streamline(line).last().expect("points").map(f64::from);
+        assert!(dvec3(last[0], last[1], last[2]).distance(dvec3(-26.0, -18.0, 30.0)) < 2e-3);
+    }
+    let command = window.state.document.live_command_line(live).text();
+    assert!(command.contains("--through -26,-18,30"), "{command}");
+    window.act(Action::Files(FilesAction::SaveStreamlines {
+        layer: None,
+        path: here.join("window.tck"),
+    }));
+    let sentence = split_arguments(&command.replace("rays.tck", "command.tck"));
+    let sentence: Vec<&str> = sentence.iter().skip(1).map(String::as_str).collect();
+    for threads in ["1", "2"] {
+        let more = ["--backend", "cpu", "--threads", threads, "--force"];
+        let output = arcuate(&[&*sentence, &more].concat(), here);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{command}: {error}");
+        let [a, b] = ["window.tck", "command.tck"].map(|name| points(&here.join(name)));
+        assert!(a.len() > 300 && a == b);
+    }
+    // A point outside the head is refused, and the earlier rays stay.
+    rays.params.through = Some([900.0, 0.0, 0.0]);
+    window.act(Action::Track(TrackAction::SetRays {
+        rays,
+        phase: Phase::Done,
+    }));
+    window.act(Action::Settle);
+    let failure = window.state.runtime.track.live.failure().map(str::to_owned);
+    assert!(
+        failure.is_some_and(|why| why.contains("outside the fitted voxels")),
+        "{:?}",
+        window.state.runtime.notices.messages
+    );
+    // Undo leads back to rays in all directions.
+    for _ in 0..2 {
+        if window.state.document.track.rays != fan {
+            window.act(Action::Undo);
+        }
+    }
+    assert_eq!(window.state.document.track.rays, fan);
+}
+
 /// Regions painted manually, exported and named in the command: the same streamlines and rays.
-pub fn painted() {
+fn painted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);
@@ -209,7 +298,7 @@ pub fn painted() {
 }
 
 /// The window's operations on regions, done by commands, and the refusals of these.
-pub fn region_commands() {
+fn region_commands() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);

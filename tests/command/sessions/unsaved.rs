@@ -151,6 +151,7 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
             None,
         ),
         (filter_to(FilterFile::Weights, "weights.txt"), None),
+        (filter_to(FilterFile::Histogram, "histogram.svg"), None),
         (filter_to(FilterFile::Kept, "stay.tck"), None),
         (filter_to(FilterFile::All, "all.tck"), Some(tracks)),
         (filter_to(FilterFile::All, "all.trx"), Some(tracks)),

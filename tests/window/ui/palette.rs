@@ -46,6 +46,7 @@ fn finds() {
     for (typed, name) in [
         ("seed", "Place: seed"),
         ("methods", "Copy methods paragraph"),
+        ("html", "Save a report of the session…"),
         ("brush", "Draw: brush"),
         ("front", "3-D from the front"),
         ("cor slice", "Draw streamlines near the coronal slice only"),

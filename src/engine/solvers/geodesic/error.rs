@@ -2,6 +2,7 @@
 
 use super::MAX_REGIONS;
 use crate::data::Sentence;
+use crate::data::text::counted;
 use crate::parameters::ParamError;
 use crate::solvers::Error;
 use crate::solvers::curves::{self, Interpolation, MAX_SEEDS};
@@ -24,6 +25,14 @@ pub enum InputError {
     TooManyRays {
         seeds: usize,
         directions: usize,
+    },
+    /// The point through which rays should go, world mm, has no tensor.
+    PointOutside([f64; 3]),
+    /// Newton's method found no ray from any of these seeds; the distance of the nearest end, if a ray could be
+    /// followed.
+    NotThrough {
+        seeds: u64,
+        nearest_mm: Option<f64>,
     },
 }
 
@@ -48,6 +57,22 @@ impl fmt::Display for InputError {
                 f,
                 "The ray metric was prepared for {prepared:?} interpolation, expected {requested:?}; prepare it again"
             ),
+            Self::PointOutside([x, y, z]) => write!(
+                f,
+                "The point {x:.1}, {y:.1}, {z:.1} mm lies outside the fitted voxels, expected one inside; move it"
+            ),
+            Self::NotThrough { seeds, nearest_mm } => {
+                let seeds = counted(usize::try_from(*seeds).unwrap_or(usize::MAX), "seed");
+                let nearest = match nearest_mm {
+                    Some(mm) => format!("the nearest ends {mm:.1} mm from it"),
+                    None => "all end before it".to_owned(),
+                };
+                write!(
+                    f,
+                    "Newton's method found no ray from {seeds} to the point ({nearest}), expected one that ends there; \
+                     choose a point nearer to the seeds or along their fibres, or sharpen the tensors less"
+                )
+            }
             Self::TooManyRays { seeds, directions } => {
                 let rays = seeds.saturating_mul(*directions);
                 write!(

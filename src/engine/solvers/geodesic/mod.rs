@@ -40,6 +40,10 @@
 //! narrow: of a fan of 5° about half stay in a bundle of 12 mm over 70 mm. The measure of these rays is their mean
 //! speed.
 //!
+//! *Through a point* ([`Params::through`]). Newton's method changes the direction in which a ray leaves its seed until it
+//! ends at the point ([`two_point`]); it begins with the direction in which the cheapest path between the two leaves the
+//! seed (`pathway` in the same metric). The point takes the place of targets. Where it finds no ray, none is shown.
+//!
 //! Regions, masks, outcomes and stop reasons are those of [`super::curves`], except that the length limit applies to
 //! each half separately, and except for the loop guard: it stops a ray that, over [`LOOP_WINDOW_MM`] of its path,
 //! moves away from its position by less than a tenth of that.
@@ -106,6 +110,8 @@ mod parameters;
 mod rank;
 mod ray_metric;
 mod start;
+mod through;
+pub mod two_point;
 
 pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
 pub use odf_error::OdfError;
@@ -124,6 +130,7 @@ use crate::compute::{Accelerator, Backend, Control};
 use crate::data::keyed;
 use crate::data::{Grid, Region, Role};
 use error::InputError;
+use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -235,6 +242,10 @@ pub fn trace_within(
 ) -> Result<Output, Error> {
     check(metric, regions, params)?;
     control.check()?;
+    if let Some(point) = params.through {
+        let point = (params, DVec3::from_array(point));
+        return through::trace_through(metric, regions, point, memory, backend, control);
+    }
     match backend.accelerator() {
         Some(Accelerator::Cuda(_)) => {
             cuda::trace(metric, regions, params, memory, backend, control)

@@ -11,7 +11,14 @@ pub const LOBE_DIRECTIONS: Directions = Directions::Cone {
 };
 
 /// Keys of the rows of [`Rays`] and of [`curves::Params`](crate::solvers::curves::Params) that only rays in tensors have.
-pub const TENSORS_ONLY: [&str; 5] = ["fa", "interpolation", "sharpen", "precision", "form"];
+pub const TENSORS_ONLY: [&str; 6] = [
+    "fa",
+    "interpolation",
+    "sharpen",
+    "precision",
+    "form",
+    "through",
+];
 
 impl Rays {
     /// The defaults in distributions, where the rows of [`TENSORS_ONLY`] have no effect.

@@ -26,6 +26,9 @@ pub struct Params {
     pub keep_every: usize,
     /// Stops rays that circle on the spot.
     pub loop_guard: bool,
+    /// A point, world mm, to which one ray leads from each seed, in place of rays in all directions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<[f64; 3]>,
 }
 
 impl Params {
@@ -46,6 +49,15 @@ impl Params {
             directions: DirectionParts::defaults().into(),
             keep_every: 1,
             loop_guard: true,
+            through: None,
+        }
+    }
+
+    /// Number of rays that each seed starts.
+    pub fn rays_per_seed(&self) -> usize {
+        match self.through {
+            Some(_) => 1,
+            None => self.directions.count(),
         }
     }
 
@@ -110,7 +122,7 @@ impl Rays {
     /// Number of rays, if it does not depend on the size of the seed area.
     pub fn count(&self) -> Option<usize> {
         match self.params.curves.seeding {
-            Seeding::Random { count } => Some(count.saturating_mul(self.params.directions.count())),
+            Seeding::Random { count } => Some(count.saturating_mul(self.params.rays_per_seed())),
             Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
         }
     }
@@ -124,6 +136,7 @@ impl Parameters for Rays {
             help: "Directions of the rays of each seed: principal, sphere:N, cone:N,DEGREES (half angle), \
                    icosphere:LEVEL or towards:X,Y,Z",
             default_text: DefaultText::Listed,
+            unused: |p| p.params.through.map(|_| "rays go through a point"),
             ..Param::new(
                 "directions",
                 "Directions",
@@ -136,6 +149,31 @@ impl Parameters for Rays {
                         Some(())
                     },
                     off: None,
+                }),
+            )
+        },
+        Param {
+            value_name: "X,Y,Z",
+            help: "Trace one ray from each seed to this point, world mm, by Newton's method on the direction in which it \
+                   leaves the seed; targets have no effect, and seeds without such a ray are counted as missed",
+            hint: "One ray from each seed ends at this point. Newton's method starts in the direction of the cheapest \
+                   path. Targets have no effect",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "through",
+                "Through a point",
+                Kind::Text(Text {
+                    expected: "X,Y,Z in mm",
+                    short: false,
+                    get: |p| p.params.through.map(point_text),
+                    set: |p, text| {
+                        p.params.through = match text {
+                            Some(text) => Some(read_point(text)?),
+                            None => None,
+                        };
+                        Some(())
+                    },
+                    off: Some("off: rays in all directions"),
                 }),
             )
         },
@@ -301,6 +339,18 @@ impl Sharpening {
     pub fn check(self) -> Result<(), ParamError> {
         parameters::check(&SharpeningParts::from(self)).map_err(|e| e.in_option("sharpen"))
     }
+}
+
+/// `-24,-18,8`
+fn point_text(point: [f64; 3]) -> String {
+    point.map(parameters::number_text).join(",")
+}
+
+/// Three finite numbers separated by commas.
+fn read_point(text: &str) -> Option<[f64; 3]> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    let point: [f64; 3] = numbers?.try_into().ok()?;
+    point.iter().all(|c| c.is_finite()).then_some(point)
 }
 
 /// Measured on a real scan (1 b = 0 and 32 directions, 1.75 × 1.75 × 2.5 mm) between seven pairs of regions of genu,

@@ -86,28 +86,63 @@ fn principal(d: DMat3) -> DVec3 {
 
 /// The record at voxel coordinates, in double precision.
 fn interpolated(metric: &RayMetric, at: DVec3) -> [f64; 8] {
+    sampled(metric, at).0
+}
+
+/// Weights of the samples of a cell along an axis, and their derivatives per voxel.
+fn axis_weights(t: f64, is_spline: bool) -> ([f64; 4], [f64; 4], usize) {
+    if !is_spline {
+        return ([1.0 - t, t, 0.0, 0.0], [-1.0, 1.0, 0.0, 0.0], 2);
+    }
+    let weights = cubic_weights(t as f32).map(f64::from);
+    let u = 1.0 - t;
+    let slopes = [
+        -0.5 * u * u,
+        t * (1.5 * t - 2.0),
+        0.5 + t * (1.0 - 1.5 * t),
+        0.5 * t * t,
+    ];
+    (weights, slopes, 4)
+}
+
+/// The record at voxel coordinates and its derivatives per voxel along the three axes, in double precision. Beyond the
+/// outer samples the field is constant.
+pub fn sampled(metric: &RayMetric, at: DVec3) -> ([f64; 8], [[f64; 8]; 3]) {
     let last = metric.shape.map(|n| (n - 1) as f64);
-    let at = at.clamp(DVec3::ZERO, DVec3::from_array(last));
-    let cell = [0, 1, 2].map(|a| at[a].floor().min(last[a] - 1.0));
-    let t = [0, 1, 2].map(|a| (at[a] - cell[a]) as f32);
+    let inner = at.clamp(DVec3::ZERO, DVec3::from_array(last));
+    let cell = [0, 1, 2].map(|a| inner[a].floor().min(last[a] - 1.0));
+    let is_spline = metric.margin() > 0;
+    let axes = [0, 1, 2].map(|a| {
+        let (weights, mut slopes, count) = axis_weights(inner[a] - cell[a], is_spline);
+        if at[a] != inner[a] {
+            slopes = [0.0; 4];
+        }
+        (weights, slopes, count)
+    });
     let [sy, sz] = metric.strides();
     let [x, y, z] = cell.map(|c| c as usize);
     let base = x + sy * y + sz * z;
-    let weights: [Vec<f32>; 3] = t.map(|t| match metric.margin() {
-        0 => vec![1.0 - t, t],
-        _ => cubic_weights(t).to_vec(),
-    });
-    let mut sum = [0.0; 8];
-    for (k, wz) in weights[2].iter().enumerate() {
-        for (j, wy) in weights[1].iter().enumerate() {
-            for (i, wx) in weights[0].iter().enumerate() {
+    let [(wx, dx, nx), (wy, dy, ny), (wz, dz, nz)] = &axes;
+    let (mut sum, mut slopes) = ([0.0; 8], [[0.0; 8]; 3]);
+    for k in 0..*nz {
+        for j in 0..*ny {
+            for i in 0..*nx {
                 let record: &Record = &metric.records[base + i + sy * j + sz * k];
-                let weight = f64::from(*wx) * f64::from(*wy) * f64::from(*wz);
-                for (sum, value) in sum.iter_mut().zip(record) {
-                    *sum += weight * f64::from(*value);
+                let weight = wx[i] * wy[j] * wz[k];
+                let by = [
+                    dx[i] * wy[j] * wz[k],
+                    wx[i] * dy[j] * wz[k],
+                    wx[i] * wy[j] * dz[k],
+                ];
+                for (number, value) in record.iter().enumerate() {
+                    let value = f64::from(*value);
+                    sum[number] += weight * value;
+                    for (slope, by) in slopes.iter_mut().zip(by) {
+                        slope[number] += by * value;
+                    }
                 }
             }
         }
     }
-    sum
+    (sum, slopes)
 }

@@ -109,7 +109,7 @@ pub fn choose(state: &mut State, group: &str, mode: SelectionMode) {
 }
 
 /// The value whose means count, as in the profile; the mean of labels would have no meaning.
-pub(super) fn measured(state: &State, lines: &Tractogram) -> Option<Column> {
+pub(in crate::state) fn measured(state: &State, lines: &Tractogram) -> Option<Column> {
     let is_measured = |column: &Column| match column {
         Column::Value(_) => true,
         Column::Image(id) => {

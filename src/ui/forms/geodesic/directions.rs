@@ -24,7 +24,7 @@ fn with_directions(rays: &Rays, directions: Directions, kinds: &mut KindSettings
 
 /// About this many rays in total: a whole number of seed points, at least one.
 fn with_count(rays: &Rays, all: usize, kinds: &mut KindSettings) -> Rays {
-    let directions = rays.params.directions.count().max(1);
+    let directions = rays.params.rays_per_seed().max(1);
     let max_points = MAX_SEEDS / directions;
     let count = ((all as f64 / directions as f64).round() as usize).clamp(1, max_points.max(1));
     let mut changed = rays.clone();

@@ -1,0 +1,192 @@
+//! Pages of HTML that are complete in one file: all text is escaped, pictures are data URIs, and a browser loads nothing
+//! else, which the page itself forbids. Headings, tables and pictures have what a screen reader needs.
+
+use super::svg::{Plot, escaped};
+use super::{Error, atomic, png};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Colours for light and dark screens and for paper.
+const STYLE: &str = "\
+:root{color-scheme:light dark;--back:#fff;--ink:#1b1d21;--soft:#5b6270;--line:#d7dbe2;--code:#f3f5f8;--mark:#2f6fb5}\
+@media (prefers-color-scheme:dark){:root{--back:#15171b;--ink:#e6e8ec;--soft:#a0a7b4;--line:#343943;--code:#1f2329;--mark:#7fb3ea}}\
+body{margin:0 auto;padding:2rem 1.5rem;max-width:64rem;background:var(--back);color:var(--ink);\
+font:16px/1.5 system-ui,sans-serif}\
+h1{font-size:1.8rem;line-height:1.2}h2{margin-top:2.5rem;font-size:1.3rem;border-bottom:1px solid var(--line)}\
+h3{margin-top:1.8rem;font-size:1.05rem}\
+p.note{color:var(--soft)}figcaption,caption{color:var(--soft);font-size:.9rem;text-align:left}\
+.wide{overflow-x:auto}table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}\
+th,td{padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}\
+td.number,th.number{text-align:right}th{font-weight:600}\
+tbody th{font-weight:400;overflow-wrap:anywhere}\
+pre{padding:.7rem;background:var(--code);border-radius:.3rem;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}\
+.pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(18rem,1fr));gap:1rem}\
+figure{margin:0 0 1rem}img,svg.plot{display:block;width:100%;height:auto}svg.plot{max-width:44rem}\
+svg.plot text{font-size:13px;fill:var(--soft)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}\
+.band{fill:var(--mark);fill-opacity:.22}.line{fill:none;stroke:var(--mark);stroke-width:2}.bar{fill:var(--mark)}\
+@media print{:root{--back:#fff;--ink:#000;--soft:#444;--line:#bbb;--code:#f5f5f5;--mark:#2f6fb5}\
+body{max-width:none;padding:0;font-size:10pt}h2,h3,figcaption,caption{break-after:avoid}\
+figure,tr,pre{break-inside:avoid}}";
+
+/// A picture of 8-bit RGBA pixels, rows from the top.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PagePicture {
+    /// Width and height in pixels.
+    pub size: [u32; 2],
+    /// Four bytes per pixel.
+    pub rgba: Vec<u8>,
+}
+
+/// A column of a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    heading: String,
+    is_number: bool,
+}
+
+impl Column {
+    /// A column of texts.
+    pub fn text(heading: &str) -> Self {
+        Self {
+            heading: heading.to_owned(),
+            is_number: false,
+        }
+    }
+
+    /// A column of numbers, which stand at its right.
+    pub fn number(heading: &str) -> Self {
+        Self {
+            is_number: true,
+            ..Self::text(heading)
+        }
+    }
+}
+
+/// A page that grows from the top.
+#[derive(Clone, Debug)]
+pub struct Page {
+    title: String,
+    body: String,
+}
+
+impl Page {
+    /// A page with this title, which is its first heading, too.
+    pub fn new(title: &str) -> Self {
+        let title = escaped(title);
+        let body = format!("<h1>{title}</h1>\n");
+        Self { title, body }
+    }
+
+    // Writing to a string does not fail.
+
+    /// A heading of level 2 or 3.
+    pub fn heading(&mut self, level: u8, text: &str) {
+        let level = level.clamp(2, 3);
+        let _ = writeln!(self.body, "<h{level}>{}</h{level}>", escaped(text));
+    }
+
+    /// A paragraph.
+    pub fn paragraph(&mut self, text: &str) {
+        let _ = writeln!(self.body, "<p>{}</p>", escaped(text));
+    }
+
+    /// A remark, in a softer colour.
+    pub fn note(&mut self, text: &str) {
+        let _ = writeln!(self.body, "<p class=\"note\">{}</p>", escaped(text));
+    }
+
+    /// A list of sentences.
+    pub fn list(&mut self, items: &[String]) {
+        let items: String = items
+            .iter()
+            .map(|item| format!("<li>{}</li>", escaped(item)))
+            .collect();
+        let _ = writeln!(self.body, "<ul>{items}</ul>");
+    }
+
+    /// Commands, line by line.
+    pub fn code(&mut self, text: &str) {
+        let lines: Vec<String> = text.lines().map(escaped).collect();
+        let _ = writeln!(self.body, "<pre><code>{}</code></pre>", lines.join("\n"));
+    }
+
+    /// A table; the first cell of each row names the row.
+    pub fn table(&mut self, caption: &str, columns: &[Column], rows: &[Vec<String>]) {
+        let class = |column: Option<&Column>| match column.is_some_and(|c| c.is_number) {
+            true => " class=\"number\"",
+            false => "",
+        };
+        let _ = write!(
+            self.body,
+            "<div class=\"wide\"><table><caption>{}</caption><thead><tr>",
+            escaped(caption)
+        );
+        for column in columns {
+            let heading = escaped(&column.heading);
+            let _ = write!(
+                self.body,
+                "<th scope=\"col\"{}>{heading}</th>",
+                class(Some(column))
+            );
+        }
+        self.body.push_str("</tr></thead><tbody>\n");
+        for row in rows {
+            self.body.push_str("<tr>");
+            for (i, cell) in row.iter().enumerate() {
+                let text = escaped(cell);
+                let _ = match i {
+                    0 => write!(self.body, "<th scope=\"row\">{text}</th>"),
+                    _ => write!(self.body, "<td{}>{text}</td>", class(columns.get(i))),
+                };
+            }
+            self.body.push_str("</tr>\n");
+        }
+        self.body.push_str("</tbody></table></div>\n");
+    }
+
+    /// Pictures side by side, each with its description and its caption.
+    pub fn pictures(&mut self, pictures: &[(&PagePicture, String, String)]) -> Result<(), Error> {
+        self.body.push_str("<div class=\"pictures\">\n");
+        for (picture, description, caption) in pictures {
+            let [width, height] = picture.size;
+            let data = STANDARD.encode(png::bytes(picture.size, &picture.rgba)?);
+            let _ = writeln!(
+                self.body,
+                "<figure><img width=\"{width}\" height=\"{height}\" alt=\"{}\" src=\"data:image/png;base64,{data}\">\
+                 <figcaption>{}</figcaption></figure>",
+                escaped(description),
+                escaped(caption)
+            );
+        }
+        self.body.push_str("</div>\n");
+        Ok(())
+    }
+
+    /// A plot with its caption.
+    pub fn plot(&mut self, plot: &Plot, caption: &str) {
+        let _ = writeln!(
+            self.body,
+            "<figure>{}<figcaption>{}</figcaption></figure>",
+            plot.element(),
+            escaped(caption)
+        );
+    }
+
+    /// The whole page.
+    pub fn html(&self) -> String {
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en-GB\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src \
+             'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
+            self.title, self.body
+        )
+    }
+
+    /// Writes the page, and compares it with the file.
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        atomic::write_text(path, &self.html())
+    }
+}

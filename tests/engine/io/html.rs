@@ -1,0 +1,115 @@
+//! Pages and plots: escaping, structure, data URIs, positions of marks.
+
+use crate::support::test;
+use arcuate::io::html::{Column, Page, PagePicture};
+use arcuate::io::svg::{Marks, Plot, Sample, escaped};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("html::text is escaped", text_is_escaped),
+        test("html::pictures are data", pictures),
+        test("html::plots have their marks in place", plots),
+    ]
+}
+
+fn text_is_escaped() {
+    assert_eq!(
+        escaped("a < b & \"c\" > 'd'\n\u{202E}e"),
+        "a &lt; b &amp; &quot;c&quot; &gt; &#39;d&#39;  e"
+    );
+    let evil = "</title><script>alert('x')</script>";
+    let mut page = Page::new(evil);
+    page.heading(2, evil);
+    page.paragraph(evil);
+    page.note(evil);
+    page.list(&[evil.to_owned()]);
+    page.code(evil);
+    page.table(evil, &[Column::text(evil)], &[vec![evil.to_owned()]]);
+    let plot = Plot {
+        title: evil.to_owned(),
+        x: evil.to_owned(),
+        y: evil.to_owned(),
+        marks: Marks::Line(Vec::new()),
+    };
+    page.plot(&plot, evil);
+    let text = page.html();
+    assert!(
+        !text.contains("<script") && !text.contains("alert('"),
+        "{text}"
+    );
+    // The title, its heading, 5 blocks, 3 parts of the table, 5 of the plot.
+    assert_eq!(text.matches("&lt;script&gt;").count(), 15, "{text}");
+    assert!(text.starts_with("<!DOCTYPE html>") && text.contains("<html lang=\"en-GB\">"));
+}
+
+fn pictures() {
+    let picture = PagePicture {
+        size: [2, 1],
+        rgba: vec![255, 0, 0, 255, 0, 0, 255, 255],
+    };
+    let mut page = Page::new("p");
+    let shown = (&picture, "a \"red\" pixel".to_owned(), "caption".to_owned());
+    page.pictures(&[shown]).expect("encoded");
+    let text = page.html();
+    assert!(text.contains("alt=\"a &quot;red&quot; pixel\""), "{text}");
+    // The signature of a PNG in base64.
+    assert!(
+        text.contains("src=\"data:image/png;base64,iVBORw0KGgo"),
+        "{text}"
+    );
+    assert!(text.contains("width=\"2\" height=\"1\""));
+}
+
+/// The numbers of an attribute, in order.
+fn attributes(svg: &str, element: &str, name: &str) -> Vec<f64> {
+    let elements = svg.split('<').filter(|part| part.starts_with(element));
+    let value = |part: &str| {
+        let from = part.split_once(&format!(" {name}=\""))?.1;
+        from.split('"').next()?.parse().ok()
+    };
+    elements.filter_map(value).collect()
+}
+
+fn plots() {
+    // Bars: the heights are in proportion to the counts, and the tallest reaches the top of the axis.
+    let plot = Plot {
+        title: "t".to_owned(),
+        x: "x".to_owned(),
+        y: "y".to_owned(),
+        marks: Marks::Bars {
+            range: (0.0, 4.0),
+            counts: vec![1, 0, 4, 2],
+        },
+    };
+    let file = plot.file();
+    assert!(file.contains("xmlns=\"http://www.w3.org/2000/svg\""));
+    assert!(!plot.element().contains("xmlns"));
+    let heights = attributes(&file, "rect class=\"bar\"", "height");
+    assert_eq!(heights.len(), 3, "{file}");
+    assert!((heights[1] / heights[0] - 4.0).abs() < 1e-3, "{heights:?}");
+    assert!((heights[2] / heights[0] - 2.0).abs() < 1e-3, "{heights:?}");
+    let left = attributes(&file, "rect class=\"bar\"", "x");
+    assert!(
+        (left[2] - left[1] - (left[1] - left[0]) / 2.0).abs() < 0.02,
+        "{left:?}"
+    );
+    // A line with a gap at a value that is not finite has two parts; a constant still has an axis.
+    let sample = |x: f64, mean: f64| Sample { x, mean, sd: 0.0 };
+    let line = |means: [f64; 4]| Plot {
+        marks: Marks::Line((0..4).map(|i| sample(i as f64, means[i])).collect()),
+        ..plot.clone()
+    };
+    let text = line([1.0, 2.0, f64::NAN, 2.0]).element();
+    assert_eq!(text.matches("<polyline").count(), 2, "{text}");
+    let constant = line([3.0; 4]).element();
+    assert!(
+        !constant.contains("NaN") && !constant.contains("inf"),
+        "{constant}"
+    );
+    let nothing = Plot {
+        marks: Marks::Line(Vec::new()),
+        ..plot
+    };
+    assert!(!nothing.element().contains("NaN"));
+}
