@@ -43,6 +43,7 @@ impl<'a> Choice<'a> {
         Self {
             quick: false,
             case: Some(case),
+            streamlines: None,
             names,
         }
     }

@@ -52,6 +52,12 @@ fn content_text(content: &Content) -> (&'static str, String) {
             let streamlines = counted(lines.len(), "streamline");
             ("Streamlines", format!("{streamlines}, {points}"))
         }
+        Content::InPlace(lines) => {
+            let points = counted(lines.file.point_count(), "point");
+            let streamlines = counted(lines.file.len(), "streamline");
+            let text = format!("{streamlines}, {points}, read from the file by need");
+            ("Streamlines", text)
+        }
     }
 }
 

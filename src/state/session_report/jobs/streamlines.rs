@@ -10,7 +10,7 @@ use crate::io::html::Column as Heading;
 use crate::io::svg::{Marks, Plot, Sample};
 use crate::jobs::JobError;
 use crate::solvers::Error;
-use crate::solvers::bundles::{GroupFigures, figures};
+use crate::solvers::bundles::{GroupStatistics, group_statistics};
 use crate::solvers::connectivity::connectome;
 use crate::solvers::region::numbers;
 use crate::solvers::tractogram::profile::{Along, Profile, Start, profile};
@@ -217,7 +217,7 @@ impl Report<'_> {
         let grid = measured.and_then(|m| m.grid.clone());
         let grid = grid.or_else(|| lines.grid.clone());
         let groups: Vec<&[u32]> = lines.groups.values().map(|group| &**group).collect();
-        let known = figures(
+        let known = group_statistics(
             lines,
             &groups,
             counted.marks.as_deref(),
@@ -225,15 +225,15 @@ impl Report<'_> {
             &backend,
             &silent,
         )?;
-        let row = |(name, figures): (&String, GroupFigures)| {
+        let row = |(name, group): (&String, GroupStatistics)| {
             let mut row = vec![
                 name.clone(),
-                number(figures.count),
-                fixed(figures.length_mm, 1),
-                fixed(figures.length_sd_mm, 1),
+                number(group.count),
+                fixed(group.length_mm, 1),
+                fixed(group.length_sd_mm, 1),
             ];
-            row.extend(figures.volume_mm3.map(|mm3| fixed(mm3, 0)));
-            row.extend(figures.value.map(|value| fixed(value, 4)));
+            row.extend(group.volume_mm3.map(|mm3| fixed(mm3, 0)));
+            row.extend(group.value.map(|value| fixed(value, 4)));
             row
         };
         let rows: Vec<_> = lines.groups.keys().zip(known).map(row).collect();

@@ -120,7 +120,6 @@ fn filter(
             .map(|(how, r)| (r.id, how, SameShape(r.shape.clone())))
             .collect(),
         images: Vec::new(),
-        coarse: false,
     };
     let Some(rules) = applied_rules(state, &streamline_rules, &lines.names) else {
         return;
