@@ -39,8 +39,8 @@ pub struct Options {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let session = &options.from.session;
-    let beside = || session.with_extension("html");
-    let out = options.out.clone().unwrap_or_else(beside);
+    let default = || session.with_extension("html");
+    let out = options.out.clone().unwrap_or_else(default);
     let is_page = out
         .extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm"));

@@ -49,7 +49,7 @@ pub struct Plot {
     pub x: String,
     /// Name of the vertical axis, with its unit.
     pub y: String,
-    /// What is drawn.
+    /// The marks between the axes.
     pub marks: Marks,
 }
 

@@ -1,19 +1,19 @@
 //! Writing a report: the figures are computed by the same functions as in the panels and the commands.
 
 mod contents;
-mod parameters;
 mod pathways;
 mod regions;
 mod streamlines;
 
 use crate::compute::Control;
-use crate::io::html::{Page, PagePicture};
+use crate::io::html::{Column, Page, PagePicture};
 use crate::io::text::counted;
 use crate::jobs::{JobError, Saved, Worker};
 use crate::state::State;
 use crate::state::core::pane::Pane;
 use crate::state::files::jobs::{WriteFile, saved};
 use crate::state::session_report::ReportPicture;
+use crate::state::session_report::parameters::{commands, parameter_tables};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -135,6 +135,26 @@ impl Report<'_> {
             self.page.pictures(&drawn)?;
         }
         Ok(())
+    }
+
+    /// Tables of the parameters, and the commands.
+    fn parameters(&mut self) {
+        self.page.heading(2, "Parameters");
+        let columns = ["Parameter", "Value", "Default"].map(Column::text);
+        for table in parameter_tables(self.state) {
+            self.page.table(&table.name, &columns, &table.rows);
+        }
+        let all = commands(self.state);
+        if all.is_empty() {
+            return;
+        }
+        self.page.heading(3, "Commands");
+        let note =
+            "Each command recomputes a result from the files; without one, a line states why.";
+        self.page.note(note);
+        let texts = all.iter().map(|(name, text)| format!("# {name}\n{text}"));
+        let texts: Vec<String> = texts.collect();
+        self.page.code(&texts.join("\n"));
     }
 
     fn methods(&mut self, text: &str) {

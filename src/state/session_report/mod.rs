@@ -2,6 +2,7 @@
 
 pub(in crate::state) mod actions;
 pub mod jobs;
+mod parameters;
 mod runtime;
 mod types;
 pub mod update;

@@ -1,4 +1,4 @@
-//! What the user requests, and the pictures of a report.
+//! Requests for reports, and the pictures of a report.
 
 use crate::state::core::pane::Pane;
 use std::path::PathBuf;

@@ -33,10 +33,10 @@ struct Analytic<F>(F);
 
 impl<F: Field + Sync> Medium for Analytic<F> {
     fn tensor(&self, at: DVec3) -> (DMat3, [DMat3; 3]) {
-        const APART: f64 = 1e-5;
+        const OFFSET: f64 = 1e-5;
         let slope = |axis: DVec3| {
-            let [above, below] = [1.0, -1.0].map(|sign| self.0.tensor(at + axis * (sign * APART)));
-            (above - below) * (0.5 / APART)
+            let [above, below] = [1.0, -1.0].map(|sign| self.0.tensor(at + axis * (sign * OFFSET)));
+            (above - below) * (0.5 / OFFSET)
         };
         (self.0.tensor(at), DVec3::AXES.map(slope))
     }

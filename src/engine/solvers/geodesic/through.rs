@@ -33,7 +33,7 @@ const NEAR_MM: f64 = 0.05;
 /// Lengths of the cheapest path whose direction begins Newton's method, mm.
 const CHORDS_MM: [f64; 3] = [4.0, 12.0, f64::INFINITY];
 /// Distance between points along the cheapest path to which rays are found one after the other, mm.
-const APART_MM: f64 = 8.0;
+const WAYPOINTS_MM: f64 = 8.0;
 /// Seeds of a part of the work.
 const SEEDS: usize = 8;
 /// A wake-up threshold that suits a guess.
@@ -198,7 +198,7 @@ fn joined(
     })
 }
 
-/// What all seeds share.
+/// Inputs and counts that all seeds share.
 struct Tracing<'a> {
     medium: WorldTensors<'a>,
     grid: &'a Grid,
@@ -297,7 +297,7 @@ impl Tracing<'_> {
     /// Finds rays to points along the path, one after the other, each from the direction of the one before.
     fn along(&self, from: DVec3, path: &Path, accuracy: Accuracy) -> Option<Connection> {
         let total_mm = path.total_mm();
-        let count = (total_mm / APART_MM).ceil().max(2.0);
+        let count = (total_mm / WAYPOINTS_MM).ceil().max(2.0);
         let near = Accuracy {
             end_mm: NEAR_MM,
             ..accuracy

@@ -212,8 +212,8 @@ fn newton(
             return Ok(vector);
         }
         let failed = NotConnected { miss_mm };
-        let apart = DIFFERENCE * vector.length();
-        let column = |axis: DVec3| Some((end(vector + axis * apart)? - residual) / apart);
+        let offset_mm = DIFFERENCE * vector.length();
+        let column = |axis: DVec3| Some((end(vector + axis * offset_mm)? - residual) / offset_mm);
         let columns = [column(DVec3::X), column(DVec3::Y), column(DVec3::Z)];
         let [Some(x), Some(y), Some(z)] = columns else {
             return Err(failed);

@@ -17,7 +17,7 @@ pub struct WeightHistogram {
 }
 
 impl WeightHistogram {
-    /// Of weights above 0, ascending, and the number of streamlines without one.
+    /// Counts weights above 0, ascending; `zero` is the number of streamlines without one.
     pub fn new(sorted: &[f32], zero: usize) -> Self {
         let range = weight_range(sorted);
         let (low, high) = range;
