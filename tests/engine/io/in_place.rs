@@ -287,12 +287,12 @@ fn index() {
         // The cache folder cannot be written to.
         return;
     }
-    let (known, again) = opened();
+    let (known, second_info) = opened();
     assert!(
         known < built,
         "{known} reads with an index, {built} without"
     );
-    assert_eq!(info, again);
+    assert_eq!(info, second_info);
     // An index that was damaged, and one of another file.
     let stored = std::fs::read(&place).unwrap();
     for damage in [
