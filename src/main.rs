@@ -44,8 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn window(files: Vec<PathBuf>, demo: bool, global: &Global) -> ExitCode {
-    cli::driver_messages::suppress();
-    global.limit_window();
+    global.begin_window();
     let threads = global.threads.map(usize::from);
     let opened = global
         .backend_kind()

@@ -295,8 +295,9 @@ impl Global {
         Backend::begin(&choice).map_err(|e| Failure::new(e.to_string()))
     }
 
-    /// Applies the memory limit to the window, whose settings may lower it.
-    pub fn limit_window(&self) {
+    /// Silences the messages of drivers, and applies the memory limit to the window, whose settings may lower it.
+    pub fn begin_window(&self) {
+        driver_messages::suppress();
         if let Some(gb) = self.memory {
             crate::io::limit_memory_for_good((gb * 1e9) as u64);
         }

@@ -402,7 +402,7 @@ fn lines(state: &State) -> Vec<Lines> {
         .collect()
 }
 
-/// The same lines, where streamlines stay in their file with more of those that the camera sees.
+/// Replaces the drawn streamlines of files by those that the camera sees, where these are known.
 fn near_lines(state: &State, mut lines: Vec<Lines>) -> Vec<Lines> {
     for layer in &state.document.layers {
         let near = state.near_streamlines(layer);

@@ -67,12 +67,7 @@ pub fn methods(state: &State) -> String {
         let tractogram = match &layer.content {
             Content::Tractogram(tractogram) => tractogram,
             Content::InPlace(lines) => {
-                let all = count(lines.file.len() as u64);
-                let name = &layer.name;
-                let _ = write!(
-                    text,
-                    " The {all} streamlines “{name}” were read from a file."
-                );
+                text += &read_in_place(layer, lines.file.len());
                 continue;
             }
             _ => continue,
@@ -138,6 +133,12 @@ pub fn methods(state: &State) -> String {
         let _ = write!(all, "[{number}] {work}");
     }
     all + "\n"
+}
+
+/// The sentence about streamlines that stay in their file.
+fn read_in_place(layer: &Layer, streamlines: usize) -> String {
+    let (all, name) = (count(streamlines as u64), &layer.name);
+    format!(" The {all} streamlines “{name}” were read from a file.")
 }
 
 /// Files that had changed since the session was saved.

@@ -1,5 +1,6 @@
 //! Turns opened files into layers.
 
+use crate::data::appearance::LineStyle;
 use crate::data::{AffineSource, Gradients, Volume};
 use crate::io::{Reading, Remark};
 use crate::jobs::Folder;
@@ -44,6 +45,19 @@ fn notify(state: &mut State, note: &Remark, path: &Path, reading: &Reading) {
     let text = format!("{note}; {advice}: {path}");
     let topic = Topic::DistributionsOpened;
     state.runtime.notify_about(topic, severity, text);
+}
+
+/// States that the streamlines of a large file stay there.
+fn report_in_place(state: &mut State, content: &Content, path: &Path) {
+    if let Content::InPlace(lines) = content {
+        let sentence = format!(
+            "{} stay in their file, which is large for the memory: the views draw some of them; the filter, density, \
+             matrix and export use all: {}",
+            counted(lines.file.len(), "streamline"),
+            path.display()
+        );
+        state.runtime.notify(Severity::Information, sentence);
+    }
 }
 
 pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
@@ -106,15 +120,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         origin,
         notes,
     };
-    if let Content::InPlace(lines) = &new.content {
-        let sentence = format!(
-            "{} stay in their file, which is large for the memory: the views draw some of them; rules, density, matrix \
-             and export use all: {}",
-            counted(lines.file.len(), "streamline"),
-            path.display()
-        );
-        state.runtime.notify(Severity::Information, sentence);
-    }
+    report_in_place(state, &new.content, &path);
     if let Some(known) = already_open(&state.document, &new) {
         let sentence = format!(
             "The file is already open as “{known}”; it was opened once more as another layer: {}",
@@ -421,9 +427,12 @@ pub(in crate::state) fn add(
         }
         Content::Mask(_) if ground.is_none() => display::mask_alone(),
         Content::Mask(_) => display::mask_display(),
-        Content::Tractogram(_) | Content::InPlace(_) => {
-            state.document.track.streamline_display.clone()
-        }
+        Content::Tractogram(_) => state.document.track.streamline_display.clone(),
+        // Tubes of as many streamlines take long to draw.
+        Content::InPlace(_) => Display {
+            line_style: LineStyle::Lines { width_px: 1.5 },
+            ..state.document.track.streamline_display.clone()
+        },
     };
     let mut opened = None;
     edit(state, "Open", false, |document| {

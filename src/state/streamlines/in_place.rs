@@ -20,7 +20,7 @@ const NEAR: f64 = 0.6;
 /// Width over height of the widest 3-D view: a narrower one receives some streamlines beside it.
 const WIDEST: f64 = 2.4;
 
-/// What some drawn streamlines depend on.
+/// Everything that some drawn streamlines depend on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PictureKey {
     pub file: DataId,
@@ -134,7 +134,7 @@ impl State {
             .map(|kept| SameArc(kept.marks().clone()))
     }
 
-    /// What the picture of all parts of a file requests.
+    /// The request for the picture of all parts of a file.
     pub(in crate::state) fn picture_key(&self, layer: &Layer) -> Option<PictureKey> {
         let lines = in_place(layer)?;
         // Half a pixel of a view that shows all of it.
@@ -150,7 +150,7 @@ impl State {
         })
     }
 
-    /// What the picture of the 3-D view requests; `None` if it shows most of the file.
+    /// The request for the picture of the 3-D view; `None` if it shows most of the file.
     pub(in crate::state) fn near_key(&self, layer: &Layer) -> Option<PictureKey> {
         let whole = self.picture_key(layer)?;
         let camera: &Camera = &self.view.camera;

@@ -205,7 +205,7 @@ pub struct StreamlineRuntime {
     pub selections: BTreeMap<LayerId, Live<SelectionKey, StreamlineSelection>>,
     /// The drawn streamlines of each layer with the values of their colours, where they do not hold them.
     pub colours: BTreeMap<LayerId, Live<ColourKey, LineColours>>,
-    /// What is known of streamlines that stay in their file, by layer.
+    /// Pictures and figures of streamlines that stay in their file, by layer.
     pub in_place: BTreeMap<LayerId, InPlaceRuntime>,
     pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,

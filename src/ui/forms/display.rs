@@ -181,10 +181,7 @@ pub fn controls(
             opacity(ui, d, MASK_OPACITY, &mut set);
             overlay::of_labels(ui, layer, overlay::MASK, &mut set);
         }
-        Content::InPlace(_) => {
-            lines::show(ui, d, &lines::AvailableValues::IN_PLACE, &mut set);
-            file_space(ui, state, layer, actions);
-        }
+        Content::InPlace(_) => _ = lines::show(ui, d, &lines::AvailableValues::IN_PLACE, &mut set),
         Content::Tractogram(t) => {
             let has = lines::AvailableValues::of_layer(state, layer, t);
             if lines::show(ui, d, &has, &mut set) {

@@ -169,10 +169,12 @@ fn length(
 ) {
     let measured = state.lengths_in_place(layer.id).map(|l| (l.low, l.high));
     let range = measured.or_else(|| lines.first.tractogram.length_range());
-    let Some((low, high)) = range.filter(|(low, high)| low < high) else {
+    let range = range.map(|(low, high)| (f64::from(low), f64::from(high)));
+    // Lengths that differ by rounding alone need no slider.
+    let Some((low, high)) = range.filter(|(low, high)| high - low > 1e-3 * high) else {
         return;
     };
-    let (low, high) = (f64::from(low), f64::from(high));
+    let decimals = (2.0 - (high - low).log10().round()).clamp(0.0, 6.0) as i32;
     let column = Column::length();
     let limit = rules.limit(&column);
     let end = |end: Option<f32>, open: f64| end.map_or(open, f64::from);
@@ -186,7 +188,7 @@ fn length(
         scale: Scale {
             range: low..=high,
             logarithmic: false,
-            decimals: 0,
+            decimals,
         },
         default: &|| (low, high),
         unit: "mm",
@@ -198,8 +200,8 @@ fn length(
         let limit = ValueLimits {
             column,
             counting: PointStatistic::Mean,
-            low: (from > low + 0.5).then_some(from as f32),
-            high: (to < high - 0.5).then_some(to as f32),
+            low: (from > low + 0.004 * (high - low)).then_some(from as f32),
+            high: (to < high - 0.004 * (high - low)).then_some(to as f32),
         };
         set(rules.clone().limited(limit), phase);
     }

@@ -82,7 +82,7 @@ impl AvailableValues {
     /// There is nothing to sample FA from.
     pub const NO_FIT: &str = "needs a fit";
 
-    /// Of the drawn streamlines of a file only the lengths are known.
+    /// Streamlines that stay in their file have only their lengths here.
     pub const IN_PLACE: Self = Self {
         measure: false,
         weight: false,

@@ -80,7 +80,7 @@ struct PointsPlace {
     is_marked: bool,
 }
 
-/// What a sample of streamlines contains.
+/// The extent and the detail of a sample of streamlines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SampleLimits {
     /// Number of points, all levels together.

@@ -183,12 +183,13 @@ fn read_stored(place: &Path, (bytes, modified_ns): (u64, u64)) -> Option<(Vec<u6
     }
     // All points and marks have to be in the file.
     let triplets = points.checked_add(count.saturating_sub(1))?;
-    let is_sound = offsets.len() == head.streamlines + 1 && triplets.checked_mul(12)? <= bytes;
+    let is_within_file =
+        offsets.len() == head.streamlines + 1 && triplets.checked_mul(12)? <= bytes;
     let lines = [&head.warnings, &head.notes, &head.unread];
     let is_plain = lines
         .iter()
         .all(|l| l.iter().all(|s| in_line(s, '·') == *s));
-    (is_sound && is_plain).then_some((offsets, head))
+    (is_within_file && is_plain).then_some((offsets, head))
 }
 
 /// Reads all of a file.

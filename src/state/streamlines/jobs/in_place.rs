@@ -36,12 +36,12 @@ const LENGTHS: Slot = Slot::latest_wins("lengths of a file");
 /// Memory for each point of a picture: in the sample while it grows, and in the renderer.
 const BYTES_PER_POINT: u64 = 120;
 
-/// Which picture a sample is for.
+/// The picture that a sample is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PictureOf {
     /// All parts of the file.
     Whole,
-    /// What the 3-D view shows.
+    /// The part that the 3-D view shows.
     View,
 }
 
@@ -142,7 +142,7 @@ impl FilterInPlace {
         SELECT.instance(layer.0 as u32)
     }
 
-    /// What the job changes, unless a newer job replaced it.
+    /// The result that the job replaces, unless a newer job replaced it.
     fn live<'a>(
         &self,
         state: &'a mut State,
