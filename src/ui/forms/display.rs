@@ -190,8 +190,9 @@ pub fn controls(
                     _ => String::new(),
                 };
                 let purpose = PathPurpose::LineValues(layer.id);
-                let (files, middle) = (&mut memory.files, DialogPosition::Middle);
-                files.ask_for_path(ui.ctx(), purpose, middle, &text);
+                memory
+                    .files
+                    .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, &text);
             }
             file_space(ui, state, layer, actions);
         }
