@@ -189,10 +189,8 @@ pub fn controls(
                     LineColouring::ValuesFile(path) => path.display().to_string(),
                     _ => String::new(),
                 };
-                let purpose = PathPurpose::LineValues(layer.id);
-                memory
-                    .files
-                    .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, &text);
+                let (files, purpose) = (&mut memory.files, PathPurpose::LineValues(layer.id));
+                files.ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, &text);
             }
             file_space(ui, state, layer, actions);
         }
