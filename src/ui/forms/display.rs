@@ -189,9 +189,8 @@ pub fn controls(
                     LineColouring::ValuesFile(path) => path.display().to_string(),
                     _ => String::new(),
                 };
-                let purpose = PathPurpose::LineValues(layer.id);
-                let (files, middle) = (&mut memory.files, DialogPosition::Middle);
-                files.ask_for_path(ui.ctx(), purpose, middle, &text);
+                let (files, purpose) = (&mut memory.files, PathPurpose::LineValues(layer.id));
+                files.ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, &text);
             }
             file_space(ui, state, layer, actions);
         }
