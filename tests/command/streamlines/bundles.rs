@@ -175,7 +175,7 @@ pub(super) fn moved_and_refused() {
     assert!(
         messages
             .iter()
-            .any(|m| m.text.starts_with("No cluster has that many")),
+            .any(|m| m.text.starts_with("No cluster is as large")),
         "{messages:?}"
     );
     setup.window.state.runtime.notices.messages.clear();
