@@ -267,7 +267,7 @@ fn missing(arguments: &[&str]) -> String {
         [most @ .., last] => (format!("{} and no {last}", most.join(", no ")), "them"),
         [] => return MISSING.to_owned(),
     };
-    format!("Found no {all}, expected {pronoun} beside the other arguments; add {pronoun}")
+    format!("Found no {all}, which the command needs; add {pronoun}")
 }
 
 /// One sentence from clap's message of several lines: what was found or is missing, similar names, and where to read

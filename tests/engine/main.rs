@@ -4,7 +4,6 @@
 
 use arcuate_tests as support;
 
-mod allocator;
 mod data;
 mod fuzz;
 mod io;
@@ -22,7 +21,6 @@ mod vector;
 fn main() {
     fuzz::child();
     support::run([
-        allocator::tests(),
         data::tests(),
         fuzz::tests(),
         io::tests(),

@@ -17,7 +17,6 @@
 //! assert!(refused.is_err_and(|shortage| shortage.to_string().starts_with("A table of everything")));
 //! ```
 
-use super::huge_pages::can_allocate;
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use std::fmt::{Display, Formatter};
@@ -88,7 +87,7 @@ pub fn claim(work: &'static str, bytes: u64) -> Result<(), Shortage> {
     }
     let count = usize::try_from(bytes).map_err(|_| shortage)?;
     let is_free = available_bytes().is_none_or(|free| bytes <= free);
-    match is_free && can_allocate(count) {
+    match is_free && Vec::<u8>::new().try_reserve_exact(count).is_ok() {
         true => Ok(()),
         false => Err(shortage),
     }

@@ -253,7 +253,7 @@ fn halfway() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     super::small_head("4", 12, 2, here);
-    let line = "ulimit -f 12; exec \"$0\" fit head/dwi.nii.gz --maps mask,tensor --out m --json";
+    let line = "ulimit -f 20; exec \"$0\" fit head/dwi.nii.gz --maps mask,tensor --out m --json";
     let output = Command::new("sh")
         .args(["-c", line, PROGRAM])
         .current_dir(here)

@@ -155,7 +155,7 @@ fn rays_through() {
         assert!(dvec3(last[0], last[1], last[2]).distance(dvec3(-26.0, -18.0, 30.0)) < 2e-3);
     }
     let command = window.state.document.live_command_line(live).text();
-    assert!(command.contains("--through -26,-18,30"), "{command}");
+    assert!(command.contains("--through=-26,-18,30"), "{command}");
     window.act(Action::Files(FilesAction::SaveStreamlines {
         layer: None,
         path: here.join("window.tck"),

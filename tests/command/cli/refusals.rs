@@ -152,9 +152,12 @@ fn usage() {
     for (line, reason) in [
         (
             &["fit"][..],
-            "--out <FOLDER>, <SCAN>; see arcuate fit --help",
+            "Found no --out <FOLDER> and no <SCAN>, which the command needs; add them; see arcuate fit --help",
         ),
-        (&["info"], "<FILES>...; see arcuate info --help"),
+        (
+            &["info"],
+            "Found no <FILES>..., which the command needs; add it; see arcuate info --help",
+        ),
         (
             &["fit", "--foo", "x"],
             "'--foo' found; see arcuate fit --help",

@@ -27,7 +27,7 @@ pub struct Params {
     /// Stops rays that circle on the spot.
     pub loop_guard: bool,
     /// A point, world mm, to which one ray leads from each seed, in place of rays in all directions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub through: Option<[f64; 3]>,
 }
 

@@ -86,13 +86,18 @@ fn principal(d: DMat3) -> DVec3 {
 
 /// The record at voxel coordinates, in double precision.
 fn interpolated(metric: &RayMetric, at: DVec3) -> [f64; 8] {
-    sampled(metric, at).0
+    weighted(metric, at, |weight| f64::from(weight as f32)).0
 }
 
-/// Weights of the samples of a cell along an axis, and their derivatives per voxel.
-fn axis_weights(t: f64, is_spline: bool) -> ([f64; 4], [f64; 4], usize) {
+/// Weights of the samples of a cell along an axis, as `round` rounds them, and their derivatives per voxel.
+fn axis_weights(
+    t: f64,
+    is_spline: bool,
+    round: impl Fn(f64) -> f64,
+) -> ([f64; 4], [f64; 4], usize) {
     if !is_spline {
-        return ([1.0 - t, t, 0.0, 0.0], [-1.0, 1.0, 0.0, 0.0], 2);
+        let t = round(t);
+        return ([round(1.0 - t), t, 0.0, 0.0], [-1.0, 1.0, 0.0, 0.0], 2);
     }
     let weights = cubic_weights(t as f32).map(f64::from);
     let u = 1.0 - t;
@@ -108,12 +113,21 @@ fn axis_weights(t: f64, is_spline: bool) -> ([f64; 4], [f64; 4], usize) {
 /// The record at voxel coordinates and its derivatives per voxel along the three axes, in double precision. Beyond the
 /// outer samples the field is constant.
 pub fn sampled(metric: &RayMetric, at: DVec3) -> ([f64; 8], [[f64; 8]; 3]) {
+    weighted(metric, at, |weight| weight)
+}
+
+/// The sum of [`sampled`], with weights that `round` rounds.
+fn weighted(
+    metric: &RayMetric,
+    at: DVec3,
+    round: impl Fn(f64) -> f64,
+) -> ([f64; 8], [[f64; 8]; 3]) {
     let last = metric.shape.map(|n| (n - 1) as f64);
     let inner = at.clamp(DVec3::ZERO, DVec3::from_array(last));
     let cell = [0, 1, 2].map(|a| inner[a].floor().min(last[a] - 1.0));
     let is_spline = metric.margin() > 0;
     let axes = [0, 1, 2].map(|a| {
-        let (weights, mut slopes, count) = axis_weights(inner[a] - cell[a], is_spline);
+        let (weights, mut slopes, count) = axis_weights(inner[a] - cell[a], is_spline, &round);
         if at[a] != inner[a] {
             slopes = [0.0; 4];
         }

@@ -207,8 +207,15 @@ fn single_voxel(here: &Path) {
         .map(|row| row.split(',').map(|n| n.parse().unwrap()).collect())
         .collect();
     assert_eq!(rows.len(), mm.len());
+    let down = |mm: f64| (mm * 1e3).floor() / 1e3;
     for (i, row) in rows.iter().enumerate() {
-        assert_eq!(row, &[mm[i], median[i], low[i], high[i]]);
+        assert_eq!(row[0], mm[i]);
+        assert_eq!(row[4..], [median[i], low[i], high[i]].map(down));
+    }
+    // The points are those of the path, a millimetre apart.
+    for pair in rows.windows(2) {
+        let [a, b] = [0, 1].map(|i| dvec3(pair[i][1], pair[i][2], pair[i][3]));
+        assert!(a.distance(b) <= 1.002, "{pair:?}");
     }
     // The command repeats it, and a costly region on the path makes all repetitions cost more.
     let repeated = split_arguments(value["repeat"].as_str().unwrap());
