@@ -52,17 +52,17 @@ impl Chunk {
             reach
         };
         let count = slots.len().div_ceil(BLOCK);
-        let mut words = vec![0; count * BLOCK_LEN];
+        let mut packed = vec![0; count * BLOCK_LEN];
         let reaches = gpu.threads.install(|| {
-            parts::fill(&mut words, BLOCK_LEN, |i, words| {
-                pack(frame, block(i), words)
+            parts::fill(&mut packed, BLOCK_LEN, |i, packed| {
+                pack(frame, block(i), packed)
             });
             parts::collected(count, reach)
         });
         self.blocks.extend(reaches);
         let at = first as u64 * BLOCK_BYTES;
         gpu.queue
-            .write_buffer(&self.slots, at, bytemuck::cast_slice(&words));
+            .write_buffer(&self.slots, at, bytemuck::cast_slice(&packed));
         self.ready += batch.len();
         // Shrinks the capacity to its content.
         self.last = self.last[self.last.len() / BLOCK * BLOCK..].to_vec();

@@ -40,8 +40,8 @@ fn step_over(mm: f32) -> f32 {
     if below < min_step { 2.0 * below } else { below }
 }
 
-/// Packs up to [`BLOCK`] slots of a tractogram into the device's words; if there are fewer, gaps follow.
-pub(super) fn pack(frame: &Frame, block: &[Slot], words: &mut [u32]) {
+/// Packs up to [`BLOCK`] slots of a tractogram into the device's numbers of 32 bits; if there are fewer, gaps follow.
+pub(super) fn pack(frame: &Frame, block: &[Slot], packed: &mut [u32]) {
     let points = || block.iter().flatten();
     let low = points().fold(Vec3::MAX, |low, p| low.min(*p));
     let high = points().fold(Vec3::MIN, |high, p| high.max(*p));
@@ -50,7 +50,7 @@ pub(super) fn pack(frame: &Frame, block: &[Slot], words: &mut [u32]) {
     let step = frame.step_mm.max(2.0 * step_over(half));
     let corner = (low / step).floor() * step;
     let low = if corner.is_finite() { corner } else { low };
-    let (head, numbers_of_slots) = words.split_at_mut(4);
+    let (head, numbers_of_slots) = packed.split_at_mut(4);
     head[..3].copy_from_slice(&low.to_array().map(f32::to_bits));
     head[3] = step.to_bits();
     let numbers = |slot: &Slot| match slot {
@@ -61,10 +61,10 @@ pub(super) fn pack(frame: &Frame, block: &[Slot], words: &mut [u32]) {
     };
     let all = block.iter().map(numbers);
     let mut all = all.chain(std::iter::repeat([GAP; 3]));
-    for words in numbers_of_slots.chunks_exact_mut(3) {
+    for pair in numbers_of_slots.chunks_exact_mut(3) {
         let mut next = || all.next().unwrap_or([GAP; 3]).map(u32::from);
         let ([a, b, c], [d, e, f]) = (next(), next());
-        words.copy_from_slice(&[a | b << 16, c | d << 16, e | f << 16]);
+        pair.copy_from_slice(&[a | b << 16, c | d << 16, e | f << 16]);
     }
 }
 

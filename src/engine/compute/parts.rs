@@ -34,7 +34,7 @@ pub fn fill<T: Send>(values: &mut [T], size: usize, work: impl Fn(usize, &mut [T
 pub struct Threads(Option<rayon::ThreadPool>);
 
 impl Threads {
-    /// As many as there are cores. If the operating system refuses them, the common threads do the work.
+    /// One thread for each core. If the operating system refuses them, the common threads do the work.
     pub fn new(name: &'static str) -> Self {
         let threads = rayon::ThreadPoolBuilder::new().thread_name(move |i| format!("{name}-{i}"));
         Self(threads.build().ok())

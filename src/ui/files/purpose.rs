@@ -593,9 +593,6 @@ fn files_of_distributions(
     // The first is the report itself.
     let others = all.into_iter().skip(1);
     let others = others.chain(masks.iter().map(|tissue| files.mask(*tissue)));
-    let described = others.map(|path| {
-        let name = file_name(&path);
-        (format!("Writes {name}"), path)
-    });
+    let described = others.map(|path| (format!("Writes {}", file_name(&path)), path));
     described.collect()
 }

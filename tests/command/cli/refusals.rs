@@ -152,11 +152,11 @@ fn usage() {
     for (line, reason) in [
         (
             &["fit"][..],
-            "Found no --out <FOLDER> and no <SCAN>, which the command needs; add them; see arcuate fit --help",
+            " and no <SCAN>, which the command needs; add them",
         ),
         (
             &["info"],
-            "Found no <FILES>..., which the command needs; add it; see arcuate info --help",
+            "Found no <FILES>..., which the command needs; add it",
         ),
         (
             &["fit", "--foo", "x"],

@@ -138,6 +138,17 @@ pub(super) fn end_outside_domain(
     )))
 }
 
+/// The reason why an end has no voxel in the domain of tensors, if it has none with a tensor.
+fn outside_tensors(
+    regions: &[Region],
+    role: Role,
+    field: &TensorField,
+    whose: &str,
+) -> Option<Error> {
+    let whose = (whose, " or fit within another mask");
+    end_outside_domain(regions, role, &field.mask(), whose)
+}
+
 /// Why no path joins two regions between others that confine or exclude paths; `None` if one does, and without such
 /// regions.
 fn not_joined([a, b]: [&CostField; 2], regions: &[Region]) -> Option<Error> {
@@ -296,10 +307,7 @@ impl FindPathway {
         let mut fields: [Option<CostField>; 2] = [None, None];
         let mut sources: Vec<(usize, Arc<CostSource>)> = Vec::new();
         for (side, role) in [Role::Seed, Role::Target].into_iter().enumerate() {
-            let why = |error| {
-                let whose = (whose.as_str(), " or fit within another mask");
-                end_outside_domain(&regions, role, &field.mask(), whose).unwrap_or(error)
-            };
+            let why = |e| outside_tensors(&regions, role, &field, &whose).unwrap_or(e);
             let source = || backend.install(|| domain.source(metric, role)).map_err(why);
             fields[side] = match known_field(known.map(|k| &**k), &ends, side) {
                 Some((at, mut field)) => {
