@@ -150,14 +150,8 @@ fn wrong_rays() {
 fn usage() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (line, reason) in [
-        (
-            &["fit"][..],
-            " and no <SCAN>, which the command needs; add them",
-        ),
-        (
-            &["info"],
-            "Found no <FILES>..., which the command needs; add it",
-        ),
+        (&["fit"][..], "and no <SCAN>, which the command needs"),
+        (&["info"], "Found no <FILES>..., which the command needs"),
         (
             &["fit", "--foo", "x"],
             "'--foo' found; see arcuate fit --help",
