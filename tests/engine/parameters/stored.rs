@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const UNITS: [&str; 5] = ["_mm", "_um", "_rad", "_s_per_mm2", "_mm2_per_s"];
 
 /// Texts; each row of its own notation accepts one of them that is not its default.
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 10] = [
     "grid:0.75",
     "7",
     "0.2,0.6",
@@ -23,6 +23,7 @@ const TEXTS: [&str; 9] = [
     "100..2000",
     "0.001",
     "0.5,2",
+    "1,-2,3.5",
 ];
 
 /// Rows that are stored under another name: the table, the key, and why.
