@@ -438,7 +438,7 @@ fn slow_slices() {
 fn very_many() {
     let mut random = Random::fresh("very_many");
     let base: Vec<_> = (0..40).map(|_| curve(&mut random, 100, 0.3)).collect();
-    let many: Vec<_> = (0..12_500).map(|i| base[i % 40].clone()).collect();
+    let many: Vec<_> = (0..25_000).map(|i| base[i % 40].clone()).collect();
     let count = 100 * many.len();
     let many = tractogram(&many).with_per_point("value", vec![0.5; count]);
     let colour = LineColour::Scalar {
