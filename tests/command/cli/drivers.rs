@@ -297,10 +297,10 @@ fn dragged(choice: &[&str], count: usize) {
 
 /// A file that is larger than the memory limit is opened, drawn and refined within it.
 fn open_in_place() {
-    const LIMIT_GB: f64 = 0.17;
+    const LIMIT_GB: f64 = 0.34;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
-        .args(["bench", "open", "--streamlines", "150000", "--memory"])
+        .args(["bench", "open", "--streamlines", "300000", "--memory"])
         .arg(LIMIT_GB.to_string())
         .args(["--backend", "cpu", "--threads", "2"])
         .env("TMPDIR", folder.path())
