@@ -169,7 +169,14 @@ fn picture() {
 }
 
 fn near() {
-    let setup = Setup::new("a.trx", 4000);
+    // All points of a few streamlines are drawn at once, wherever the view rests.
+    let (mut window, layer) = Setup::new("few.trx", 1000).in_place();
+    let camera = Camera::around(DVec3::new(10.0, 0.0, 5.0), 12.0);
+    let phase = Phase::Done;
+    window.act(Action::View(ViewAction::SetCamera { camera, phase }));
+    let few = window.state.document.layer(layer).unwrap();
+    assert!(window.state.near_streamlines(few).is_none());
+    let setup = Setup::new("a.trx", 6000);
     let (mut window, layer) = setup.in_place();
     let own = |window: &Window| window.state.document.layer(layer).unwrap().clone();
     assert!(window.state.near_streamlines(&own(&window)).is_none());

@@ -150,8 +150,13 @@ impl State {
         })
     }
 
-    /// The request for the picture of the 3-D view; `None` if it shows most of the file.
+    /// The request for the picture of the 3-D view; `None` if it shows most of the file, or if all of the
+    /// file is drawn with all of its points.
     pub(in crate::state) fn near_key(&self, layer: &Layer) -> Option<PictureKey> {
+        // The first picture removes no points.
+        if in_place(layer)?.first.is_complete && !self.has_rules(layer.id) {
+            return None;
+        }
         let whole = self.picture_key(layer)?;
         let camera: &Camera = &self.view.camera;
         let pixel_mm = camera.mm_per_pixel(DVec2::splat(VIEW_PX));
