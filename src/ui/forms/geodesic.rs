@@ -60,7 +60,6 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     );
     let fan = &memory.forms.kinds.in_tensors.directions;
     directions::opening_angle(ui, rays, &defaults, fan, &mut set);
-    through::show(ui, state, rays, &defaults, &mut set);
     strength(
         ui,
         rays,
@@ -107,6 +106,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
             &mut memory.forms.kinds.in_tensors,
             &mut set,
         );
+        through::show(ui, state, rays, &defaults, &mut set);
     }
 }
 
