@@ -22,9 +22,10 @@
 //! let file = InPlace::open(&path, &Reading::default(), &control)?.ok_or("a file that stays on the disk")?;
 //! assert_eq!((file.len(), file.point_count()), (100, 200));
 //! assert_eq!(file.read(3..5, &control)?.streamline(1), lines.streamline(4));
-//! let limits = SampleLimits { points: 60, tolerance_mm: 0.1, view: None };
+//! // So few streamlines are all drawn.
+//! let limits = SampleLimits { points: 1000, tolerance_mm: 0.1, view: None };
 //! let sample = file.sample(&limits, None, &control, |_| {})?;
-//! assert_eq!(sample.tractogram.len(), 25);
+//! assert!(sample.is_complete && sample.tractogram.len() == 100);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
