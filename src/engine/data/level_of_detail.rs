@@ -23,8 +23,8 @@ use glam::Vec3;
 /// Nested subsets of streamlines: level `k` has one streamline of every 2ᵏ consecutive ones, chosen at random, and
 /// contains every coarser level.
 ///
-/// Streamlines that are close in a file are often close in space, so one of every few represents the file better than
-/// as many drawn from all of it.
+/// Streamlines that are close in a file are often close in space, so a subset with one
+/// streamline from each block represents the file better than a random subset of the same size.
 #[derive(Clone, Copy, Debug)]
 pub struct Levels {
     count: usize,
@@ -100,9 +100,9 @@ pub struct Thinning {
 }
 
 impl Thinning {
-    /// Appends some points of a curve to `out`: the first and the last, and so many between them that every removed
-    /// point lies within `tolerance_mm` of the segment that replaces it. A curve with a coordinate that is not finite
-    /// keeps all of its points.
+    /// Appends to `out` the first and the last point of a curve, and enough points between them to keep every removed
+    /// point within `tolerance_mm` of the segment that replaces it. A curve with a coordinate that is not finite keeps
+    /// all of its points.
     pub fn thin(&mut self, points: &[[f32; 3]], tolerance_mm: f32, out: &mut Vec<[f32; 3]>) {
         let is_finite = points.as_flattened().iter().all(|c| c.is_finite());
         if points.len() < 3 || !is_finite {

@@ -428,7 +428,7 @@ pub(in crate::state) fn add(
         Content::Mask(_) if ground.is_none() => display::mask_alone(),
         Content::Mask(_) => display::mask_display(),
         Content::Tractogram(_) => state.document.track.streamline_display.clone(),
-        // Tubes of as many streamlines take long to draw.
+        // Drawing that many streamlines as tubes takes long.
         Content::InPlace(_) => Display {
             line_style: LineStyle::Lines { width_px: 1.5 },
             ..state.document.track.streamline_display.clone()

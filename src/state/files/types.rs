@@ -194,7 +194,7 @@ pub struct FilesRuntime {
     pub opened_together: Vec<PathBuf>,
     /// A file that was opened since the features last followed.
     pub just_opened: Option<JustOpened>,
-    /// When streamlines stay in their file.
+    /// The condition under which streamlines stay in their file.
     pub stay: StayInFile,
 }
 

@@ -91,7 +91,7 @@ impl Document {
 impl State {
     /// The layer whose streamlines are current: the one that is or was selected, else the one with rules or with
     /// selected streamlines, else the topmost visible one.
-    /// Streamlines that stay in their file are none of them.
+    /// Streamlines that stay in their file do not count.
     pub fn current_streamlines(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
         if self.current_in_place().is_some() {
             return None;

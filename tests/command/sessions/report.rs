@@ -144,7 +144,7 @@ fn whole() {
     // The sum of the scan is that of sha256sum.
     let sum = arcuate::io::checksum::of_file(&here.join("dwi.nii.gz"), &Control::new());
     assert_eq!(row(&page, "dwi.nii.gz")[1], sum.expect("a file"));
-    // The same session gives the same page.
+    // Two reports of one session are equal to the byte.
     json(
         &["report", "s.arcuate", "--no-pictures", "--out", "a.html"],
         here,

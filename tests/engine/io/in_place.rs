@@ -303,7 +303,7 @@ fn index() {
     ] {
         std::fs::write(&place, damage).unwrap();
         assert_eq!(opened().1, info);
-        assert_eq!(std::fs::read(&place).unwrap(), stored, "built anew");
+        assert_eq!(std::fs::read(&place).unwrap(), stored, "rebuilt");
     }
     let other = arcs(1400, 90, &mut random);
     streamlines::save(&path, &other, "x", &Control::new()).unwrap();
@@ -381,7 +381,7 @@ fn samples() {
             let (coarse, fine) = (&pair[0].numbers, &pair[1].numbers);
             assert!(coarse.len() < fine.len() && fine.starts_with(coarse));
         }
-        // One of every so many.
+        // Each block of 2ᵏ streamlines has one of the sample.
         let mut blocks: Vec<u64> = last.numbers.iter().map(|n| n >> last.level).collect();
         blocks.sort_unstable();
         assert!(blocks.iter().copied().eq(0..blocks.len() as u64));

@@ -70,7 +70,7 @@ pub struct InPlace {
     info: FibreInfo,
 }
 
-/// Where the points of a file are.
+/// The place of the points in a file.
 struct PointsPlace {
     path: PathBuf,
     /// Offset of the first number.

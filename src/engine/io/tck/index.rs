@@ -1,8 +1,8 @@
-//! The index of a TCK: how many points each streamline has, so that the points of any of them can be read alone.
+//! The index of a TCK: the number of points of each streamline, by which single streamlines can be read.
 //!
-//! The file is read once to build it. It is stored in the cache folder and used again as long as the file has the same
-//! length and the same time of its last change. Whatever cannot be used is built anew, and a folder that cannot be
-//! written to only costs the time of the next opening.
+//! Building the index reads the whole file once. The cache folder keeps it for later openings, as long as the length of
+//! the file and the time of its last change stay the same. A damaged or outdated index is rebuilt. If the cache folder
+//! cannot be written to, each opening builds the index.
 
 use super::{HEADER_LIMIT_BYTES, Head, Numbers, Reader};
 use crate::compute::{Control, memory};
@@ -27,7 +27,7 @@ const MAGIC: &[u8] = b"arcuate tck index 1\n";
 /// Longest second line: it holds a few sentences.
 const MAX_HEAD_BYTES: u64 = 1 << 20;
 
-/// Where the streamlines of a file are.
+/// The places of the streamlines in a file.
 pub(in crate::io) struct Index {
     /// Offset of the first triplet in the file.
     pub start: u64,

@@ -26,9 +26,9 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Distance of the end of a ray from its point, mm.
+/// Largest distance of the end of a ray from its point, mm.
 const END_MM: f64 = 1e-3;
-/// Distance for the points along the cheapest path that precede it.
+/// The same for rays to points along the cheapest path, from whose directions the ray to the point is found, mm.
 const NEAR_MM: f64 = 0.05;
 /// Lengths of the cheapest path whose direction begins Newton's method, mm.
 const CHORDS_MM: [f64; 3] = [4.0, 12.0, f64::INFINITY];
@@ -36,7 +36,7 @@ const CHORDS_MM: [f64; 3] = [4.0, 12.0, f64::INFINITY];
 const WAYPOINTS_MM: f64 = 8.0;
 /// Seeds of a part of the work.
 const SEEDS: usize = 8;
-/// A wake-up threshold that suits a guess.
+/// Tolerance of the costs of cheapest paths: a guess needs no better one.
 const TOLERANCE: f32 = 1e-3;
 
 /// The tensors of a ray metric in the world.

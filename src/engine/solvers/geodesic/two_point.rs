@@ -222,7 +222,7 @@ fn newton(
         if !change.is_finite() {
             return Err(failed);
         }
-        // A derivative says little about rays that are much longer or leave on the other side.
+        // The derivative does not describe rays that are much longer or leave on the other side.
         let limit = 0.5 * vector.length();
         let mut part = (limit / change.length()).min(1.0);
         let next = loop {

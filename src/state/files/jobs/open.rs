@@ -33,7 +33,7 @@ pub enum Loaded {
     InPlace(Arc<StreamlinesInPlace>),
 }
 
-/// When streamlines stay in their file.
+/// The condition under which streamlines stay in their file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StayInFile {
     /// Commands read files in pieces of their own.

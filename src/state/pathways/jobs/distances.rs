@@ -17,12 +17,12 @@ pub struct SaveDistances {
     pub has_percentiles: bool,
 }
 
-/// Micrometres, which no scan resolves.
+/// Rounded to a micrometre, which is finer than any scan resolves.
 fn rounded(mm: f64) -> f64 {
     (mm * 1e3).round() / 1e3
 }
 
-/// A distance is never given as larger than it is.
+/// Rounded down to a micrometre: a distance is never given as larger than it is.
 fn rounded_down(mm: f64) -> f64 {
     (mm * 1e3).floor() / 1e3
 }

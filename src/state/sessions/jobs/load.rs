@@ -33,7 +33,7 @@ pub struct LoadLayers {
     pub items: Vec<(u64, LayerToRestore)>,
     /// Shared with the window.
     pub progress: RestoreProgress,
-    /// When streamlines without edits stay in their file.
+    /// The condition under which streamlines without edits stay in their file.
     pub stay: StayInFile,
 }
 
