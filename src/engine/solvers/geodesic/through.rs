@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Largest distance of the end of a ray from its point, mm.
 const END_MM: f64 = 1e-3;
-/// The same for rays to points along the cheapest path, from whose directions the ray to the point is found, mm.
+/// Largest distance of the end of a ray to a point along the cheapest path, mm: its direction begins the next search.
 const NEAR_MM: f64 = 0.05;
 /// Lengths of the cheapest path whose direction begins Newton's method, mm.
 const CHORDS_MM: [f64; 3] = [4.0, 12.0, f64::INFINITY];
