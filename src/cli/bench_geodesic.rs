@@ -3,7 +3,8 @@
 //! The papers' cases: rays along the uniform field of van Aart (2010), a curved field of the same size that no ray
 //! leaves, many rays, and the demo head with rays in all directions from a patch of 22 × 4 voxels of its corpus
 //! callosum; also rays along lobes of distributions, which the papers lack. `papers` is the published figure (GTX 260).
-//! The papers' own algorithm is measured next to ours.
+//! The papers' own algorithm is measured next to ours. `wall_s` ends when the points are on the host, `on_card_s` when
+//! a card has them.
 
 use super::bench::Choice;
 use super::bench_lifted::ball;
@@ -129,15 +130,19 @@ fn lobes(quick: bool, repeats: usize, backend: &Backend) -> Result<Value, Error>
         centre: DVec3::ZERO,
         radius_mm: 10.0,
     })];
-    let (mut walls, mut kernels, mut size) = (Vec::new(), Vec::new(), (0, 0));
+    let (mut walls, mut on_card, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
+    let mut size = (0, 0);
     // The first run is not counted: it loads kernels and uploads the distributions.
     for run in 0..=repeats {
         let start = Instant::now();
         let traced = trace_lobes(&metric, &seeds, &params, None, backend, &control)?;
+        let on_card_s = start.elapsed().as_secs_f64();
+        backend.install(|| traced.rays.on_host())?;
         size = (traced.seeds * traced.directions, traced.rays.steps);
         if run > 0 {
             walls.push(start.elapsed().as_secs_f64());
             kernels.extend(traced.kernel_s);
+            on_card.extend(traced.kernel_s.map(|_| on_card_s));
         }
     }
     let (wall, kernel) = (quantile(&mut walls, 0.5), quantile(&mut kernels, 0.5));
@@ -148,6 +153,7 @@ fn lobes(quick: bool, repeats: usize, backend: &Backend) -> Result<Value, Error>
         "unit": "steps_per_s",
         "wall_s": wall,
         "kernel_s": kernel,
+        "on_card_s": quantile(&mut on_card, 0.5),
         "prepare_s": prepare_s,
         "backend": backend.name(),
         "detail": backend.detail(),
@@ -378,7 +384,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         (Ok(metric), seconds) => (metric, seconds),
         (Err(error), _) => return json!({"workload": workload, "error": error.to_string()}),
     };
-    let mut walls = Vec::new();
+    let (mut walls, mut on_card) = (Vec::new(), Vec::new());
     let (mut kernels, mut gathers) = (Vec::new(), Vec::new());
     let mut size = (0, 0, 0);
     // The first runs are not counted: they load kernels, upload tensors and raise the card's clock.
@@ -398,6 +404,10 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         let start = Instant::now();
         match trace(&metric, &case.regions, &case.params, backend, &control) {
             Ok(out) => {
+                let on_card_s = start.elapsed().as_secs_f64();
+                if let Err(error) = backend.install(|| out.rays.on_host()) {
+                    return json!({"workload": workload, "error": error.to_string()});
+                }
                 // With targets, the best are also selected.
                 if case.regions.len() > 1 {
                     rank(&out.rays.kept, Cut::Top(1000));
@@ -411,6 +421,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
                     walls.push(start.elapsed().as_secs_f64());
                     kernels.extend(out.kernel_s);
                     gathers.extend(out.gather_s);
+                    on_card.extend(out.kernel_s.map(|_| on_card_s));
                 }
             }
             Err(error) => return json!({"workload": workload, "error": error.to_string()}),
@@ -418,6 +429,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
     }
     let wall = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
     let (kernel, gather) = (quantile(&mut kernels, 0.5), quantile(&mut gathers, 0.5));
+    let on_card = quantile(&mut on_card, 0.5);
     let (rays, points, steps) = size;
     let per_core = match backend.devices() {
         [] => Some(steps as f64 / wall / backend.threads() as f64),
@@ -432,6 +444,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         "wall_s": wall,
         "kernel_s": kernel,
         "gather_s": gather,
+        "on_card_s": on_card,
         "rate_per_core": per_core,
         "prepare_s": prepare_s,
         "papers_s": case.papers_ms.map(|ms| ms * 1e-3),

@@ -2,7 +2,8 @@
 //!
 //! The fields and settings are those of the peers' scripts: a brain-like field of 96 × 96 × 60 voxels of 2 mm with
 //! seeds all over its mask, and the uniform field of 64 × 256 × 64 voxels of van Aart (2010). `live` is the work of a
-//! drag: 2000 seeds in a sphere, default settings.
+//! drag: 2000 seeds in a sphere, default settings. `wall_s` ends when the points are on the host, `on_card_s` when a
+//! card has them.
 
 use super::bench::Choice;
 use crate::compute::{Backend, Control};
@@ -101,6 +102,7 @@ pub fn cases(seeds: usize) -> Vec<Case> {
 fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Backend) -> Value {
     let mut walls = Vec::new();
     let mut kernels = Vec::new();
+    let mut on_card = Vec::new();
     let mut size = (0, 0, 0);
     // On a card the first run is not counted: it loads kernels and uploads tensors.
     let unmeasured = usize::from(!backend.devices().is_empty());
@@ -108,6 +110,10 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
         let start = Instant::now();
         match track(field, regions, params, backend, &Control::new()) {
             Ok(out) => {
+                let on_card_s = start.elapsed().as_secs_f64();
+                if let Err(error) = backend.install(|| out.on_host()) {
+                    return json!({"workload": format!("tracking {name}"), "error": error.to_string()});
+                }
                 size = (
                     out.seed_outcomes.iter().sum::<u64>(),
                     out.kept.len(),
@@ -116,6 +122,7 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
                 if run >= unmeasured {
                     walls.push(start.elapsed().as_secs_f64());
                     kernels.extend(out.kernel_s);
+                    on_card.extend(out.kernel_s.map(|_| on_card_s));
                 }
             }
             Err(error) => {
@@ -133,6 +140,7 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
         "unit": "steps_per_s",
         "wall_s": wall,
         "kernel_s": kernel,
+        "on_card_s": quantile(&mut on_card, 0.5),
         "backend": backend.name(),
         "detail": backend.detail(),
         "threads": backend.threads(),

@@ -273,7 +273,7 @@ impl Options {
         let streamlines = lines.len();
         let weights_found = match given.per_streamline.get(WEIGHT) {
             Some(weights) if given.len() == streamlines => {
-                return Ok(StartFrom::Weights(weights.clone()));
+                return Ok(StartFrom::Weights(weights[..].into()));
             }
             Some(_) => counted(given.len(), "streamline"),
             None => format!("streamlines without values named {WEIGHT}"),

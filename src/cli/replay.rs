@@ -358,7 +358,7 @@ fn weights(window: &mut Headless) -> Outcomes {
             Replayed {
                 name,
                 result: stored_name.clone(),
-                outcome: Some(match output.weights == *then {
+                outcome: Some(match output.weights[..] == then[..] {
                     true => Match::SameBytes,
                     false if away <= tolerance => Match::WithinTolerance,
                     false => Match::Differs,

@@ -4,6 +4,7 @@ use super::inputs::{check_values, images, must_be_csv, pieces, report_remarks};
 use super::options::ReadingOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
+use crate::data::Shared;
 use crate::data::text::counted;
 use crate::jobs::ValueNames;
 use crate::state::streamlines::jobs::csv::{NamedColumn, SaveTable};
@@ -82,7 +83,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         check_values(coverage, path)?;
     }
     let count = summary.outline.streamlines;
-    let columns: Vec<NamedColumn> = names.iter().cloned().zip(values).collect();
+    let columns: Vec<NamedColumn> = names
+        .iter()
+        .cloned()
+        .zip(values.into_iter().map(Shared::from))
+        .collect();
     let by = match &options.sort {
         None => None,
         Some(name) => {

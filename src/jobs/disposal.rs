@@ -31,7 +31,7 @@ impl Disposal {
     pub fn retain<S: JobState>(&mut self, event: &mut Event<S>) {
         event.disposal = Some(self.sender.clone());
         for tractogram in event.curves() {
-            let same = |kept: &Tractogram| std::ptr::eq(&*kept.points, &*tractogram.points);
+            let same = |kept: &Tractogram| kept.points.is_same(&tractogram.points);
             if tractogram.points.len() >= MANY_POINTS && !self.tractograms.iter().any(same) {
                 self.tractograms.push(tractogram.clone());
             }

@@ -1,9 +1,8 @@
 //! Files that jobs have written.
 
-use crate::data::{DataId, Tractogram};
+use crate::data::{DataId, Shared, Tractogram};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// A written file, read back and found equal.
 #[derive(Clone, Debug)]
@@ -25,7 +24,7 @@ pub struct CompleteData {
     /// Several for the structures of one label map.
     pub ids: Vec<DataId>,
     /// The values per streamline that were written, to be compared with later ones.
-    pub per_streamline: BTreeMap<String, Arc<[f32]>>,
+    pub per_streamline: BTreeMap<String, Shared<f32>>,
 }
 
 impl From<DataId> for CompleteData {

@@ -4,10 +4,9 @@ use super::gpu::{Gpu, keys_beyond_budget};
 use super::line_slots::{BLOCK, BLOCK_BYTES, BLOCK_LEN, Frame, Reach, Slot, pack};
 use super::line_walk::{Detail, Order, SHORTEST_PIECE, Walk, build};
 use crate::compute::parts;
-use crate::data::{DataId, Tractogram};
+use crate::data::{DataId, Shared, Tractogram};
 use glam::DVec3;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// One draw call each; larger chunks would only leave more of the last one empty.
@@ -71,7 +70,7 @@ impl Chunk {
 
 /// One value per slot, in chunks that match the slots' chunks.
 pub(super) struct Values {
-    source: Arc<[f32]>,
+    source: Shared<f32>,
     pub chunks: Vec<wgpu::Buffer>,
     ready: Vec<usize>,
     walk: Walk,
@@ -177,7 +176,7 @@ impl LineBuffers {
         let Some(source) = per_point.or(tractogram.per_streamline.get(name)) else {
             return;
         };
-        let stale = |v: &Values| !Arc::ptr_eq(&v.source, source);
+        let stale = |v: &Values| !v.source.is_same(source);
         if self.values.get(name).is_none_or(stale) {
             let fresh = Values {
                 source: source.clone(),

@@ -4,6 +4,7 @@ use super::super::inputs::{report_remarks, warn_of_own_grid};
 use super::super::output::one_line;
 use super::super::runner::{Failure, Runner};
 use super::{DataKind, tenths};
+use crate::data::Shared;
 use crate::data::text::counted;
 use crate::data::tractogram::LENGTH;
 use crate::io::Reading;
@@ -18,7 +19,6 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Describes a streamline file, which need not fit into memory. Also returns the points by which it is compared with
 /// others.
@@ -55,7 +55,7 @@ fn described(path: &Path, outline: &Outline, lengths: &[f32]) -> (Value, String)
         lengths.first().copied().unwrap_or(0.0),
         lengths.last().copied().unwrap_or(0.0),
     );
-    let names = |values: &BTreeMap<String, Arc<[f32]>>| {
+    let names = |values: &BTreeMap<String, Shared<f32>>| {
         let names = values.keys().filter(|name| *name != LENGTH);
         names.cloned().collect::<Vec<String>>()
     };

@@ -255,6 +255,11 @@ impl Backend {
         self.cards().map_or(&[], |devices| devices)
     }
 
+    /// The graphics cards in use, for values that stay on them.
+    pub fn shared_devices(&self) -> Arc<[Device]> {
+        self.cards().map_or_else(|_| Arc::from([]), Arc::clone)
+    }
+
     /// Equal shares of `count` items, one per card, in order.
     pub fn split_among_devices(&self, count: usize) -> Vec<Range<usize>> {
         let cards = self.devices().len();

@@ -14,6 +14,9 @@ pub trait Late<T>: Send + Sync {
     /// Number of values, known without them.
     fn count(&self) -> usize;
 
+    /// Whether the host has them.
+    fn is_on_host(&self) -> bool;
+
     /// The values, copied to the host by the first call.
     fn values(&self) -> Result<&[T], LateError>;
 }
@@ -57,6 +60,25 @@ impl<T> Shared<T> {
         match &self.0 {
             Storage::Late(late) => late.values().map(drop),
             Storage::Owned(_) | Storage::Slice(_) | Storage::View(_) => Ok(()),
+        }
+    }
+
+    /// Whether the host has the values, so that an access copies nothing.
+    pub fn is_on_host(&self) -> bool {
+        match &self.0 {
+            Storage::Late(late) => late.is_on_host(),
+            Storage::Owned(_) | Storage::Slice(_) | Storage::View(_) => true,
+        }
+    }
+
+    /// Whether both are clones of the same array; copies nothing.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Storage::Owned(a), Storage::Owned(b)) => Arc::ptr_eq(a, b),
+            (Storage::Slice(a), Storage::Slice(b)) => Arc::ptr_eq(a, b),
+            (Storage::View(a), Storage::View(b)) => Arc::ptr_eq(a, b),
+            (Storage::Late(a), Storage::Late(b)) => Arc::ptr_eq(a, b),
+            _ => false,
         }
     }
 

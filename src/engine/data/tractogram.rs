@@ -16,6 +16,7 @@
 //! ```
 
 use super::bounding_chunks::BoundingChunks;
+use super::shared_slice::LateError;
 use super::{Grid, Shared};
 use crate::compute::DataId;
 use glam::{DVec3, Vec3};
@@ -44,15 +45,15 @@ pub struct Tractogram {
     /// Streamline `i` owns `points[offsets[i]..offsets[i + 1]]`; has one more entry than there are streamlines.
     pub offsets: Arc<[u64]>,
     /// Values per streamline (dps), one for each streamline.
-    pub per_streamline: BTreeMap<String, Arc<[f32]>>,
+    pub per_streamline: BTreeMap<String, Shared<f32>>,
     /// Meanings of the integers 0, 1, … in some of those values, by the values' name.
     pub codes: Arc<BTreeMap<String, Arc<[String]>>>,
     /// Values per point (dpv), one for each point.
-    pub per_point: BTreeMap<String, Arc<[f32]>>,
+    pub per_point: BTreeMap<String, Shared<f32>>,
     /// Streamlines that belong together, by index; a streamline may be in any number of groups.
     pub groups: BTreeMap<String, Arc<[u32]>>,
     /// Values of a group (dpg), by the names of the group and of the value.
-    pub per_group: BTreeMap<String, BTreeMap<String, Arc<[f32]>>>,
+    pub per_group: BTreeMap<String, BTreeMap<String, Shared<f32>>>,
     /// The grid of the image to which the streamlines belong, if a file states it.
     pub grid: Option<Arc<Grid>>,
     /// A TCK's own name for these streamlines, which files of their values repeat; moved or selected streamlines have
@@ -112,7 +113,7 @@ impl Tractogram {
     }
 
     /// Adds values per streamline. Panics if their number is wrong.
-    pub fn with_per_streamline(mut self, name: &str, values: impl Into<Arc<[f32]>>) -> Self {
+    pub fn with_per_streamline(mut self, name: &str, values: impl Into<Shared<f32>>) -> Self {
         let values = values.into();
         assert_eq!(values.len(), self.len(), "one value per streamline");
         if name == LENGTH {
@@ -141,7 +142,7 @@ impl Tractogram {
     }
 
     /// Adds values per point. Panics if their number is wrong.
-    pub fn with_per_point(mut self, name: &str, values: impl Into<Arc<[f32]>>) -> Self {
+    pub fn with_per_point(mut self, name: &str, values: impl Into<Shared<f32>>) -> Self {
         let values = values.into();
         assert_eq!(values.len(), self.points.len(), "one value per point");
         self.per_point.insert(name.to_owned(), values);
@@ -162,7 +163,7 @@ impl Tractogram {
         mut self,
         group: &str,
         name: &str,
-        values: impl Into<Arc<[f32]>>,
+        values: impl Into<Shared<f32>>,
     ) -> Self {
         let of_group = self.per_group.entry(group.to_owned()).or_default();
         of_group.insert(name.to_owned(), values.into());
@@ -209,7 +210,14 @@ impl Tractogram {
 
     /// Whether the points are shared, whatever the values are.
     pub fn same_lines(&self, other: &Self) -> bool {
-        std::ptr::eq(&*self.points, &*other.points) && Arc::ptr_eq(&self.offsets, &other.offsets)
+        self.points.is_same(&other.points) && Arc::ptr_eq(&self.offsets, &other.offsets)
+    }
+
+    /// Copies points and values to the host that are on a graphics card only ([`Shared::on_host`]).
+    pub fn on_host(&self) -> Result<(), LateError> {
+        self.points.on_host()?;
+        let values = self.per_point.values().chain(self.per_streamline.values());
+        values.into_iter().try_for_each(Shared::on_host)
     }
 
     /// Identity of points and values, shared by clones; caches use it as their key.
@@ -406,12 +414,12 @@ pub struct Columns<'a> {
     /// Name without index.
     pub name: &'a str,
     /// One column per number of the value.
-    pub columns: Vec<&'a Arc<[f32]>>,
+    pub columns: Vec<&'a Shared<f32>>,
 }
 
 /// Groups the columns of each value, in the order of their names.
-pub fn columns(values: &BTreeMap<String, Arc<[f32]>>) -> Vec<Columns<'_>> {
-    let all_of = |stem: &str| -> Option<Vec<&Arc<[f32]>>> {
+pub fn columns(values: &BTreeMap<String, Shared<f32>>) -> Vec<Columns<'_>> {
+    let all_of = |stem: &str| -> Option<Vec<&Shared<f32>>> {
         let numbered = (0..).map_while(|i| values.get(&format!("{stem}[{i}]")));
         let columns: Vec<_> = numbered.collect();
         let start = format!("{stem}[");

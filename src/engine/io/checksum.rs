@@ -3,13 +3,12 @@
 use super::source::plain_file;
 use super::{Error, disk};
 use crate::compute::Control;
-use crate::data::{TensorField, Tractogram};
+use crate::data::{Shared, TensorField, Tractogram};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Read as _, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Bytes read at a time; also the interval between two checks for cancellation.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -122,7 +121,7 @@ pub fn of_values(values: &[f32]) -> String {
     hex(sum)
 }
 
-fn add_named(sum: &mut Sha256, values: &BTreeMap<String, Arc<[f32]>>) {
+fn add_named(sum: &mut Sha256, values: &BTreeMap<String, Shared<f32>>) {
     for (name, values) in values {
         sum.update((name.len() as u64).to_le_bytes());
         sum.update(name);

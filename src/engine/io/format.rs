@@ -1,11 +1,10 @@
 //! The single table of file formats: names, extensions, contents. Dialogs, help texts, the guide and the sentences
 //! about unsupported contents are derived from it.
 
-use crate::data::Tractogram;
 use crate::data::tractogram::{Columns, LENGTH, columns};
+use crate::data::{Shared, Tractogram};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Kinds of files that are read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -511,7 +510,7 @@ fn unsupported_values(
     format: &str,
     each: &str,
     room: NameSupport,
-    values: &BTreeMap<String, Arc<[f32]>>,
+    values: &BTreeMap<String, Shared<f32>>,
 ) -> Option<String> {
     let columns = columns(values);
     let requested = columns.iter().filter(|c| c.name != LENGTH);

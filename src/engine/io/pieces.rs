@@ -50,7 +50,7 @@ use super::{
     streamlines, tck, trk, trx,
 };
 use crate::compute::{Control, memory};
-use crate::data::Tractogram;
+use crate::data::{Shared, Tractogram};
 use glam::DAffine3;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -291,8 +291,8 @@ fn layout(
 
 /// The names of values and groups, meanings of codes and the grid of streamlines, without any streamline.
 fn without_streamlines(tractogram: &Tractogram) -> Tractogram {
-    let names = |values: &BTreeMap<String, Arc<[f32]>>| {
-        let names = values.keys().map(|name| (name.clone(), Arc::default()));
+    let names = |values: &BTreeMap<String, Shared<f32>>| {
+        let names = values.keys().map(|name| (name.clone(), Shared::default()));
         names.collect()
     };
     let groups = tractogram.groups.keys();

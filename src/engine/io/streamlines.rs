@@ -28,12 +28,11 @@ use super::pieces::{Contents, all_finite};
 use super::text::in_line;
 use super::{DISCLAIMER, Error, Reading, Space, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
-use crate::data::Tractogram;
 use crate::data::text::{plural, singular_or_plural};
+use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Metadata of a streamline file besides its points and values.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -290,8 +289,8 @@ pub(super) fn difference(
 
 /// Describes how the values of a file differ from the intended ones, if they do.
 pub(super) fn same_values(
-    stored: &BTreeMap<String, Arc<[f32]>>,
-    expected: &BTreeMap<String, Arc<[f32]>>,
+    stored: &BTreeMap<String, Shared<f32>>,
+    expected: &BTreeMap<String, Shared<f32>>,
 ) -> Result<(), ReadBackDifference> {
     if stored.len() != expected.len() {
         return Err(ReadBackDifference::MissingValues);

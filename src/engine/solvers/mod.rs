@@ -43,6 +43,7 @@ pub mod density;
 pub mod eikonal;
 pub mod geodesic;
 pub mod gradient_check;
+mod late;
 pub mod level_set;
 pub mod lifted;
 pub mod metric;

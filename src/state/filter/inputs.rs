@@ -5,7 +5,7 @@ use super::{
     WeightMap, WeightsKey, weight,
 };
 use crate::data::peak_field::dyads_prefix;
-use crate::data::{DataId, Gradients, Mask, PeakField, Tractogram, Volume, VolumeKind};
+use crate::data::{DataId, Gradients, Mask, PeakField, Shared, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
@@ -179,7 +179,7 @@ impl Document {
     pub fn weights_of_layer<'a>(
         &'a self,
         layer: &'a Layer,
-    ) -> Option<(&'a Arc<FittedWeights>, &'a Arc<[f32]>)> {
+    ) -> Option<(&'a Arc<FittedWeights>, &'a Shared<f32>)> {
         let lines = streamlines_of(layer)?;
         let weights = self.weights.get(&layer.id)?;
         Some((weights, lines.per_streamline.get(WEIGHT)?))

@@ -150,7 +150,7 @@ impl DataInFiles {
         };
         self.0.values().any(|known| {
             let written = known.per_streamline.get(WEIGHT);
-            known.ids.contains(&tractogram.id()) && written.is_some_and(|w| Arc::ptr_eq(w, weights))
+            known.ids.contains(&tractogram.id()) && written.is_some_and(|w| w.is_same(weights))
         })
     }
 }

@@ -5,7 +5,7 @@ pub mod odf;
 use crate::data::appearance::ColourMap;
 use crate::data::keyed;
 use crate::data::region::RegionId;
-use crate::data::{DataId, Region, Tractogram};
+use crate::data::{DataId, Region, Shared, Tractogram};
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Scale, Switch};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::RayMetricParams;
@@ -291,7 +291,7 @@ pub struct CurvesAtCrosshair {
 pub struct RayResult {
     /// All rays that pass the regions, and their connectivity measures.
     pub all: Tractogram,
-    pub measures: Arc<[f32]>,
+    pub measures: Shared<f32>,
     /// Measures rounded outwards to tenths: ends of scales that do not jitter while a region is dragged.
     pub range: (f32, f32),
     /// The cut of the result, and the smallest measure that it keeps.

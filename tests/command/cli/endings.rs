@@ -346,7 +346,7 @@ fn names() {
     let here = folder.path();
     let name = format!("{EVIL}.trx");
     let lines =
-        Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]).with_per_streamline("w", [1.0]);
+        Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]).with_per_streamline("w", vec![1.0]);
     streamlines::save(&here.join(&name), &lines, "made", &Control::new()).expect("saved");
     let tck = format!("{EVIL}.tck");
     let missing = format!("{EVIL} missing.tck");
@@ -378,7 +378,7 @@ fn formulas() {
     let here = folder.path();
     let mut lines = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);
     for name in ["=1+1", "+a", "-b", "@c", "-3", "plain"] {
-        lines = lines.with_per_streamline(name, [-1.5]);
+        lines = lines.with_per_streamline(name, vec![-1.5]);
     }
     trx::save(&here.join("a.trx"), &lines, &Control::new()).expect("saved");
     let output = arcuate(&["table", "a.trx", "a.csv"], here);

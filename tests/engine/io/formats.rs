@@ -5,13 +5,12 @@ use super::sentence;
 use crate::support::{Random, data, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::tractogram::columns;
-use arcuate::data::{AffineSource, Grid, Tractogram};
+use arcuate::data::{AffineSource, Grid, Shared, Tractogram};
 use arcuate::io::{self, Content, Format, Opened, streamlines};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// From the issue: the largest displacement of a point by a file, mm.
 const MOVED_MM: f32 = 1e-3;
@@ -127,7 +126,7 @@ fn holds_the_same(found: &Tractogram, expected: &Tractogram, format: Format, wha
         if columns(expected).len() > limit {
             assert_eq!(columns(found).len(), limit, "{what}");
         } else {
-            let names = |m: &std::collections::BTreeMap<String, Arc<[f32]>>| {
+            let names = |m: &std::collections::BTreeMap<String, Shared<f32>>| {
                 m.keys().cloned().collect::<Vec<_>>()
             };
             assert_eq!(names(found), names(expected), "{what}");

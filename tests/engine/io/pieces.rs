@@ -7,7 +7,7 @@ use super::sentence;
 use crate::support::composed_nifti::gzip;
 use crate::support::{Random, data_files, test};
 use arcuate::compute::Control;
-use arcuate::data::Tractogram;
+use arcuate::data::{Shared, Tractogram};
 use arcuate::io::convert::with_values;
 use arcuate::io::pieces::{Contents, Outline, Piece, Pieces};
 use arcuate::io::scalars;
@@ -17,7 +17,6 @@ use arcuate::io::{
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Points of a piece: one streamline, a few, all.
 const SIZES: [usize; 4] = [1, 40, 1000, usize::MAX];
@@ -95,8 +94,8 @@ fn joined(pieces: &[Tractogram], file: &Pieces) -> Tractogram {
     all
 }
 
-fn bits(values: &BTreeMap<String, Arc<[f32]>>) -> Vec<(&String, Vec<u32>)> {
-    let bits = |values: &Arc<[f32]>| values.iter().map(|v| v.to_bits()).collect();
+fn bits(values: &BTreeMap<String, Shared<f32>>) -> Vec<(&String, Vec<u32>)> {
+    let bits = |values: &Shared<f32>| values.iter().map(|v| v.to_bits()).collect();
     values.iter().map(|(name, v)| (name, bits(v))).collect()
 }
 

@@ -4,7 +4,7 @@ use super::selection::{on, walks};
 use crate::support::fields::odd_grid;
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
-use arcuate::data::{Grid, Labels, Mask, Shape, Tractogram, Volume, VolumeKind};
+use arcuate::data::{Grid, Labels, Mask, Shape, Shared, Tractogram, Volume, VolumeKind};
 use arcuate::io;
 use arcuate::solvers::region::distances_around;
 use arcuate::solvers::tractogram::line_values::{
@@ -37,7 +37,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn image_values(tractogram: &Tractogram, volume: &Volume, statistic: LineStatistic) -> Arc<[f32]> {
+fn image_values(tractogram: &Tractogram, volume: &Volume, statistic: LineStatistic) -> Shared<f32> {
     let values = of_image(tractogram, (volume, 0), statistic, &on(2), &Control::new());
     values.expect("values").values().clone()
 }

@@ -3,7 +3,7 @@
 use super::rays::{measured, rays, traced};
 use super::{App, Window, click, count_submitted, small_scan, tracking, type_over, window};
 use crate::support::{Random, opened_event, opened_file, test, wait_for};
-use arcuate::data::{BuiltInPhantom, Role, Shape, Tractogram};
+use arcuate::data::{BuiltInPhantom, Role, Shape, Shared, Tractogram};
 use arcuate::io::Remark;
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::core::display::LineColouring;
@@ -360,7 +360,7 @@ fn counted_once() {
     let cut = Cut::AtLeast(1.2);
     assert_eq!(cache.kept(&rays, cut), 200);
     // The id shows that the rays are unchanged: their measures are not examined again.
-    rays.measures = Arc::new([]);
+    rays.measures = Shared::default();
     assert_eq!(cache.kept(&rays, cut), 200);
     assert_eq!(cache.kept(&rays, Cut::All), 0);
 }

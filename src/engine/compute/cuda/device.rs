@@ -413,7 +413,7 @@ impl Device {
     }
 
     /// Copies elements from `start` on, as many as `bytes` has room for; all of its bytes are then initialised.
-    fn copy_to_host<T: Element>(
+    pub(super) fn copy_to_host<T: Element>(
         &self,
         from: &CudaSlice<T>,
         start: usize,
@@ -451,41 +451,6 @@ impl Device {
         to.par_chunks_mut(part)
             .enumerate()
             .try_for_each(|(i, to)| self.download_into(from, i * part, to))
-    }
-
-    /// Downloads whole buffers, one after the other, as other elements, on all threads of the installed pool, into memory
-    /// that no thread has cleared before. An incomplete last element is left out.
-    pub fn download_all<T: Element, U: bytemuck::Pod>(
-        &self,
-        buffers: &[&CudaSlice<T>],
-    ) -> Result<Vec<U>, Error> {
-        const PART: usize = 2 << 20;
-        let count = buffers.iter().map(|b| b.num_bytes()).sum::<usize>() / size_of::<U>();
-        let mut values: Vec<U> = Vec::with_capacity(count);
-        let spare = &mut values.spare_capacity_mut()[..count];
-        // SAFETY: the bytes of these elements, which may be uninitialised.
-        let mut rest = unsafe {
-            slice::from_raw_parts_mut(
-                spare.as_mut_ptr().cast::<MaybeUninit<u8>>(),
-                size_of_val(spare),
-            )
-        };
-        let mut parts = Vec::new();
-        for buffer in buffers {
-            let (own, others) = rest.split_at_mut(buffer.num_bytes().min(rest.len()));
-            rest = others;
-            let numbered = own.chunks_mut(PART).enumerate();
-            parts.extend(numbered.map(|(i, to)| (*buffer, i * (PART / size_of::<T>()), to)));
-        }
-        let copy = |(from, start, to): (&CudaSlice<T>, usize, &mut [MaybeUninit<u8>])| {
-            self.copy_to_host(from, start, to, Wait::Asleep)
-        };
-        parts.into_par_iter().try_for_each(copy)?;
-        // SAFETY: the buffers have as many bytes, each part is initialised, and any bytes are a valid `Pod`.
-        unsafe {
-            values.set_len(count);
-        }
-        Ok(values)
     }
 
     /// Downloads elements of a buffer from `start` on, as [`Device::download_wide_into`] downloads a whole one, in smaller

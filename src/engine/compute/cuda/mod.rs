@@ -5,6 +5,7 @@
 //! `cudarc::driver`.
 
 mod buffers;
+mod card_part;
 mod device;
 mod error;
 mod external;
@@ -14,6 +15,7 @@ mod probe;
 mod staging;
 mod surface;
 
+pub use card_part::CardPart;
 pub use device::{Device, Element};
 pub use error::Error;
 pub use external::SharedBuffer;

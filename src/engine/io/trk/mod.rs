@@ -20,7 +20,7 @@ use super::streamlines::{FibreInfo, free_name};
 use crate::compute::Control;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::tractogram::column_name;
-use crate::data::{AffineSource, Grid, Tractogram};
+use crate::data::{AffineSource, Grid, Shared, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
 use header::Header;
 use rayon::prelude::*;
@@ -374,7 +374,7 @@ fn world_and_grid(
 
 /// Assigns names to the values. A name may be followed by a zero and the number of values that share it; values after
 /// the last name are called `rest`.
-fn named(values: Vec<Vec<f32>>, names: &[Vec<u8>], rest: &str) -> BTreeMap<String, Arc<[f32]>> {
+fn named(values: Vec<Vec<f32>>, names: &[Vec<u8>], rest: &str) -> BTreeMap<String, Shared<f32>> {
     let mut named = BTreeMap::new();
     let mut values = values.into_iter();
     let mut put = |name: &str, columns: Vec<Vec<f32>>| {

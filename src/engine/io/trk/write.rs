@@ -8,7 +8,7 @@ use super::{BATCH, space};
 use crate::compute::Control;
 use crate::data::text::file_name;
 use crate::data::tractogram::{Columns, columns};
-use crate::data::{Grid, Sentence, Tractogram};
+use crate::data::{Grid, Sentence, Shared, Tractogram};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::{DAffine3, DVec3, Vec3};
@@ -16,7 +16,6 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Writes all points, the first ten values per point and per streamline, and the grid, which the format requires;
 /// reads it back and compares.
@@ -159,7 +158,7 @@ fn header(
     Ok(header)
 }
 
-fn values(kept: &[&Columns]) -> Vec<Arc<[f32]>> {
+fn values(kept: &[&Columns]) -> Vec<Shared<f32>> {
     let all = kept
         .iter()
         .flat_map(|c| c.columns.iter().map(|&c| c.clone()));
@@ -184,7 +183,7 @@ impl Encoder<'_> {
         control: &Control,
     ) -> Result<(), atomic::WriteStop> {
         let kept =
-            |named: &BTreeMap<String, Arc<[f32]>>| values(&columns_within(&columns(named), NAMES));
+            |named: &BTreeMap<String, Shared<f32>>| values(&columns_within(&columns(named), NAMES));
         let (scalars, properties) = (kept(&piece.per_point), kept(&piece.per_streamline));
         let all: Vec<usize> = (0..piece.len()).collect();
         for several in all.chunks(BATCH * 8) {
@@ -217,7 +216,7 @@ impl Encoder<'_> {
         &self,
         piece: &Tractogram,
         (i, number): (usize, usize),
-        scalars: &[Arc<[f32]>],
+        scalars: &[Shared<f32>],
         bytes: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let (from, to) = (piece.offsets[i] as usize, piece.offsets[i + 1] as usize);

@@ -24,10 +24,10 @@ pub(super) struct Arrays<'a> {
     lists: usize,
     pub points: Option<Shared<[f32; 3]>>,
     pub offsets: Option<Arc<[u64]>>,
-    pub per_point: BTreeMap<String, Arc<[f32]>>,
-    pub per_streamline: BTreeMap<String, Arc<[f32]>>,
+    pub per_point: BTreeMap<String, Shared<f32>>,
+    pub per_streamline: BTreeMap<String, Shared<f32>>,
     pub groups: BTreeMap<String, Arc<[u32]>>,
-    pub per_group: BTreeMap<String, BTreeMap<String, Arc<[f32]>>>,
+    pub per_group: BTreeMap<String, BTreeMap<String, Shared<f32>>>,
 }
 
 /// Points, and the offsets of the streamlines.
@@ -301,7 +301,7 @@ pub(super) fn warn_of_unused(behind: usize, info: &mut FibreInfo) {
 
 /// Adds columns under free names, which it returns.
 pub(super) fn insert_values(
-    values: &mut BTreeMap<String, Arc<[f32]>>,
+    values: &mut BTreeMap<String, Shared<f32>>,
     name: &str,
     columns: Vec<Vec<f32>>,
 ) -> Vec<String> {

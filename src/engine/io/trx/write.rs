@@ -7,16 +7,15 @@ use super::super::{DISCLAIMER, Error, atomic, disk, extension, little_endian};
 use super::store::parts;
 use super::{CODES, HEADER, OFFSETS, POSITIONS, is_folder, may_replace};
 use crate::compute::Control;
-use crate::data::Tractogram;
 use crate::data::text::file_name;
 use crate::data::tractogram::{Columns, columns};
+use crate::data::{Shared, Tractogram};
 use serde_json::json;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::Arc;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -199,8 +198,9 @@ struct Names {
 impl Names {
     /// Names of the values and groups that a tractogram has, with or without streamlines.
     fn new(tractogram: &Tractogram) -> Self {
-        let values =
-            |values: &BTreeMap<String, Arc<[f32]>>| allowed(columns(values).iter().map(|c| c.name));
+        let values = |values: &BTreeMap<String, Shared<f32>>| {
+            allowed(columns(values).iter().map(|c| c.name))
+        };
         let groups = tractogram.groups.keys().chain(tractogram.per_group.keys());
         let mut groups: Vec<&str> = groups.map(String::as_str).collect();
         groups.sort_unstable();

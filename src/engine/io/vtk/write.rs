@@ -4,13 +4,12 @@ use super::super::streamlines::{difference, same_values};
 use super::super::{DISCLAIMER, Error, atomic, disk};
 use super::read;
 use crate::compute::Control;
-use crate::data::Tractogram;
 use crate::data::text::file_name;
 use crate::data::tractogram::columns;
+use crate::data::{Shared, Tractogram};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Largest number of letters in a title.
 const TITLE: usize = 255;
@@ -96,7 +95,7 @@ fn field(
     file: Out,
     section: &str,
     count: usize,
-    values: &BTreeMap<String, Arc<[f32]>>,
+    values: &BTreeMap<String, Shared<f32>>,
     control: &Control,
 ) -> Result<(), atomic::WriteStop> {
     let columns = columns(values);

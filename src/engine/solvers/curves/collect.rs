@@ -3,7 +3,7 @@
 use super::regions::RegionTests;
 use super::{NoStart, Output, SeedOutcome, Starts, StopReason};
 use crate::compute::memory::{self, Shortage, zeroed};
-use crate::data::Tractogram;
+use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -236,12 +236,41 @@ pub fn gather(
 ) -> Result<Output, Shortage> {
     let mut all = JoinedCurves::new(region_tests);
     all.append(parts, None)?;
+    let points = [&mut all.kept, &mut all.missed].map(|curves| {
+        let mut points = std::mem::take(&mut curves.points);
+        points.shrink_to_fit();
+        PointValues {
+            xyz: points.into(),
+            along: std::mem::take(&mut curves.along).into(),
+        }
+    });
+    Ok(output(all, points, region_tests, measured))
+}
+
+/// The points of curves, one after the other, wherever they are stored.
+pub struct PointValues {
+    /// World mm.
+    pub xyz: Shared<[f32; 3]>,
+    /// The connectivity measure of each point; empty unless the curves have one.
+    pub along: Shared<f32>,
+}
+
+/// The output of curves whose points are elsewhere: those of the kept curves, and of those that missed the targets.
+/// Needs the backend's threads installed.
+pub fn output(
+    all: JoinedCurves,
+    points: [PointValues; 2],
+    region_tests: &RegionTests,
+    measured: bool,
+) -> Output {
+    let [kept, missed] = points;
     let is_known = all.starts.failed().iter().any(|(_, seeds)| *seeds > 0);
     let reasons = reason_labels(&all.stops);
-    Ok(Output {
-        kept: tractogram(all.kept, region_tests.cut_at_targets(), measured, &reasons),
+    let with_targets = region_tests.cut_at_targets();
+    Output {
+        kept: tractogram((all.kept, kept), with_targets, measured, &reasons),
         // None of them ends in a target.
-        missed: tractogram(all.missed, false, measured, &reasons),
+        missed: tractogram((all.missed, missed), false, measured, &reasons),
         missed_every: MISSED_EVERY,
         seed_outcomes: all.seed_outcomes,
         stops: all.stops,
@@ -250,7 +279,7 @@ pub fn gather(
         kernel_s: None,
         starts: is_known.then_some(all.starts),
         tissue_doubt: None,
-    })
+    }
 }
 
 /// The meanings of stop reasons as numbers: those of distributions only where one occurs.
@@ -264,7 +293,7 @@ fn reason_labels(stops: &[u64; StopReason::COUNT]) -> Arc<[String]> {
 }
 
 fn tractogram(
-    mut lines: CurvePart,
+    (lines, points): (CurvePart, PointValues),
     with_targets: bool,
     measured: bool,
     reasons: &Arc<[String]>,
@@ -273,8 +302,7 @@ fn tractogram(
     let [start, end] = [stop(0), stop(1)];
     let seed = values(&lines.seeds, |seed| *seed as f32);
     let target = with_targets.then(|| values(&lines.targets, |target| *target as f32));
-    lines.points.shrink_to_fit();
-    let mut tractogram = Tractogram::new(lines.points, offsets(&lines.lengths))
+    let mut tractogram = Tractogram::new(points.xyz, offsets(&lines.lengths))
         .with_per_streamline("stop_start", start)
         .with_per_streamline("stop_end", end)
         .with_per_streamline("seed", seed);
@@ -286,7 +314,7 @@ fn tractogram(
     }
     if measured {
         tractogram = tractogram
-            .with_per_point("cm", values(&lines.along, |cm| *cm))
+            .with_per_point("cm", points.along)
             .with_per_streamline("cm", values(&lines.measures, |cm| *cm));
     }
     tractogram

@@ -1,6 +1,7 @@
 //! Outcomes of seeds, and the curves that start at them.
 
 use crate::data::{Tractogram, keyed};
+use crate::solvers::Error;
 
 /// Why one end of a streamline stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
@@ -213,6 +214,16 @@ pub struct Output {
     /// A sentence if the tissues do not seem to belong to the fibres (only distributions and peaks), for callers to fill
     /// in.
     pub tissue_doubt: Option<String>,
+}
+
+impl Output {
+    /// Copies to the host what is on a graphics card only. Without this call the first access copies, and panics if the
+    /// card has failed or if memory is short.
+    pub fn on_host(&self) -> Result<(), Error> {
+        [&self.kept, &self.missed]
+            .into_iter()
+            .try_for_each(|curves| Ok(curves.on_host()?))
+    }
 }
 
 /// Numbers of seeds by the first condition that each fails.

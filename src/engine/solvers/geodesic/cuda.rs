@@ -21,9 +21,9 @@ use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, kernels};
 use crate::data::Region;
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{JoinedCurves, gather};
+use crate::solvers::curves::collect::JoinedCurves;
 use crate::solvers::curves::cuda::BLOCK;
-use crate::solvers::curves::cuda::on_card::CurvesOnCard;
+use crate::solvers::curves::cuda::on_card::{self, CurvesOnCard};
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::memory_budget::{MemoryBudget, SAMPLE_SHARE, taken};
@@ -205,20 +205,19 @@ fn trace_in(
         backend,
     };
     job.predict_memory()?;
-    let results = backend.on_each_device(|i, device| job.shard(device, shards[i].clone()));
+    let results = backend.on_each_device(|i, _| job.shard(i, shards[i].clone()));
     let mut joined = Vec::new();
     // The cards work concurrently.
     let mut kernel_ms = [0.0f64; 2];
     for shard in results {
         let shard = shard?;
-        joined.push(shard.joined);
+        joined.push(shard.curves);
         kernel_ms = [0, 1].map(|i| kernel_ms[i].max(shard.kernel_ms[i]));
     }
     let mut none = JoinedCurves::new(gates);
     none.no_start(no_start);
-    joined.push(none);
     Ok(Output {
-        rays: Arc::new(backend.install(|| gather(joined, gates, true))?),
+        rays: Arc::new(on_card::output(joined, none, (gates, true), backend)?),
         seeds,
         directions,
         kernel_s: Some(kernel_ms[0] * 1e-3),
@@ -239,7 +238,7 @@ struct Job<'a> {
 }
 
 struct Shard {
-    joined: JoinedCurves,
+    curves: CurvesOnCard,
     /// Kernel time of following and of gathering.
     kernel_ms: [f64; 2],
 }
@@ -334,9 +333,10 @@ impl Job<'_> {
     }
 
     /// Follows the rays of a range on one card.
-    fn shard(&self, device: &Device, range: std::ops::Range<usize>) -> Result<Shard, Error> {
+    fn shard(&self, card: usize, range: std::ops::Range<usize>) -> Result<Shard, Error> {
+        let device = &self.backend.devices()[card];
         let mut shard = Shard {
-            joined: JoinedCurves::new(self.gates),
+            curves: CurvesOnCard::new(self.backend, card, self.gates)?,
             kernel_ms: [0.0; 2],
         };
         if range.is_empty() {
@@ -344,7 +344,6 @@ impl Job<'_> {
         }
         let card = self.on_card(device)?;
         let (batch, mut points) = self.allocate_points(device, range.len())?;
-        let mut all = CurvesOnCard::new(device, self.gates)?;
         let mut first = range.start;
         while first < range.end {
             self.control.check()?;
@@ -355,10 +354,9 @@ impl Job<'_> {
                 .count(seeds, (last - first) as u64, [&curves.curves])?;
             shard.kernel_ms[0] += follow_ms;
             shard.kernel_ms[1] += curves.gather_ms;
-            all.add(curves, self.backend)?;
+            shard.curves.add(curves, self.backend)?;
             first = last;
         }
-        shard.joined = all.finish(self.backend)?;
         Ok(shard)
     }
 

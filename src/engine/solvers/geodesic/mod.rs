@@ -220,7 +220,8 @@ pub struct Output {
 }
 
 /// Traces rays from the regions with role seed (from the whole mask if there is none) and filters by the others. The
-/// result holds every ray that passes the regions; [`rank`] cuts it by the measure.
+/// result holds every ray that passes the regions; [`rank`] cuts it by the measure. Points that a graphics card computed
+/// stay there until the host needs them ([`curves::Output::on_host`]).
 pub fn trace(
     metric: &RayMetric,
     regions: &[Region],

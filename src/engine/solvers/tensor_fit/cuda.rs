@@ -1,12 +1,11 @@
 //! The fit on a graphics card (kernels/tensor_fit.cu), one thread for each voxel.
 //!
 //! The scan stays on the card for the next fit, and so do the tensors, for the maps and for tracking: the host copies them when it
-//! needs them ([`late`]). A scan that is larger than the card's memory is fitted in slabs of the mask. A fit is
+//! needs them ([`crate::solvers::late`]). A scan that is larger than the card's memory is fitted in slabs of the mask. A fit is
 //! not divided among several cards, since one needs only a millisecond.
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
-mod late;
 mod maps;
 mod residuals;
 
@@ -21,9 +20,9 @@ use crate::compute::kernel_struct;
 use crate::compute::{Control, DataId, kernels, memory, zeroed};
 use crate::data::{Mask, Shared, Tensor, Volume};
 use crate::solvers::Error;
+use crate::solvers::late::LateValues;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
-use late::LateValues;
 use std::sync::Arc;
 
 const OPERATION: &str = "fitting tensors";
@@ -186,8 +185,8 @@ pub fn fit(
     let is_seen = |row: usize| counts.seen[row / 32] >> (row % 32) & 1 != 0;
     Ok(CardFit {
         id,
-        tensors: Shared::late(LateValues::new(devices, tensors, 0, n)),
-        s0: Shared::late(LateValues::new(devices, Arc::new(s0), 0, n)),
+        tensors: LateValues::of_buffer(devices, tensors, 0, n),
+        s0: LateValues::of_buffer(devices, Arc::new(s0), 0, n),
         repaired,
         unfitted: counts.unfitted as usize,
         has_signal: (0..design.rows.len()).map(is_seen).collect(),

@@ -1,6 +1,6 @@
 //! Streamlines on graphics cards: batches of seeds whose halves are followed in launches of some milliseconds; the
-//! points of those that the regions keep are gathered on the card, and only these are copied to the host, once all
-//! batches are followed.
+//! points of those that the regions keep are gathered on the card, and only these are copied to the host, when it
+//! needs them.
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
@@ -18,7 +18,7 @@ use crate::data::{Region, TensorField};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::rows;
 use crate::solvers::curves::collect::JoinedCurves;
-use crate::solvers::curves::cuda::on_card::{Batch, CurvesOnCard, Joined};
+use crate::solvers::curves::cuda::on_card::{self, Batch, CurvesOnCard, Joined};
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::cuda::{HalfPoints, launch, reason};
 use crate::solvers::curves::half_queue::{PENDING, halves_per_start};
@@ -109,16 +109,16 @@ pub fn track(
     control.begin("Tracking", count as u64);
     cards.predict_memory(count)?;
     let shares = backend.split_among_devices(count);
-    let results =
-        backend.on_each_device(|i, device| cards.follow_on_device(device, shares[i].clone()));
+    let results = backend.on_each_device(|i, _| cards.follow_on_device(i, shares[i].clone()));
     let mut parts = Vec::new();
     let mut kernel_ms = 0f64;
     for share in results {
-        let (joined, of_card_ms) = share?;
-        parts.push(joined);
+        let (curves, of_card_ms) = share?;
+        parts.push(curves);
         kernel_ms = kernel_ms.max(of_card_ms);
     }
-    let mut output = backend.install(|| job.output(parts))?;
+    let others = JoinedCurves::new(&job.gates);
+    let mut output = on_card::output(parts, others, (&job.gates, false), backend)?;
     output.kernel_s = Some(kernel_ms * 1e-3);
     Ok(output)
 }
@@ -172,15 +172,15 @@ impl Cards<'_> {
     /// Follows the streamlines of a range of seeds on one card; also returns the milliseconds that kernels ran.
     fn follow_on_device(
         &self,
-        device: &Device,
+        card: usize,
         range: Range<usize>,
-    ) -> Result<(JoinedCurves, f64), Error> {
+    ) -> Result<(CurvesOnCard, f64), Error> {
         let mut kernel_ms = 0.0;
+        let mut all = CurvesOnCard::new(self.backend, card, &self.job.gates)?;
         if range.is_empty() {
-            return Ok((JoinedCurves::new(&self.job.gates), kernel_ms));
+            return Ok((all, kernel_ms));
         }
-        let mut card = self.on_card(device, range.len())?;
-        let mut all = CurvesOnCard::new(device, &self.job.gates)?;
+        let mut card = self.on_card(&self.backend.devices()[card], range.len())?;
         for first in range.clone().step_by(card.batch) {
             let last = (first + card.batch).min(range.end);
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
@@ -192,7 +192,7 @@ impl Cards<'_> {
             kernel_ms += follow_ms + batch.gather_ms;
             all.add(batch, self.backend)?;
         }
-        Ok((all.finish(self.backend)?, kernel_ms))
+        Ok((all, kernel_ms))
     }
 
     /// Uploads what is missing, and allocates memory for batches of at most this many seeds.

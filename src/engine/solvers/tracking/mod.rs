@@ -74,7 +74,8 @@ use super::tensor_fit::Residuals;
 use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::{Region, Tensor, TensorField};
 
-/// Tracks from the regions with role seed (from the whole mask if there is none) and filters by the others.
+/// Tracks from the regions with role seed (from the whole mask if there is none) and filters by the others. Points that a
+/// graphics card computed stay there until the host needs them ([`Output::on_host`]).
 pub fn track(
     field: &TensorField,
     regions: &[Region],

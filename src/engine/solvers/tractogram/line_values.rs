@@ -28,7 +28,7 @@ use super::error::InputError;
 use super::sample::ImageSampler;
 use crate::compute::memory::{claim_for, zeroed};
 use crate::compute::{Backend, Cancelled, Control, simd};
-use crate::data::{Shape, Tractogram, Volume, keyed};
+use crate::data::{Shape, Shared, Tractogram, Volume, keyed};
 use crate::solvers::Error;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -89,14 +89,14 @@ impl LineStatistic {
 #[derive(Clone, PartialEq, Debug)]
 pub enum LineValues {
     /// One for each point.
-    PerPoint(Arc<[f32]>),
+    PerPoint(Shared<f32>),
     /// One for each streamline.
-    PerStreamline(Arc<[f32]>),
+    PerStreamline(Shared<f32>),
 }
 
 impl LineValues {
     /// All values.
-    pub fn values(&self) -> &Arc<[f32]> {
+    pub fn values(&self) -> &Shared<f32> {
         match self {
             Self::PerPoint(values) | Self::PerStreamline(values) => values,
         }
@@ -189,7 +189,7 @@ pub fn of_file(
 /// Values of points, perhaps combined over each streamline. Panics unless there is one for each point.
 pub fn over(
     tractogram: &Tractogram,
-    values: &Arc<[f32]>,
+    values: &Shared<f32>,
     statistic: LineStatistic,
     backend: &Backend,
     control: &Control,
@@ -330,7 +330,7 @@ fn at_points(
         })
     });
     filled?;
-    Ok(LineValues::PerPoint(all))
+    Ok(LineValues::PerPoint(all.into()))
 }
 
 /// The values that `values_of` computes of ranges of streamlines.

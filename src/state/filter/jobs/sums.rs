@@ -1,6 +1,7 @@
 //! The signal explained by bundles of weighted streamlines together, and the course of all of them.
 
 use crate::compute::{Backend, Control};
+use crate::data::Shared;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
@@ -18,7 +19,7 @@ pub const SUMS: Slot = Slot::latest_wins("sums");
 pub struct SumBundles {
     /// The fit that gave the weights, with the present streamlines.
     pub fit: FitWeights,
-    pub weights: Arc<[f32]>,
+    pub weights: Shared<f32>,
     /// The course of the same streamlines from an earlier fit or sum.
     pub course: Option<Arc<Dictionary>>,
     /// The sums of each bundle.

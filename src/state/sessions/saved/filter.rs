@@ -59,7 +59,7 @@ impl ReferencedItems<'_> {
     pub(in crate::state) fn image(&mut self, volume: &Volume) -> SavedContent {
         SavedContent::Image {
             grid: saved_grid(&volume.grid),
-            values: self.numbers(&Arc::from(volume.frame(0))),
+            values: self.numbers(&volume.frame(0).into()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From the state to a session.
 
 use crate::data::region::RegionId;
-use crate::data::{Mask, Region, Shape};
+use crate::data::{Mask, Region, Shape, Shared};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::origin::{Origin, Recipe};
@@ -134,9 +134,8 @@ impl ReferencedItems<'_> {
         all
     }
 
-    pub(in crate::state) fn numbers(&mut self, values: &Arc<[f32]>) -> usize {
-        let same =
-            |n: &StoredNumbers| matches!(n, StoredNumbers::Numbers(v) if Arc::ptr_eq(v, values));
+    pub(in crate::state) fn numbers(&mut self, values: &Shared<f32>) -> usize {
+        let same = |n: &StoredNumbers| matches!(n, StoredNumbers::Numbers(v) if v.is_same(values));
         let known = self.numbers.iter().position(same);
         known.unwrap_or_else(|| {
             self.numbers.push(StoredNumbers::Numbers(values.clone()));
@@ -151,7 +150,7 @@ impl ReferencedItems<'_> {
         number: usize,
     ) -> Option<usize> {
         let packed = match read.numbers.get(number)? {
-            Ok(values) => return Some(self.numbers(values)),
+            Ok(values) => return Some(self.numbers(&values.clone().into())),
             Err(unread) => &unread.packed,
         };
         self.numbers.push(StoredNumbers::Unchanged(packed.clone()));

@@ -54,7 +54,7 @@ pub enum StoredMask {
 /// Numbers stored in a session.
 #[derive(Clone, Debug)]
 pub enum StoredNumbers {
-    Numbers(Arc<[f32]>),
+    Numbers(Shared<f32>),
     /// Not read here: as the session had them.
     Unchanged(Arc<PackedNumbers>),
 }

@@ -1,7 +1,7 @@
 //! Tables as text, with values separated by commas.
 
 use crate::compute::Control;
-use crate::data::Sentence;
+use crate::data::{Sentence, Shared};
 use crate::io::atomic::WriteStop;
 use crate::io::text::counted;
 use crate::jobs::{JobError, Saved, Worker};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A column with its name.
-pub type NamedColumn = (String, Arc<[f32]>);
+pub type NamedColumn = (String, Shared<f32>);
 
 /// Saves one row per streamline.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The rows of the table of streamlines.
 
 use crate::compute::{Backend, Control};
-use crate::data::{Tractogram, Volume};
+use crate::data::{Shared, Tractogram, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::tractogram::selection::{column, means};
 use crate::state::job_end::ended;
@@ -79,7 +79,7 @@ impl Receive<State> for ComputeValues {
 pub struct SortRows {
     pub count: usize,
     pub among: Option<Arc<[bool]>>,
-    pub values: Option<Arc<[f32]>>,
+    pub values: Option<Shared<f32>>,
     pub descending: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Requests what follows from the current document and is not known yet: the result of rules, the table's values and
 //! rows, the profile, the matrix.
 
-use crate::data::{Region, Tractogram};
+use crate::data::{Region, Shared, Tractogram};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Along, Start};
 use crate::solvers::tractogram::selection::{
@@ -341,7 +341,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
         effects.push(Effect::submit(SortRows {
             count,
             among: marks.map(|m| m.0),
-            values,
+            values: values.map(Shared::from),
             descending: key.descending,
         }));
     }

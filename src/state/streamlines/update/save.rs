@@ -26,8 +26,12 @@ pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
         let (key, order) = state.runtime.streamlines.order.settled()?;
         let current = key.tractogram == lines.id();
         let columns = state.columns(lines);
-        let named_column =
-            |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
+        let named_column = |c: &Column| {
+            Some((
+                file_name(state, c),
+                state.values(lines.id(), c)?.clone().into(),
+            ))
+        };
         let of_images = columns.iter().filter(|c| matches!(c, Column::Image(_)));
         let own = lines.value_names().into_iter().map(|name| {
             let shown = named_column(&Column::Value(name.to_owned()));

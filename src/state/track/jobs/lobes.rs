@@ -46,6 +46,7 @@ impl TraceLobes {
             backend,
             control,
         )?;
+        backend.install(|| traced.rays.on_host())?;
         let named = Named {
             regions: &self.regions,
             grid: &self.field.grid,

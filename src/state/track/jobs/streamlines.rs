@@ -72,6 +72,7 @@ impl Streamlines for TrackStreamlines {
             }
             None => tracking::track_within(field, regions, params, memory, backend, control)?,
         };
+        backend.install(|| output.on_host())?;
         output.explain_no_starts(field, regions, params, backend, control)?;
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
         let kept = output.kept.with_per_point("fa", along);

@@ -1,7 +1,7 @@
 //! Geodesic rays: traced in a metric, which is prepared if it does not exist yet, then cut by their measure.
 
 use crate::compute::{Backend, Control};
-use crate::data::{Grid, Region, TensorField, Tractogram, Volume};
+use crate::data::{Grid, Region, Shared, TensorField, Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, ValueNames, Worker,
     memory_for_curves,
@@ -38,7 +38,7 @@ pub struct RayOutput<M = geodesic::RayMetric> {
     pub output: curves::Output,
     /// All rays that pass the regions, before the cut, and their measures.
     pub all: Tractogram,
-    pub measures: Arc<[f32]>,
+    pub measures: Shared<f32>,
     /// The least measure after the cut.
     pub min_measure: Option<f32>,
     pub seeds: u64,
@@ -70,6 +70,7 @@ impl TraceRays {
         let mut traced =
             geodesic::trace_within(&metric, regions, params, memory, backend, control)?;
         let mut output = Arc::unwrap_or_clone(traced.rays);
+        backend.install(|| output.on_host())?;
         output.explain_no_starts(field, regions, &params.curves, backend, control)?;
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
         output.kept = output.kept.with_per_point("fa", along);
@@ -116,7 +117,7 @@ pub struct Named<'a> {
 pub struct RankedRays {
     pub output: curves::Output,
     pub all: Tractogram,
-    pub measures: Arc<[f32]>,
+    pub measures: Shared<f32>,
     pub min_measure: Option<f32>,
 }
 

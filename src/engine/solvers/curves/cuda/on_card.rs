@@ -1,15 +1,18 @@
-//! Curves whose points stay on a card until all batches are followed: the host then allocates once, and all threads
-//! copy.
+//! Curves whose points stay on the cards until the host needs them: it then allocates once, and all threads copy.
 
 use super::{GatherList, HalfPoints};
 use crate::compute::Backend;
-use crate::compute::cuda::{Device, Error as CardError};
+use crate::compute::cuda::{CardPart, Device, Error as CardError};
 use crate::compute::kernels::KernelFile;
 use crate::compute::memory::{self, Shortage};
+use crate::data::Shared;
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{CurvePart, GATHER, JoinedCurves};
+use crate::solvers::curves::Output;
+use crate::solvers::curves::collect::{self, GATHER, JoinedCurves, PointValues, gather};
 use crate::solvers::curves::regions::RegionTests;
+use crate::solvers::late::LateValues;
 use cudarc::driver::CudaSlice;
+use std::sync::Arc;
 
 /// Reciprocal share of the card's free memory that points may take before they are copied to the host.
 const SHARE: u64 = 4;
@@ -108,25 +111,36 @@ struct Points {
 }
 
 /// The curves of all batches on one card.
-pub struct CurvesOnCard<'a> {
-    device: &'a Device,
+pub struct CurvesOnCard {
+    devices: Arc<[Device]>,
+    /// Index of the card among the devices.
+    card: usize,
     curves: JoinedCurves,
     /// Points that are not on the host yet, by batch: of the kept curves, and of those that missed the targets.
     points: [Vec<Points>; 2],
     bytes: u64,
     /// Bytes of points that may stay on the card.
     limit: u64,
+    /// Whether the points of earlier batches are on the host.
+    has_moved: bool,
 }
 
-impl<'a> CurvesOnCard<'a> {
-    /// No curves yet.
-    pub fn new(device: &'a Device, region_tests: &RegionTests) -> Result<Self, CardError> {
+impl CurvesOnCard {
+    /// No curves yet; `card` is an index among the backend's devices.
+    pub fn new(
+        backend: &Backend,
+        card: usize,
+        region_tests: &RegionTests,
+    ) -> Result<Self, CardError> {
+        let devices = backend.shared_devices();
         Ok(Self {
-            device,
+            limit: devices[card].memory()?.0 / SHARE,
+            devices,
+            card,
             curves: JoinedCurves::new(region_tests),
             points: [Vec::new(), Vec::new()],
             bytes: 0,
-            limit: device.memory()?.0 / SHARE,
+            has_moved: false,
         })
     }
 
@@ -144,12 +158,6 @@ impl<'a> CurvesOnCard<'a> {
         Ok(())
     }
 
-    /// All curves, on the host.
-    pub fn finish(mut self, backend: &Backend) -> Result<JoinedCurves, Error> {
-        self.move_to_host(backend)?;
-        Ok(self.curves)
-    }
-
     fn move_to_host(&mut self, backend: &Backend) -> Result<(), Error> {
         let JoinedCurves { kept, missed, .. } = &mut self.curves;
         // Points that are on the host already may have to move.
@@ -163,27 +171,85 @@ impl<'a> CurvesOnCard<'a> {
         };
         memory::claim(GATHER, self.bytes + growth)?;
         self.bytes = 0;
+        self.has_moved = true;
         for (lines, points) in [kept, missed].into_iter().zip(&mut self.points) {
-            backend.install(|| append(lines, &std::mem::take(points), self.device))?;
+            let points = std::mem::take(points);
+            let (mut xyz, mut along) = (Vec::new(), Vec::new());
+            list(points, (&self.devices, self.card), &mut xyz, &mut along);
+            backend.install(|| {
+                append_values(&mut lines.points, &xyz)?;
+                append_values(&mut lines.along, &along)
+            })?;
         }
         Ok(())
     }
 }
 
-fn append(lines: &mut CurvePart, points: &[Points], device: &Device) -> Result<(), CardError> {
-    let xyz: Vec<_> = points.iter().map(|points| &points.xyz).collect();
-    let along: Vec<_> = points.iter().filter_map(|p| p.along.as_ref()).collect();
-    append_values(&mut lines.points, &xyz, device)?;
-    append_values(&mut lines.along, &along, device)
+/// The output of the curves of all cards, in their order, and of `others`, which have no points. The points stay on the
+/// cards until the host needs them, unless those of a card did not fit there.
+pub fn output(
+    mut shards: Vec<CurvesOnCard>,
+    others: JoinedCurves,
+    (region_tests, measured): (&RegionTests, bool),
+    backend: &Backend,
+) -> Result<Output, Error> {
+    if shards.iter().any(|shard| shard.has_moved) {
+        for shard in &mut shards {
+            shard.move_to_host(backend)?;
+        }
+        let mut parts: Vec<JoinedCurves> = shards.into_iter().map(|shard| shard.curves).collect();
+        parts.push(others);
+        return Ok(backend.install(|| gather(parts, region_tests, measured))?);
+    }
+    let mut values = [(); 2].map(|()| (Vec::new(), Vec::new()));
+    let mut parts = Vec::new();
+    for shard in shards {
+        for (points, (xyz, along)) in shard.points.into_iter().zip(&mut values) {
+            list(points, (&shard.devices, shard.card), xyz, along);
+        }
+        parts.push(shard.curves);
+    }
+    parts.push(others);
+    let points = values.map(|(xyz, along)| PointValues {
+        xyz: late(xyz),
+        along: late(along),
+    });
+    backend.install(|| {
+        let mut all = JoinedCurves::new(region_tests);
+        all.append(parts, None)?;
+        Ok(collect::output(all, points, region_tests, measured))
+    })
+}
+
+fn late<T: bytemuck::Pod + Send + Sync>(parts: Vec<CardPart>) -> Shared<T> {
+    match parts.is_empty() {
+        true => Shared::default(),
+        false => Shared::late(LateValues::new(parts)),
+    }
+}
+
+/// Adds the buffers of points and of their measures to lists of parts.
+fn list(
+    points: Vec<Points>,
+    (devices, card): (&Arc<[Device]>, usize),
+    xyz: &mut Vec<CardPart>,
+    along: &mut Vec<CardPart>,
+) {
+    let part = |buffer| CardPart::whole(devices, card, buffer);
+    for points in points {
+        if points.xyz.num_bytes() > 0 {
+            xyz.push(part(points.xyz));
+            along.extend(points.along.map(part));
+        }
+    }
 }
 
 /// Appends the values of buffers, on all threads of the installed pool.
 fn append_values<T: bytemuck::Pod + Send + Sync>(
     all: &mut Vec<T>,
-    buffers: &[&CudaSlice<f32>],
-    device: &Device,
+    parts: &[CardPart],
 ) -> Result<(), CardError> {
-    let fresh: Vec<T> = device.download_all(buffers)?;
+    let fresh: Vec<T> = CardPart::download_all(parts)?;
     match all.is_empty() {
         true => *all = fresh,
         false => memory::append(all, vec![fresh]),

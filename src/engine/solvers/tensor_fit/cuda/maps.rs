@@ -1,11 +1,11 @@
 //! Maps of a tensor field on a card.
 
-use super::late::LateValues;
 use super::{LOWER, threads};
 use crate::compute::cuda::Device;
 use crate::compute::{Control, kernels};
-use crate::data::{Shared, Tensor, TensorField, Volume, VolumeKind};
+use crate::data::{Tensor, TensorField, Volume, VolumeKind};
 use crate::solvers::Error;
+use crate::solvers::late::LateValues;
 use crate::solvers::tensor_fit::shape_maps::{self, SHAPE_FA};
 use crate::solvers::tensor_fit::{FitMap, Maps, maps::PLANES};
 use cudarc::driver::{CudaSlice, PushKernelArg as _};
@@ -25,7 +25,7 @@ pub fn maps(
     let maps = Arc::new(maps);
     let grid = &field.grid;
     let values = |plane: usize, count: usize| {
-        Shared::<f32>::late(LateValues::new(devices, maps.clone(), plane * n, count * n))
+        LateValues::<f32>::of_buffer(devices, maps.clone(), plane * n, count * n)
     };
     let scalar = |plane: usize| Volume::scalar(grid.clone(), values(plane, 1));
     let vector = |plane: usize, kind| Volume::new(grid.clone(), 3, kind, values(plane, 3));

@@ -1,12 +1,12 @@
 //! The wild bootstrap on a card: a fit, its residuals, and tensors of many repetitions at once.
 
-use super::late::LateValues;
 use super::{Card, KernelCounts, KernelJob, LOWER, Lists, Samples, THREADS, threads};
 use crate::compute::cuda::Device;
 use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, DataId, kernels};
-use crate::data::{Grid, Mask, Shared, Tensor, TensorField, Volume};
+use crate::data::{Grid, Mask, Tensor, TensorField, Volume};
 use crate::solvers::Error;
+use crate::solvers::late::LateValues;
 use crate::solvers::tensor_fit::cpu::Settings;
 use crate::solvers::tensor_fit::design::{Design, UNKNOWNS};
 use bytemuck::{Pod, Zeroable};
@@ -136,7 +136,7 @@ impl Residuals {
         let tensors = self
             .device()
             .cached_as(id, "tensors", || Ok::<_, Error>(tensors))?;
-        let late = Shared::<Tensor>::late(LateValues::new(&self.devices, tensors, 0, n));
+        let late = LateValues::<Tensor>::of_buffer(&self.devices, tensors, 0, n);
         Ok(TensorField::identified(id, grid.clone(), late))
     }
 
