@@ -1,16 +1,15 @@
 //! Streamlines on the graphics device: built during a time slice per frame, and shown as they arrive.
 
 use super::gpu::{Gpu, keys_beyond_budget};
-use super::line_slots::{BLOCK, BLOCK_BYTES, BLOCK_LEN, Frame, Reach, Slot, pack};
-use super::line_walk::{Detail, Order, SHORTEST_PIECE, Walk, build};
+use super::line_walk::build;
 use crate::compute::parts;
+use crate::data::line_blocks::{BLOCK, BLOCK_BYTES, BLOCK_LEN, Frame, Reach, Slot, pack};
+use crate::data::line_order::{CHUNK_SLOTS, Detail, Order, Walk, chunk_capacity};
 use crate::data::{DataId, Shared, Tractogram};
 use glam::DVec3;
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-/// One draw call each; larger chunks would only leave more of the last one empty.
-const CHUNK_SLOTS: usize = 1 << 20;
 /// Replaces values that are not finite.
 const MISSING: f32 = -3.4e38;
 
@@ -234,10 +233,7 @@ fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {
         .max_storage_buffer_binding_size
         .min(gpu.limits.max_buffer_size);
     let max_slots = CHUNK_SLOTS.min((max_bytes / BLOCK_BYTES) as usize * BLOCK);
-    // Cuts add a point and a gap each; a chunk too many costs less than a chunk too small.
-    let capacity = (slots + 2 * SHORTEST_PIECE)
-        .next_multiple_of(BLOCK)
-        .min(max_slots);
+    let capacity = chunk_capacity(slots, max_slots);
     Chunk {
         slots: gpu.storage((capacity / BLOCK) as u64 * BLOCK_BYTES),
         capacity,

@@ -2,79 +2,14 @@
 
 use crate::compute::parts::{self, Threads};
 use crate::data::Tractogram;
-use glam::Vec3;
+use crate::data::line_order::{Detail, Order, Piece, Walk, keep_shape};
 use std::ops::Range;
 use std::time::Instant;
 
-/// A cut streamline leaves at least this many points on either side.
-pub(super) const SHORTEST_PIECE: usize = 64;
 /// Points for each thread between two checks of the clock.
 const POINTS_PER_LOOK: usize = 8192;
 /// Streamlines whose points one thread chooses at a time.
 const PART: usize = 64;
-/// Largest product of turning angle and length of a streamline between kept points, so that it deviates from the chord
-/// by at most 0.03 mm, a tenth of a pixel when the head fills a screen: 3° over 2.5 mm.
-const MAXIMUM_TURN_MM: f32 = 0.131;
-/// Whatever its length, it turns by at most this (as a sine) …
-const MAXIMUM_TURN_SINE: f32 = 0.17;
-/// … and is no longer than this, mm.
-const LONGEST_CHORD_MM: f32 = 4.0;
-
-/// How many of the points are drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Detail {
-    /// Only those that its shape needs.
-    Shape,
-    EveryPoint,
-}
-
-/// An order of streamlines in which every prefix is spread evenly over the whole, so that a part (while loading, or
-/// while moving on a slow device) looks like a thinner whole.
-#[derive(Clone, Copy)]
-pub(super) struct Order {
-    pub every: usize,
-    pub count: usize,
-    stride: usize,
-    detail: Detail,
-}
-
-impl Order {
-    pub fn new(streamlines: usize, every: usize, detail: Detail) -> Self {
-        let every = every.max(1);
-        let count = streamlines.div_ceil(every);
-        // Golden-section steps are the most even (Weyl); a stride coprime to the count visits all.
-        let golden = ((count as f64 * 0.618_033_988_75) as usize).max(1);
-        let stride = (golden..golden + count.max(1))
-            .find(|&s| greatest_common_divisor(s, count) <= 1)
-            .unwrap_or(1);
-        Self {
-            every,
-            count,
-            stride,
-            detail,
-        }
-    }
-
-    fn streamline(&self, place: usize) -> usize {
-        (place as u128 * self.stride as u128 % self.count as u128) as usize * self.every
-    }
-}
-
-fn greatest_common_divisor(a: usize, b: usize) -> usize {
-    if b == 0 {
-        a
-    } else {
-        greatest_common_divisor(b, a % b)
-    }
-}
-
-/// The position of the next streamline.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Walk {
-    pub place: usize,
-    chunk: usize,
-    slot: usize,
-}
 
 /// A run of finite points of one streamline.
 struct Run {
@@ -120,83 +55,29 @@ impl Chosen {
     }
 }
 
-/// Points in one chunk without a gap.
-struct Piece<'a> {
+/// A piece of a streamline, and the indices of its points.
+struct Placed<'a> {
     streamline: usize,
     kept: &'a [usize],
     chunk: usize,
     slot: usize,
 }
 
-impl Walk {
-    /// Streamlines from here on with about this many points.
-    fn next(&self, order: &Order, tractogram: &Tractogram, until: usize, points: usize) -> usize {
-        let mut sum = 0;
-        let mut place = self.place;
-        while place < until && sum < points {
-            let i = order.streamline(place);
-            sum += (tractogram.offsets[i + 1] - tractogram.offsets[i]) as usize;
-            place += 1;
-        }
-        place - self.place
+/// Streamlines from a place on with about this many points.
+fn next(
+    (order, place): (&Order, usize),
+    tractogram: &Tractogram,
+    until: usize,
+    points: usize,
+) -> usize {
+    let mut sum = 0;
+    let mut next = place;
+    while next < until && sum < points {
+        let i = order.streamline(next);
+        sum += (tractogram.offsets[i + 1] - tractogram.offsets[i]) as usize;
+        next += 1;
     }
-
-    /// Places the points of one run; `capacity` returns the size of a chunk, creating it if necessary.
-    fn assign<'a>(
-        &mut self,
-        (streamline, mut kept): (usize, &'a [usize]),
-        mut capacity: impl FnMut(usize) -> usize,
-        pieces: &mut Vec<Piece<'a>>,
-    ) {
-        // A single point draws nothing.
-        while kept.len() >= 2 {
-            let space = capacity(self.chunk) - self.slot;
-            if space <= kept.len().min(SHORTEST_PIECE) {
-                self.chunk += 1;
-                self.slot = 0;
-                continue;
-            }
-            let taken = kept.len().min(space - 1);
-            pieces.push(Piece {
-                streamline,
-                kept: &kept[..taken],
-                chunk: self.chunk,
-                slot: self.slot,
-            });
-            self.slot += taken + 1;
-            // The next piece starts at this one's last point so that no segment is lost.
-            kept = &kept[if taken == kept.len() {
-                taken
-            } else {
-                taken - 1
-            }..];
-        }
-    }
-}
-
-/// Appends the points of a run that its shape needs.
-fn keep_shape(points: &[[f32; 3]], run: Range<usize>, kept: &mut Vec<usize>) {
-    let at = |i: usize| Vec3::from(points[i]);
-    let Range { start, end } = run;
-    kept.push(start);
-    let mut from = at(start);
-    for i in start + 1..end.saturating_sub(1) {
-        let (chord, onward) = (at(i) - from, at(i + 1) - at(i));
-        let squares = chord.length_squared() * onward.length_squared();
-        let run = from.distance_squared(at(i + 1));
-        let turn =
-            (MAXIMUM_TURN_MM * MAXIMUM_TURN_MM / run).min(MAXIMUM_TURN_SINE * MAXIMUM_TURN_SINE);
-        let sharp = chord.cross(onward).length_squared() > turn * squares;
-        let straight = chord.dot(onward) > 0.0 && !sharp;
-        let is_short = run < LONGEST_CHORD_MM * LONGEST_CHORD_MM;
-        if !(straight && is_short) {
-            kept.push(i);
-            from = at(i);
-        }
-    }
-    if end - start > 1 {
-        kept.push(end - 1);
-    }
+    next - place
 }
 
 /// Places streamlines until `until`, or until the deadline: `value` gives the value of a point of a streamline, `gap` that
@@ -212,7 +93,8 @@ pub(super) fn build<T: Copy + Send + Sync, C>(
 ) {
     while walk.place < until {
         let from = walk.place;
-        let count = walk.next(order, tractogram, until, POINTS_PER_LOOK * threads.count());
+        let points = POINTS_PER_LOOK * threads.count();
+        let count = next((order, from), tractogram, until, points);
         let choose = |range: Range<usize>| {
             let mut chosen = Chosen::default();
             range.for_each(|i| chosen.add(order, tractogram, from + i));
@@ -222,13 +104,25 @@ pub(super) fn build<T: Copy + Send + Sync, C>(
         let mut pieces = Vec::new();
         for part in &chosen {
             for Run { streamline, kept } in &part.runs {
-                let run = (*streamline, &part.kept[kept.clone()]);
-                walk.assign(run, |index| capacity(target, index), &mut pieces);
+                let run = &part.kept[kept.clone()];
+                let piece = |Piece {
+                                 points,
+                                 chunk,
+                                 slot,
+                             }| {
+                    pieces.push(Placed {
+                        streamline: *streamline,
+                        kept: &run[points],
+                        chunk,
+                        slot,
+                    });
+                };
+                walk.assign(run.len(), |index| capacity(target, index), piece);
             }
         }
         walk.place += count;
         // Each write has a cost, so adjacent pieces are written together.
-        let adjacent = |a: &Piece<'_>, b: &Piece<'_>| {
+        let adjacent = |a: &Placed<'_>, b: &Placed<'_>| {
             (a.chunk, a.slot + a.kept.len() + 1) == (b.chunk, b.slot)
         };
         for pieces in pieces.chunk_by(adjacent) {
@@ -243,7 +137,7 @@ pub(super) fn build<T: Copy + Send + Sync, C>(
 
 /// The values of adjacent pieces, each with the gap after it.
 fn values_of<T: Copy + Send + Sync>(
-    pieces: &[Piece<'_>],
+    pieces: &[Placed<'_>],
     value: &(impl Fn(usize, usize) -> T + Send + Sync),
     gap: T,
 ) -> Vec<T> {

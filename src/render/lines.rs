@@ -4,8 +4,9 @@ use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore};
 use super::pipelines::Drawing;
 use super::textures::{Textures, colour_map_row};
+use super::transparency;
 use super::view::SceneView;
-use super::{line_slots, transparency};
+use crate::data::line_blocks::{BLOCK, BLOCK_LEN, GAP};
 use crate::scene::draw_list::{LineColour, LineStyle, Lines};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
@@ -14,7 +15,14 @@ use std::sync::OnceLock;
 const SHADER: &str = include_str!("../../shaders/lines.wgsl");
 
 pub(super) fn shader() -> String {
-    source(&format!("{}\n{SHADER}", line_slots::constants()))
+    let constants = [
+        ("BLOCK", BLOCK),
+        ("BLOCK_LEN", BLOCK_LEN),
+        ("GAP", usize::from(GAP)),
+    ]
+    .map(|(name, number)| format!("const {name}: u32 = {number}u;\n"))
+    .concat();
+    source(&format!("{constants}\n{SHADER}"))
 }
 
 #[repr(C)]

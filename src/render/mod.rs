@@ -19,7 +19,6 @@ mod glyph_voxels;
 mod glyphs;
 mod gpu;
 mod line_buffers;
-mod line_slots;
 mod line_walk;
 mod lines;
 mod odf_glyphs;

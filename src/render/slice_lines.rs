@@ -2,12 +2,12 @@
 
 use super::gpu::Gpu;
 use super::line_buffers::{Chunk, LineKey, LineStore};
-use super::line_slots::{BLOCK, Frame};
 use super::lines::{
     FIXED, LinePipelines, MINIMUM_HALF_WIDTH_PX, StyleUniform, chunk_values, overlap,
     slots_per_chunk, style_uniform, sum_of_slots, values_of,
 };
 use super::textures::Textures;
+use crate::data::line_blocks::{BLOCK, Frame};
 use crate::scene::draw_list::{LineStyle, Lines, SlicePane};
 use glam::{DMat4, DVec3, DVec4, Mat4, Vec3};
 use std::ops::Range;

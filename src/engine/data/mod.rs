@@ -37,6 +37,8 @@ pub mod half_sphere;
 mod keyed;
 pub mod labels;
 pub mod level_of_detail;
+pub mod line_blocks;
+pub mod line_order;
 pub mod mask;
 pub mod odf_field;
 pub mod odf_turn;

@@ -1,36 +1,28 @@
-//! Points of streamlines in the device's layout: 6 bytes each, in blocks with bounds.
+//! Points of streamlines in the layout that the renderer draws: 6 bytes each, in blocks with bounds. A graphics card that
+//! computes streamlines writes the same bytes (kernels/drawn_lines.cu).
 //!
 //! A point is three 16-bit numbers that count steps from the low corner of its block. Steps are powers of two and
 //! corners whole steps, so that a point does not depend on the others in its block; in a head the error is at most 2
 //! µm. Directions are computed from neighbouring points, so that they take no memory (shaders/lines.wgsl).
 
+use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, Vec3};
 
 /// Slots of a block; slices test blocks, so that they draw only those near them.
-pub(super) const BLOCK: usize = 32;
+pub const BLOCK: usize = 32;
 /// Corner and step, then the slots.
-pub(super) const BLOCK_LEN: usize = 4 + BLOCK * 3 / 2;
-pub(super) const BLOCK_BYTES: u64 = BLOCK_LEN as u64 * 4;
+pub const BLOCK_LEN: usize = 4 + BLOCK * 3 / 2;
+/// Size of a block.
+pub const BLOCK_BYTES: u64 = BLOCK_LEN as u64 * 4;
 /// Marks the gap between two streamlines.
-const GAP: u16 = u16::MAX;
+pub const GAP: u16 = u16::MAX;
 /// The largest coordinate of a point.
 const MAXIMUM_COORDINATE: f32 = 65_534.0;
 /// Rounding of points, mm, unless all of them lie closer or those of a block farther apart.
 const STEP_MM: f32 = 1.0 / 256.0;
 
-/// Constants for the shader that reads blocks.
-pub(super) fn constants() -> String {
-    [
-        ("BLOCK", BLOCK),
-        ("BLOCK_LEN", BLOCK_LEN),
-        ("GAP", usize::from(GAP)),
-    ]
-    .map(|(name, number)| format!("const {name}: u32 = {number}u;\n"))
-    .concat()
-}
-
 /// A point, world mm, or the gap between two streamlines.
-pub(super) type Slot = Option<Vec3>;
+pub type Slot = Option<Vec3>;
 
 /// The smallest power of two with this reach.
 fn step_over(mm: f32) -> f32 {
@@ -41,7 +33,7 @@ fn step_over(mm: f32) -> f32 {
 }
 
 /// Packs up to [`BLOCK`] slots of a tractogram into the device's numbers of 32 bits; if there are fewer, gaps follow.
-pub(super) fn pack(frame: &Frame, block: &[Slot], packed: &mut [u32]) {
+pub fn pack(frame: &Frame, block: &[Slot], packed: &mut [u32]) {
     let points = || block.iter().flatten();
     let low = points().fold(Vec3::MAX, |low, p| low.min(*p));
     let high = points().fold(Vec3::MIN, |high, p| high.max(*p));
@@ -69,18 +61,21 @@ pub(super) fn pack(frame: &Frame, block: &[Slot], packed: &mut [u32]) {
 }
 
 /// A box within a tractogram's bounds, in 255ths of them, rounded outwards.
-#[derive(Clone, Copy)]
-pub(super) struct Reach {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Reach {
     low: [u8; 3],
     high: [u8; 3],
 }
 
 impl Reach {
+    /// The box of no points.
     pub const EMPTY: Self = Self {
         low: [u8::MAX; 3],
         high: [0; 3],
     };
 
+    /// Includes another box.
     pub fn extend(&mut self, other: &Self) {
         for axis in 0..3 {
             self.low[axis] = self.low[axis].min(other.low[axis]);
@@ -90,12 +85,14 @@ impl Reach {
 }
 
 /// The bounds of a tractogram, which define the rounding of its slots.
-#[derive(Clone, Copy)]
-pub(super) struct Frame {
-    low: DVec3,
-    step: DVec3,
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// The corner from which boxes are counted, world mm.
+    pub low: DVec3,
+    /// A 255th of the bounds, mm.
+    pub step: DVec3,
     /// The smallest step of points, mm.
-    step_mm: f32,
+    pub step_mm: f32,
 }
 
 impl Frame {
@@ -110,6 +107,7 @@ impl Frame {
         }
     }
 
+    /// The box around points.
     pub fn reach_of(&self, points: impl Iterator<Item = Vec3>) -> Reach {
         let (low, high) = points.fold((Vec3::INFINITY, Vec3::NEG_INFINITY), |(low, high), p| {
             (low.min(p), high.max(p))
@@ -124,7 +122,7 @@ impl Frame {
         }
     }
 
-    /// World mm.
+    /// The corners of a box, world mm.
     pub fn bounds(&self, reach: &Reach) -> (Vec3, Vec3) {
         let at = |n: [u8; 3]| (self.low + self.step * DVec3::from(n.map(f64::from))).as_vec3();
         (at(reach.low), at(reach.high))
