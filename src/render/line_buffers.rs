@@ -2,12 +2,14 @@
 
 use super::gpu::{Gpu, keys_beyond_budget};
 use super::line_walk::build;
-use crate::compute::parts;
+use super::shared::SharedBuffer;
+use crate::compute::{DeviceCopy, parts};
 use crate::data::line_blocks::{BLOCK, BLOCK_BYTES, BLOCK_LEN, Frame, Reach, Slot, pack};
 use crate::data::line_order::{CHUNK_SLOTS, Detail, Order, Walk, chunk_capacity};
-use crate::data::{DataId, Shared, Tractogram};
+use crate::data::{DataId, DrawnChunk, DrawnLines, Shared, Tractogram};
 use glam::DVec3;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Replaces values that are not finite.
@@ -16,9 +18,49 @@ const MISSING: f32 = -3.4e38;
 /// A tractogram, the spacing of the streamlines kept, and the detail of their points.
 pub(super) type LineKey = (DataId, usize, Detail);
 
+/// A part of a buffer.
+pub(super) struct Part {
+    buffer: wgpu::Buffer,
+    /// Where it begins, and its size, bytes.
+    first: u64,
+    bytes: u64,
+}
+
+impl Part {
+    /// A new buffer of this size.
+    fn new(gpu: &Gpu, bytes: u64) -> Self {
+        Self {
+            buffer: gpu.storage(bytes),
+            first: 0,
+            bytes,
+        }
+    }
+
+    fn of(buffer: &wgpu::Buffer, first: u64, bytes: u64) -> Self {
+        let buffer = buffer.clone();
+        Self {
+            buffer,
+            first,
+            bytes,
+        }
+    }
+
+    fn write(&self, gpu: &Gpu, at: u64, bytes: &[u8]) {
+        gpu.queue.write_buffer(&self.buffer, self.first + at, bytes);
+    }
+
+    pub fn binding(&self) -> wgpu::BindingResource<'_> {
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: &self.buffer,
+            offset: self.first,
+            size: std::num::NonZeroU64::new(self.bytes),
+        })
+    }
+}
+
 /// Up to [`CHUNK_SLOTS`].
 pub(super) struct Chunk {
-    pub slots: wgpu::Buffer,
+    pub slots: Part,
     /// Whole blocks.
     capacity: usize,
     /// Slots written so far.
@@ -59,8 +101,7 @@ impl Chunk {
         });
         self.blocks.extend(reaches);
         let at = first as u64 * BLOCK_BYTES;
-        gpu.queue
-            .write_buffer(&self.slots, at, bytemuck::cast_slice(&packed));
+        self.slots.write(gpu, at, bytemuck::cast_slice(&packed));
         self.ready += batch.len();
         // Shrinks the capacity to its content.
         self.last = self.last[self.last.len() / BLOCK * BLOCK..].to_vec();
@@ -70,7 +111,7 @@ impl Chunk {
 /// One value per slot, in chunks that match the slots' chunks.
 pub(super) struct Values {
     source: Shared<f32>,
-    pub chunks: Vec<wgpu::Buffer>,
+    pub chunks: Vec<Part>,
     ready: Vec<usize>,
     walk: Walk,
 }
@@ -85,6 +126,8 @@ pub(super) struct LineBuffers {
     /// World bounds of all points.
     pub bounds_mm: Option<(DVec3, DVec3)>,
     used: u64,
+    /// If a solver wrote the buffers, it does not write them again while this exists.
+    _drawn: Option<Arc<DrawnLines>>,
 }
 
 impl LineBuffers {
@@ -102,7 +145,64 @@ impl LineBuffers {
             values: HashMap::new(),
             bounds_mm: tractogram.bounds(),
             used: 0,
+            _drawn: None,
         }
+    }
+
+    /// The buffers that a solver wrote on this device, if they hold these points of all streamlines.
+    fn written(
+        gpu: &Gpu,
+        tractogram: &Tractogram,
+        (every, detail): (usize, Detail),
+    ) -> Option<Self> {
+        let drawn = tractogram.drawn.as_ref()?;
+        let buffer = |copy: &DeviceCopy| {
+            let shared = copy.get::<SharedBuffer>()?;
+            (shared.device == gpu.device).then(|| shared.buffer.clone())
+        };
+        if every > 1 || drawn.drawing.detail != detail {
+            return None;
+        }
+        let blocks = buffer(&drawn.blocks)?;
+        let part = |buffer: &wgpu::Buffer, chunk: &DrawnChunk, of_block: u64| {
+            let [first, all] = [chunk.first_slot, chunk.capacity].map(|slots| slots / BLOCK);
+            Part::of(buffer, first as u64 * of_block, all as u64 * of_block)
+        };
+        let chunks = drawn.chunks.iter().map(|chunk| Chunk {
+            slots: part(&blocks, chunk, BLOCK_BYTES),
+            capacity: chunk.capacity,
+            ready: chunk.ready,
+            blocks: chunk.boxes.clone(),
+            last: Vec::new(),
+        });
+        let order = Order::new(tractogram.len(), 1, detail);
+        let mut walk = Walk::default();
+        walk.place = order.count;
+        let mut lines = Self {
+            order,
+            walk,
+            chunks: chunks.collect(),
+            total_slots: drawn.chunks.iter().map(|c| c.capacity).sum(),
+            values: HashMap::new(),
+            bounds_mm: tractogram.bounds(),
+            used: 0,
+            _drawn: Some(drawn.clone()),
+        };
+        let name = drawn.drawing.values.as_ref();
+        let source = name.and_then(|name| source(tractogram, name));
+        let values = drawn.values.as_ref().and_then(buffer);
+        if let (Some(name), Some(source), Some(buffer)) = (name, source, values) {
+            let chunks = drawn.chunks.iter();
+            let of_slots = 4 * BLOCK as u64;
+            let values = Values {
+                source: source.clone(),
+                chunks: chunks.clone().map(|c| part(&buffer, c, of_slots)).collect(),
+                ready: chunks.map(|chunk| chunk.ready).collect(),
+                walk,
+            };
+            lines.values.insert(name.clone(), values);
+        }
+        Some(lines)
     }
 
     /// The frame by which its slots are rounded.
@@ -172,7 +272,7 @@ impl LineBuffers {
         deadline: Option<Instant>,
     ) {
         let per_point = tractogram.per_point.get(name);
-        let Some(source) = per_point.or(tractogram.per_streamline.get(name)) else {
+        let Some(source) = source(tractogram, name) else {
             return;
         };
         let stale = |v: &Values| !v.source.is_same(source);
@@ -215,16 +315,20 @@ impl LineBuffers {
             ),
             |(chunks, ready), index, slot, batch: &[f32]| {
                 while chunks.len() <= index {
-                    chunks.push(gpu.storage(points[chunks.len()].capacity as u64 * 4));
+                    chunks.push(Part::new(gpu, points[chunks.len()].capacity as u64 * 4));
                     ready.push(0);
                 }
-                let bytes = bytemuck::cast_slice(batch);
-                gpu.queue
-                    .write_buffer(&chunks[index], slot as u64 * 4, bytes);
+                chunks[index].write(gpu, slot as u64 * 4, bytemuck::cast_slice(batch));
                 ready[index] = slot + batch.len();
             },
         );
     }
+}
+
+/// The values of this name, of points or of streamlines.
+fn source<'a>(tractogram: &'a Tractogram, name: &str) -> Option<&'a Shared<f32>> {
+    let per_point = tractogram.per_point.get(name);
+    per_point.or(tractogram.per_streamline.get(name))
 }
 
 fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {
@@ -235,7 +339,7 @@ fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {
     let max_slots = CHUNK_SLOTS.min((max_bytes / BLOCK_BYTES) as usize * BLOCK);
     let capacity = chunk_capacity(slots, max_slots);
     Chunk {
-        slots: gpu.storage((capacity / BLOCK) as u64 * BLOCK_BYTES),
+        slots: Part::new(gpu, (capacity / BLOCK) as u64 * BLOCK_BYTES),
         capacity,
         ready: 0,
         blocks: Vec::new(),
@@ -286,10 +390,10 @@ impl LineStore {
         };
         let key = (tractogram.id(), every.max(1), detail);
         self.clock += 1;
-        let lines = self
-            .kept
-            .entry(key)
-            .or_insert_with(|| LineBuffers::new(tractogram, every, detail));
+        let lines = self.kept.entry(key).or_insert_with(|| {
+            LineBuffers::written(gpu, tractogram, (every, detail))
+                .unwrap_or_else(|| LineBuffers::new(tractogram, every, detail))
+        });
         lines.used = self.clock;
         if !lines.complete() {
             lines.build_points(gpu, tractogram, deadline);

@@ -1,7 +1,7 @@
 //! Drawing streamlines: lit ribbons in the 3-D view; slice_lines.rs draws them on slices.
 
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
-use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore};
+use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore, Part};
 use super::pipelines::Drawing;
 use super::textures::{Textures, colour_map_row};
 use super::transparency;
@@ -259,7 +259,7 @@ impl LinePipelines {
             if slots > 0 {
                 let (chunk, values) = (&buffers.chunks[index], chunk_values(buffers, name, index));
                 // Only slices use blocks.
-                let group = self.group(gpu, textures, &uniform, (chunk, values, &chunk.slots));
+                let group = self.group(gpu, textures, &uniform, (chunk, values, None));
                 ready.groups.push((group, slots));
             }
         }
@@ -271,18 +271,20 @@ impl LinePipelines {
         gpu: &Gpu,
         textures: &Textures,
         uniform: &wgpu::Buffer,
-        (chunk, values, blocks): (&Chunk, Option<&wgpu::Buffer>, &wgpu::Buffer),
+        (chunk, values, blocks): (&Chunk, Option<&Part>, Option<&wgpu::Buffer>),
     ) -> wgpu::BindGroup {
-        // Without values the shader does not read this binding.
-        let values = values.unwrap_or(&chunk.slots);
+        // The shader does not read a binding without values or without a list of blocks.
+        let slots = chunk.slots.binding();
+        let values = values.map_or(slots.clone(), Part::binding);
+        let blocks = blocks.map_or(slots.clone(), wgpu::Buffer::as_entire_binding);
         gpu.bind(
             &self.layout,
             &[
                 uniform.as_entire_binding(),
-                chunk.slots.as_entire_binding(),
-                values.as_entire_binding(),
+                slots,
+                values,
                 wgpu::BindingResource::TextureView(&textures.colour_maps),
-                blocks.as_entire_binding(),
+                blocks,
             ],
         )
     }
@@ -397,7 +399,7 @@ pub(super) fn chunk_values<'a>(
     buffers: &'a LineBuffers,
     name: Option<&str>,
     chunk: usize,
-) -> Option<&'a wgpu::Buffer> {
+) -> Option<&'a Part> {
     let values = name.and_then(|name| buffers.values.get(name))?;
     values.chunks.get(chunk)
 }

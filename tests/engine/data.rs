@@ -50,6 +50,10 @@ impl Late<f32> for Copied {
         self.copies.load(Ordering::Relaxed) > 0
     }
 
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+
     fn values(&self) -> Result<&[f32], LateError> {
         self.copies.fetch_add(1, Ordering::Relaxed);
         Ok(self.values.as_ref().ok_or("the card was lost")?)

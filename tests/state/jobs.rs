@@ -89,6 +89,7 @@ fn tracking(seeds: usize) -> LiveTracking {
         params,
         resample: None,
         coarse: false,
+        drawing: None,
     })
 }
 

@@ -136,6 +136,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         params: rays.params,
         cut: rays.cut,
         coarse: false,
+        drawing: None,
     })?;
     let targets = regions.iter().filter(|r| r.role == Role::Target);
     let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();

@@ -96,6 +96,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         params,
         cut,
         coarse: false,
+        drawing: None,
     };
     let (ray_output, wall_ms) = runner.run(trace)?;
     let targets = regions.iter().filter(|r| r.role == Role::Target);

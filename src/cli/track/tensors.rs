@@ -97,6 +97,7 @@ fn track(
         params,
         resample,
         coarse: false,
+        drawing: None,
     };
     let (output, wall_ms) = runner.run(LiveTracking(track))?;
     Ok(TrackingResult {

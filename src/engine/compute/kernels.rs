@@ -50,6 +50,17 @@ pub const GEODESIC: KernelFile = KernelFile {
     ],
 };
 
+/// Streamlines as they are drawn.
+pub const DRAWN_LINES: KernelFile = KernelFile {
+    stem: "drawn_lines",
+    ptx: include_str!("../../../kernels/ptx/drawn_lines.sm70.ptx"),
+    entries: &[
+        "drawn_lines_examine",
+        "drawn_lines_place",
+        "drawn_lines_pack",
+    ],
+};
+
 /// Cost fields.
 pub const EIKONAL: KernelFile = KernelFile {
     stem: "eikonal",
@@ -225,4 +236,5 @@ pub const ALL: &[KernelFile] = &[
     COMMIT,
     CSD,
     ODF_TRACKING,
+    DRAWN_LINES,
 ];

@@ -1,6 +1,7 @@
 //! Large arrays stored once: in memory, in a memory-mapped file, or on a graphics card until they are needed.
 
 use bytemuck::Pod;
+use std::any::Any;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -19,6 +20,9 @@ pub trait Late<T>: Send + Sync {
 
     /// The values, copied to the host by the first call.
     fn values(&self) -> Result<&[T], LateError>;
+
+    /// Itself, for code that knows where the values are.
+    fn as_any(&self) -> &dyn Any;
 }
 
 /// Why late values cannot be copied.
@@ -68,6 +72,14 @@ impl<T> Shared<T> {
         match &self.0 {
             Storage::Late(late) => late.is_on_host(),
             Storage::Owned(_) | Storage::Slice(_) | Storage::View(_) => true,
+        }
+    }
+
+    /// Late values of this type, whether or not the host has them.
+    pub fn late_as<L: 'static>(&self) -> Option<&L> {
+        match &self.0 {
+            Storage::Late(late) => late.as_any().downcast_ref(),
+            Storage::Owned(_) | Storage::Slice(_) | Storage::View(_) => None,
         }
     }
 

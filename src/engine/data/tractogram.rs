@@ -16,10 +16,12 @@
 //! ```
 
 use super::bounding_chunks::BoundingChunks;
-use super::shared_slice::LateError;
-use super::{Grid, Shared};
+use super::shared_slice::{Late, LateError};
+use super::{DrawnLines, Grid, Shared};
 use crate::compute::DataId;
+use bytemuck::Pod;
 use glam::{DVec3, Vec3};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -59,6 +61,8 @@ pub struct Tractogram {
     /// A TCK's own name for these streamlines, which files of their values repeat; moved or selected streamlines have
     /// none.
     pub timestamp: Option<Arc<str>>,
+    /// The same streamlines in the renderer's memory, if a card wrote them there.
+    pub drawn: Option<Arc<DrawnLines>>,
     bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
     pieces: Arc<OnceLock<BoundingChunks>>,
     lengths: Arc<OnceLock<Option<(f32, f32)>>>,
@@ -87,6 +91,7 @@ impl Tractogram {
             per_group: BTreeMap::new(),
             grid: None,
             timestamp: None,
+            drawn: None,
             bounds: Arc::default(),
             pieces: Arc::default(),
             lengths: Arc::default(),
@@ -123,6 +128,13 @@ impl Tractogram {
             self.stops = Arc::default();
         }
         self.per_streamline.insert(name.to_owned(), values);
+        self
+    }
+
+    /// Sets the bounds, world mm, if they are known before the points are on the host.
+    pub fn with_bounds(self, bounds: Option<(DVec3, DVec3)>) -> Self {
+        // Bounds that were computed are the same.
+        let _ = self.bounds.set(bounds);
         self
     }
 
@@ -190,6 +202,7 @@ impl Tractogram {
             bounds: Arc::default(),
             pieces: Arc::default(),
             timestamp: None,
+            drawn: None,
             grid: self.grid.as_ref().and_then(|g| g.moved(by)).map(Arc::new),
             ..self.clone()
         };
@@ -312,14 +325,14 @@ impl Tractogram {
             end
         });
         let offsets: Vec<u64> = std::iter::once(0).chain(ends).collect();
-        let runs = marked_ranges(marks, &self.offsets);
-        let mut out = Self::new(copy_ranges(&self.points, &runs), offsets);
+        let runs: Arc<[Range<usize>]> = marked_ranges(marks, &self.offsets).into();
+        let mut out = Self::new(parts_of(&self.points, &runs), offsets);
         for (name, values) in &self.per_streamline {
             let values: Vec<f32> = chosen().map(|i| values[i]).collect();
             out = out.with_per_streamline(name, values);
         }
         for (name, values) in &self.per_point {
-            out = out.with_per_point(name, copy_ranges(values, &runs));
+            out = out.with_per_point(name, parts_of(values, &runs));
         }
         let mut next = 0;
         let index = marks.iter().map(|&m| m.then(|| (next, next += 1).0));
@@ -388,6 +401,50 @@ fn marked_ranges(marks: &[bool], offsets: &[u64]) -> Vec<Range<usize>> {
         }
     }
     runs
+}
+
+/// Values of some points; those that are not on the host are copied when they are needed.
+fn parts_of<T: Pod + Send + Sync>(values: &Shared<T>, runs: &Arc<[Range<usize>]>) -> Shared<T> {
+    match values.is_on_host() {
+        true => copy_ranges(values, runs).into(),
+        false => Shared::late(LateParts {
+            of: values.clone(),
+            runs: runs.clone(),
+            values: OnceLock::new(),
+        }),
+    }
+}
+
+/// Parts of late values.
+pub struct LateParts<T> {
+    /// The array of which they are parts.
+    pub of: Shared<T>,
+    /// The parts in that array, ascending.
+    pub runs: Arc<[Range<usize>]>,
+    values: OnceLock<Vec<T>>,
+}
+
+impl<T: Pod + Send + Sync> Late<T> for LateParts<T> {
+    fn count(&self) -> usize {
+        self.runs.iter().map(Range::len).sum()
+    }
+
+    fn is_on_host(&self) -> bool {
+        self.values.get().is_some()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn values(&self) -> Result<&[T], LateError> {
+        if let Some(values) = self.values.get() {
+            return Ok(values);
+        }
+        self.of.on_host()?;
+        let copied = copy_ranges(&self.of, &self.runs);
+        Ok(self.values.get_or_init(|| copied))
+    }
 }
 
 /// Values of some points, in exactly the memory they need.

@@ -6,6 +6,7 @@ use crate::data::Shared;
 use crate::data::shared_slice::{Late, LateError};
 use bytemuck::Pod;
 use cudarc::driver::CudaSlice;
+use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Parts of buffers, one after the other. The buffers are dropped as soon as the host has the values.
@@ -15,7 +16,7 @@ pub struct LateValues<T> {
     values: OnceLock<Vec<T>>,
 }
 
-impl<T: Pod + Send + Sync> LateValues<T> {
+impl<T: Pod + Send + Sync + 'static> LateValues<T> {
     /// Values that whole numbers of 32 bits make up.
     pub fn new(parts: Vec<CardPart>) -> Self {
         let numbers: usize = parts.iter().map(|part| part.numbers.len()).sum();
@@ -42,18 +43,27 @@ impl<T: Pod + Send + Sync> LateValues<T> {
         }]))
     }
 
+    /// The parts on the cards; `None` if the host has the values.
+    pub fn parts(&self) -> Option<Arc<[CardPart]>> {
+        self.lock().clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Arc<[CardPart]>>> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T: Pod + Send + Sync> Late<T> for LateValues<T> {
+impl<T: Pod + Send + Sync + 'static> Late<T> for LateValues<T> {
     fn count(&self) -> usize {
         self.count
     }
 
     fn is_on_host(&self) -> bool {
         self.values.get().is_some()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 
     fn values(&self) -> Result<&[T], LateError> {

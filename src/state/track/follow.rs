@@ -7,6 +7,7 @@ use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standi
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::types::fods::FodSource;
 use crate::state::track::jobs::LIVE;
+use crate::state::track::jobs::drawing;
 use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use crate::state::track::jobs::stopped::CollectStopped;
 use crate::state::track::jobs::streamlines::{LiveTracking, TrackStreamlines};
@@ -224,6 +225,7 @@ fn streamlines(state: &State, params: curves::Params, coarse: bool) -> Option<Ef
         params,
         resample: update::resample(document),
         coarse,
+        drawing: drawing::requested(document),
     })))
 }
 
@@ -259,7 +261,8 @@ fn follow_crosshair(state: &mut State) {
     };
     let live = state.runtime.track.live.value();
     let live = live.filter(|live| {
-        state.view.task == Task::Track && live.output.kept.points.len() <= MAXIMUM_POINTS
+        let points = &live.output.kept.points;
+        state.view.task == Task::Track && points.len() <= MAXIMUM_POINTS && points.is_on_host()
     });
     let voxel = grid.and_then(|grid| grid.nearest(state.view.crosshair));
     let (Some(grid), Some(live), Some(voxel)) = (grid, live, voxel) else {

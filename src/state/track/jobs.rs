@@ -2,6 +2,7 @@
 
 pub mod bootstrap;
 pub mod cut;
+pub mod drawing;
 pub mod lobes;
 pub mod odf_streamlines;
 pub mod orientations;

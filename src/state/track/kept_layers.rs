@@ -89,6 +89,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         params: whole_brain.params(&state.document.track.streamlines),
         resample: track::update::resample(&state.document),
         coarse: false,
+        drawing: None,
     })));
 }
 

@@ -7,6 +7,7 @@ use crate::state::core::phase::Phase;
 use crate::state::document::{Document, Rays, Tensors};
 use crate::state::edit::edit;
 use crate::state::track::jobs::cut::CutRays;
+use crate::state::track::jobs::drawing;
 use crate::state::track::jobs::lobes::TraceLobes;
 use crate::state::track::jobs::trace::{RayOutput, TraceRays};
 use crate::state::track::key::regions;
@@ -151,6 +152,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> TraceRays {
         params,
         cut,
         coarse,
+        drawing: drawing::requested(&state.document),
     }
 }
 
@@ -170,6 +172,7 @@ pub fn odf_request(state: &State, field: &OdfField, coarse: bool) -> TraceLobes 
         params,
         cut,
         coarse,
+        drawing: drawing::requested(&state.document),
     }
 }
 

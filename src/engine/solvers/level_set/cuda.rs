@@ -15,6 +15,7 @@ use super::stencil::{Kind, Stencil};
 use crate::compute::cuda::Device;
 use crate::compute::kernels;
 use crate::solvers::Error;
+use crate::solvers::drawn_buffers::DrawnBuffers;
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MAX_SHARED_MEMORY;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MAX_DYNAMIC_SHARED;
 use cudarc::driver::sys::CUgraphInstantiate_flags;
@@ -102,7 +103,7 @@ pub struct Engine {
     unread: u64,
     /// For bricks with blocks and for bricks with warps.
     settle: [CudaFunction; 2],
-    drawn: drawn::DrawnBuffers,
+    drawn: DrawnBuffers,
 }
 
 impl Engine {
@@ -154,7 +155,7 @@ impl Engine {
             state,
             unread: 0,
             settle,
-            drawn: drawn::DrawnBuffers::default(),
+            drawn: DrawnBuffers::default(),
         };
         engine.reshape()?;
         Ok(engine)

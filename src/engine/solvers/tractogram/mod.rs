@@ -27,4 +27,4 @@ mod sample;
 pub mod selection;
 
 pub use parameters::ProfileParams;
-pub use sample::{points_outside, points_without_value, sample, sample_frame};
+pub use sample::{points_outside, points_without_value, sample, sample_frame, sampled};

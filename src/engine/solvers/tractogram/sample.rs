@@ -1,9 +1,12 @@
 //! Values of an image along streamlines.
 
-use crate::compute::simd;
-use crate::data::{Grid, Tractogram, Volume};
+use crate::compute::{memory, simd};
+use crate::data::shared_slice::{Late, LateError};
+use crate::data::{Grid, Shared, Tractogram, Volume};
 use glam::Vec3;
 use rayon::prelude::*;
+use std::any::Any;
+use std::sync::OnceLock;
 
 /// Trilinear values of a volume's first frame at every point of a tractogram.
 pub fn sample(volume: &Volume, tractogram: &Tractogram) -> Vec<f32> {
@@ -13,6 +16,49 @@ pub fn sample(volume: &Volume, tractogram: &Tractogram) -> Vec<f32> {
         .with_min_len(4096)
         .map(sample_frame(volume, 0))
         .collect()
+}
+
+/// The same as [`sample`]; for points that are not on the host, computed when they are there.
+pub fn sampled(volume: &Volume, tractogram: &Tractogram) -> Shared<f32> {
+    match tractogram.points.is_on_host() {
+        true => sample(volume, tractogram).into(),
+        false => Shared::late(LateSamples {
+            volume: volume.clone(),
+            tractogram: tractogram.clone(),
+            values: OnceLock::new(),
+        }),
+    }
+}
+
+/// Values at points that are not on the host yet.
+struct LateSamples {
+    volume: Volume,
+    tractogram: Tractogram,
+    values: OnceLock<Vec<f32>>,
+}
+
+impl Late<f32> for LateSamples {
+    fn count(&self) -> usize {
+        self.tractogram.points.len()
+    }
+
+    fn is_on_host(&self) -> bool {
+        self.values.get().is_some()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn values(&self) -> Result<&[f32], LateError> {
+        if let Some(values) = self.values.get() {
+            return Ok(values);
+        }
+        self.tractogram.points.on_host()?;
+        memory::claim_for::<f32>("The values along streamlines", self.count(), 1)?;
+        let values = sample(&self.volume, &self.tractogram);
+        Ok(self.values.get_or_init(|| values))
+    }
 }
 
 /// Distance from the outermost voxel centres up to which points lie in the grid, in voxels: coordinates of millimetres in

@@ -6,6 +6,7 @@ use crate::io::session::{self, Match, Sum};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
+use crate::solvers::Error;
 use crate::solvers::tractogram::selection::{Edit, apply_edits};
 use crate::solvers::{curves, geodesic, odf_tracking};
 use crate::state::document::Document;
@@ -179,6 +180,7 @@ impl RecomputeCurves {
                     params,
                     resample,
                     coarse: false,
+                    drawing: None,
                 };
                 track.track(backend, control)?.kept
             }
@@ -216,6 +218,7 @@ impl RecomputeCurves {
                     params,
                     cut,
                     coarse: false,
+                    drawing: None,
                 };
                 trace.trace(backend, control)?.output.kept
             }
@@ -234,10 +237,12 @@ impl RecomputeCurves {
                     params,
                     cut,
                     coarse: false,
+                    drawing: None,
                 };
                 trace.trace(backend, control)?.output.kept
             }
         };
+        backend.install(|| tractogram.on_host().map_err(Error::from))?;
         let all = with_target_names(with_lengths(tractogram), &regions);
         let tractogram = apply_edits(&all, &self.edits, memory_for_curves(), backend, control)?;
         tractogram.bounds();

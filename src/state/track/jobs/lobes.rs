@@ -1,9 +1,10 @@
 //! Geodesic rays along the lobes of fibre orientation distributions, cut by their measure.
 
 use crate::compute::{Backend, Control};
-use crate::data::{OdfField, Region, Tractogram};
+use crate::data::{LineDrawing, OdfField, Region, Tractogram};
 use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
+    memory_for_curves,
 };
 use crate::solvers::geodesic;
 use crate::state::job_end::ended;
@@ -25,6 +26,8 @@ pub struct TraceLobes {
     pub cut: geodesic::Cut,
     /// Fewer seeds: a drag is in progress.
     pub coarse: bool,
+    /// How the window draws them, if it can draw them from a card.
+    pub drawing: Option<LineDrawing>,
 }
 
 impl TraceLobes {
@@ -46,12 +49,11 @@ impl TraceLobes {
             backend,
             control,
         )?;
-        backend.install(|| traced.rays.on_host())?;
         let named = Named {
             regions: &self.regions,
             grid: &self.field.grid,
         };
-        Ok(RayOutput::new(traced, &named, self.cut, metric, started))
+        RayOutput::new(traced, (&named, self.cut), metric, started, backend)
     }
 }
 
@@ -70,9 +72,12 @@ impl Job for TraceLobes {
         self,
         worker: &Worker,
         control: &Control,
-        _: &PartialSender<Self::Output>,
+        partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        Ok(Box::new(self.trace(&worker.backend(), control)?))
+        let drawing = self.drawing.clone();
+        let rays = self.trace(&worker.backend(), control)?;
+        let send = |rays| partial.send(Box::new(rays));
+        Ok(Box::new(rays.deliver(drawing.as_ref(), worker, send)?))
     }
 
     fn curves(rays: &Self::Output) -> Vec<&Tractogram> {
@@ -87,9 +92,13 @@ impl Receive<State> for TraceLobes {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
-            rays::show_lobes(state, self, *rays, wall_ms);
-        });
+        match delivery.outcome {
+            // The window draws rays before the host has their points.
+            Outcome::Partial(rays) => rays::show_lobes(state, self, *rays, delivery.wall_ms),
+            _ => ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
+                rays::show_lobes(state, self, *rays, wall_ms);
+            }),
+        }
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {

@@ -1,15 +1,17 @@
 //! Tracking streamlines from the regions, and in the whole brain.
 
 use crate::compute::{Backend, Control};
-use crate::data::{Region, TensorField, Tractogram, Volume};
+use crate::data::{LineDrawing, Region, TensorField, Tractogram, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
+    memory_for_curves,
 };
 use crate::solvers::{curves, tracking, tractogram};
-use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::files::jobs::open::with_target_names;
 use crate::state::job_end::ended;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::bootstrap::residuals;
+use crate::state::track::jobs::drawing::{self, measured};
 use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::track::{kept_layers, update};
@@ -30,6 +32,8 @@ pub struct TrackStreamlines {
     pub resample: Option<Box<BootstrapInput>>,
     /// Fewer seeds: a drag is in progress.
     pub coarse: bool,
+    /// How the window draws them, if it can draw them from a card.
+    pub drawing: Option<LineDrawing>,
 }
 
 /// Tracks from the regions: the live result.
@@ -45,6 +49,12 @@ pub trait Streamlines: Clone + fmt::Debug + Send + Sync + 'static {
     /// The key of the result.
     fn key(&self) -> CurveKey;
 
+    /// How the window draws them, if it can draw them from a card.
+    fn drawing(&self) -> Option<LineDrawing> {
+        None
+    }
+
+    /// The streamlines, whose points may still be on a card.
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError>;
 }
 
@@ -57,6 +67,10 @@ impl Streamlines for TrackStreamlines {
             tissues: None,
             coarse: self.coarse,
         }
+    }
+
+    fn drawing(&self) -> Option<LineDrawing> {
+        self.drawing.clone()
     }
 
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
@@ -72,11 +86,10 @@ impl Streamlines for TrackStreamlines {
             }
             None => tracking::track_within(field, regions, params, memory, backend, control)?,
         };
-        backend.install(|| output.on_host())?;
         output.explain_no_starts(field, regions, params, backend, control)?;
-        let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
+        let along = backend.install(|| tractogram::sampled(&self.fa, &output.kept));
         let kept = output.kept.with_per_point("fa", along);
-        let kept = with_target_names(with_lengths(kept), regions);
+        let kept = with_target_names(measured(kept, backend)?, regions);
         output.kept = kept.with_grid(field.grid.clone());
         Ok(output)
     }
@@ -100,9 +113,20 @@ impl<T: Streamlines> Job for LiveTracking<T> {
         self,
         worker: &Worker,
         control: &Control,
-        _: &PartialSender<Self::Output>,
+        partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        Ok(Arc::new(self.0.track(&worker.backend(), control)?))
+        let drawing = self.0.drawing();
+        let mut output = self.0.track(&worker.backend(), control)?;
+        let on_card = !output.kept.points.is_on_host();
+        if let Some(drawing) = drawing.filter(|_| on_card) {
+            drawing::for_window(&mut output.kept, &drawing, worker)?;
+            drawing::for_window(&mut output.missed, &drawing::SHAPE, worker)?;
+            if output.kept.drawn.is_some() {
+                partial.send(Arc::new(output.clone()));
+            }
+        }
+        worker.backend().install(|| output.on_host())?;
+        Ok(Arc::new(output))
     }
 
     fn curves(output: &Self::Output) -> Vec<&Tractogram> {
@@ -117,15 +141,16 @@ impl<T: Streamlines> Receive<State> for LiveTracking<T> {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(
-            state,
-            self,
-            delivery,
-            effects,
-            |state, output, wall_ms, _| {
-                update::live_done(state, output, self.0.key(), wall_ms);
-            },
-        );
+        // The window draws streamlines before the host has their points.
+        let show = |state: &mut State, output, wall_ms| {
+            update::live_done(state, output, self.0.key(), wall_ms);
+        };
+        match delivery.outcome {
+            Outcome::Partial(output) => show(state, output, delivery.wall_ms),
+            _ => ended(state, self, delivery, effects, |state, output, ms, _| {
+                show(state, output, ms);
+            }),
+        }
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {

@@ -1,14 +1,15 @@
 //! Geodesic rays: traced in a metric, which is prepared if it does not exist yet, then cut by their measure.
 
 use crate::compute::{Backend, Control};
-use crate::data::{Grid, Region, Shared, TensorField, Tractogram, Volume};
+use crate::data::{Grid, LineDrawing, Region, Shared, TensorField, Tractogram, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, ValueNames, Worker,
+    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, ValueNames, Worker,
     memory_for_curves,
 };
 use crate::solvers::{curves, geodesic, tractogram};
-use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::files::jobs::open::with_target_names;
 use crate::state::job_end::ended;
+use crate::state::track::jobs::drawing::{self, measured};
 use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::rays;
 use crate::state::{Effect, State};
@@ -29,6 +30,8 @@ pub struct TraceRays {
     pub cut: geodesic::Cut,
     /// Fewer seeds: a drag is in progress.
     pub coarse: bool,
+    /// How the window draws them, if it can draw them from a card.
+    pub drawing: Option<LineDrawing>,
 }
 
 /// Rays after the cut, with the metric that was prepared for them.
@@ -70,16 +73,15 @@ impl TraceRays {
         let mut traced =
             geodesic::trace_within(&metric, regions, params, memory, backend, control)?;
         let mut output = Arc::unwrap_or_clone(traced.rays);
-        backend.install(|| output.on_host())?;
         output.explain_no_starts(field, regions, &params.curves, backend, control)?;
-        let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
+        let along = backend.install(|| tractogram::sampled(&self.fa, &output.kept));
         output.kept = output.kept.with_per_point("fa", along);
         traced.rays = Arc::new(output);
         let named = Named {
             regions,
             grid: &field.grid,
         };
-        Ok(RayOutput::new(traced, &named, self.cut, metric, started))
+        RayOutput::new(traced, (&named, self.cut), metric, started, backend)
     }
 }
 
@@ -87,13 +89,13 @@ impl<M> RayOutput<M> {
     /// Rays that were traced in a metric since `started`, after the cut.
     pub fn new(
         traced: geodesic::Output,
-        named: &Named<'_>,
-        cut: geodesic::Cut,
+        (named, cut): (&Named<'_>, geodesic::Cut),
         metric: M,
         started: Instant,
-    ) -> Self {
-        let ranked = named.ranked(Arc::unwrap_or_clone(traced.rays), cut);
-        Self {
+        backend: &Backend,
+    ) -> Result<Self, JobError> {
+        let ranked = named.ranked(Arc::unwrap_or_clone(traced.rays), cut, backend)?;
+        Ok(Self {
             output: ranked.output,
             all: ranked.all,
             measures: ranked.measures,
@@ -103,7 +105,32 @@ impl<M> RayOutput<M> {
             kernel_s: traced.kernel_s,
             trace_ms: started.elapsed().as_secs_f64() * 1e3,
             metric,
+        })
+    }
+
+    /// Has the rays drawn from the card where they are, if it can, and sent; then copies them to the host.
+    pub fn deliver(
+        mut self,
+        drawing: Option<&LineDrawing>,
+        worker: &Worker,
+        send: impl FnOnce(Self),
+    ) -> Result<Self, JobError>
+    where
+        M: Clone,
+    {
+        let on_card = !self.all.points.is_on_host();
+        if let Some(drawing) = drawing.filter(|_| on_card) {
+            drawing::for_window(&mut self.output.kept, drawing, worker)?;
+            drawing::for_window(&mut self.output.missed, &drawing::SHAPE, worker)?;
+            if self.output.kept.drawn.is_some() {
+                send(self.clone());
+            }
         }
+        worker.backend().install(|| {
+            self.all.on_host()?;
+            self.output.on_host()
+        })?;
+        Ok(self)
     }
 }
 
@@ -123,18 +150,23 @@ pub struct RankedRays {
 
 impl Named<'_> {
     /// Applies a cut to rays that were traced.
-    pub fn ranked(&self, output: curves::Output, cut: geodesic::Cut) -> RankedRays {
+    pub fn ranked(
+        &self,
+        output: curves::Output,
+        cut: geodesic::Cut,
+        backend: &Backend,
+    ) -> Result<RankedRays, JobError> {
         let measures = output.kept.per_streamline.get("cm").cloned();
         let measures = measures.unwrap_or_default();
-        let all = ValueNames::shown(with_lengths(output.kept));
+        let all = ValueNames::shown(measured(output.kept, backend)?);
         let all = with_target_names(all, self.regions).with_grid(self.grid.clone());
         let (kept, min_measure) = geodesic::rank(&all, cut);
-        RankedRays {
+        Ok(RankedRays {
             output: curves::Output { kept, ..output },
             all,
             measures,
             min_measure,
-        }
+        })
     }
 }
 
@@ -153,9 +185,12 @@ impl Job for TraceRays {
         self,
         worker: &Worker,
         control: &Control,
-        _: &PartialSender<Self::Output>,
+        partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        Ok(Box::new(self.trace(&worker.backend(), control)?))
+        let drawing = self.drawing.clone();
+        let rays = self.trace(&worker.backend(), control)?;
+        let send = |rays| partial.send(Box::new(rays));
+        Ok(Box::new(rays.deliver(drawing.as_ref(), worker, send)?))
     }
 
     fn curves(rays: &Self::Output) -> Vec<&Tractogram> {
@@ -170,9 +205,13 @@ impl Receive<State> for TraceRays {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
-            rays::show(state, self, *rays, wall_ms);
-        });
+        match delivery.outcome {
+            // The window draws rays before the host has their points.
+            Outcome::Partial(rays) => rays::show(state, self, *rays, delivery.wall_ms),
+            _ => ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
+                rays::show(state, self, *rays, wall_ms);
+            }),
+        }
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {

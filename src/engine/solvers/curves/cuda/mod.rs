@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
+pub mod drawn;
 pub mod on_card;
 pub mod regions;
 

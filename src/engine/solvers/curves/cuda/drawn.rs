@@ -1,0 +1,520 @@
+//! Streamlines whose points are on a card, measured there and written as the renderer draws them: neither needs the
+//! points on the host.
+
+#![allow(unsafe_code, reason = "kernel launches")]
+
+use super::one_thread_each;
+use crate::compute::cuda::{CardPart, Device};
+use crate::compute::{Backend, kernel_struct, kernels, memory, parts};
+use crate::data::drawn_lines::next_chunk;
+use crate::data::line_blocks::{BLOCK, BLOCK_BYTES, BLOCK_LEN, Frame, Reach};
+use crate::data::line_order::{CHUNK_SLOTS, Detail, Order, Walk, chunk_capacity};
+use crate::data::tractogram::LateParts;
+use crate::data::{DrawnChunk, DrawnLines, ImageExporter, LineDrawing, Shared, Tractogram};
+use crate::solvers::Error;
+use crate::solvers::drawn_buffers::DrawnBuffers;
+use crate::solvers::late::LateValues;
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
+use glam::{DVec3, Vec3};
+use std::sync::Arc;
+
+const OPERATION: &str = "preparing streamlines for drawing";
+const LOWER: &str = "draw fewer streamlines";
+
+/// `Line` in kernels/drawn_lines.cu.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct KernelLine {
+    points: u64,
+    count: u32,
+    unused: u32,
+}
+kernel_struct!(KernelLine as "Line in kernels/drawn_lines.cu", 16 { points: 0, count: 8, unused: 12 });
+// SAFETY: plain numbers, as the kernel declares them.
+unsafe impl DeviceRepr for KernelLine {}
+
+/// `Facts` in kernels/drawn_lines.cu.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct KernelFacts {
+    low: [f32; 3],
+    high: [f32; 3],
+    length_mm: f32,
+    drawn: u32,
+}
+kernel_struct!(KernelFacts as "Facts in kernels/drawn_lines.cu", 32 { low: 0, high: 12, length_mm: 24, drawn: 28 });
+// SAFETY: as above.
+unsafe impl DeviceRepr for KernelFacts {}
+
+/// `Piece` in kernels/drawn_lines.cu.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct KernelPiece {
+    points: u64,
+    values: u64,
+    count: u32,
+    first: u32,
+    drawn: u32,
+    slot: u32,
+    value: f32,
+    unused: u32,
+}
+kernel_struct!(KernelPiece as "Piece in kernels/drawn_lines.cu", 40 {
+    points: 0, values: 8, count: 16, first: 20, drawn: 24, slot: 28, value: 32, unused: 36,
+});
+// SAFETY: as above.
+unsafe impl DeviceRepr for KernelPiece {}
+
+/// `Frame` in kernels/drawn_lines.cu.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct KernelFrame {
+    low: [f64; 3],
+    step: [f64; 3],
+    step_mm: f32,
+    unused: u32,
+}
+kernel_struct!(KernelFrame as "Frame in kernels/drawn_lines.cu", 56 { low: 0, step: 24, step_mm: 48, unused: 52 });
+// SAFETY: as above.
+unsafe impl DeviceRepr for KernelFrame {}
+
+/// Where values of points are: at ascending indices of an array, parts of buffers on one card.
+struct Places {
+    /// The first index of each part, and the address of its value.
+    parts: Vec<(usize, u64)>,
+    devices: Arc<[Device]>,
+    card: usize,
+    /// While these exist, the buffers stay on the card.
+    _buffers: Arc<[CardPart]>,
+}
+
+impl Places {
+    /// The places of values that are not on the host; `None` if they are, or if several cards have them.
+    fn of<T: Pod + Send + Sync>(values: &Shared<T>) -> Option<Self> {
+        let bytes = size_of::<T>() as u64;
+        if let Some(late) = values.late_as::<LateValues<T>>() {
+            let kept = late.parts()?;
+            let first = kept.first()?;
+            let (devices, card) = (first.devices.clone(), first.card);
+            let mut parts = Vec::new();
+            let mut next = 0;
+            for part in kept.iter() {
+                if part.card != card {
+                    return None;
+                }
+                let address = part.device().address(&part.buffer);
+                parts.push((next, address + 4 * part.numbers.start as u64));
+                next += part.numbers.len() * 4 / size_of::<T>();
+            }
+            return Some(Self {
+                parts,
+                devices,
+                card,
+                _buffers: kept,
+            });
+        }
+        let some = values.late_as::<LateParts<T>>()?;
+        let all = Self::of(&some.of)?;
+        let mut parts = Vec::new();
+        let mut next = 0;
+        for run in some.runs.iter() {
+            let mut from = run.start;
+            while from < run.end {
+                let part = all.part(from);
+                let (first, address) = all.parts[part];
+                let end = all
+                    .parts
+                    .get(part + 1)
+                    .map_or(run.end, |p| p.0.min(run.end));
+                parts.push((next, address + bytes * (from - first) as u64));
+                next += end - from;
+                from = end;
+            }
+        }
+        Some(Self { parts, ..all })
+    }
+
+    /// The part that has an index.
+    fn part(&self, index: usize) -> usize {
+        self.parts.partition_point(|(first, _)| *first <= index) - 1
+    }
+
+    /// The address of a value of `bytes` bytes.
+    fn address(&self, index: usize, bytes: u64) -> u64 {
+        let (first, address) = self.parts[self.part(index)];
+        address + bytes * (index - first) as u64
+    }
+
+    fn device(&self) -> &Device {
+        &self.devices[self.card]
+    }
+}
+
+/// Streamlines whose points are on one card.
+pub struct LinesOnCard<'a> {
+    tractogram: &'a Tractogram,
+    points: Places,
+}
+
+/// What is known of streamlines without their points.
+pub struct LineFacts {
+    /// World mm; `None` without points.
+    pub bounds_mm: Option<(DVec3, DVec3)>,
+    /// Length of each.
+    pub lengths_mm: Vec<f32>,
+}
+
+impl<'a> LinesOnCard<'a> {
+    /// `None` if the points are on the host, or on several cards.
+    pub fn new(tractogram: &'a Tractogram) -> Option<Self> {
+        let points = Places::of(&tractogram.points)?;
+        Some(Self { tractogram, points })
+    }
+
+    /// A streamline's points on the card; none of an empty one.
+    fn line(&self, index: usize) -> KernelLine {
+        let offsets = &self.tractogram.offsets;
+        let (first, end) = (offsets[index] as usize, offsets[index + 1] as usize);
+        KernelLine {
+            points: match first < end {
+                true => self.points.address(first, 12),
+                false => 0,
+            },
+            count: (end - first) as u32,
+            unused: 0,
+        }
+    }
+
+    /// Facts about streamlines in this order.
+    fn examine(&self, order: &Order) -> Result<Vec<KernelFacts>, Error> {
+        let device = self.points.device();
+        let lines: Vec<KernelLine> =
+            parts::collected(order.count, |place| self.line(order.streamline(place)));
+        let count = lines.len() as u32;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let list = device.upload(&lines)?;
+        let every_point = u32::from(order.detail == Detail::EveryPoint);
+        let mut facts = device.alloc_zeros::<KernelFacts>(lines.len())?;
+        let kernel = device.kernel(kernels::DRAWN_LINES, "drawn_lines_examine")?;
+        // SAFETY: one thread for each of `count` lines, surplus threads return; each line's points lie in a buffer that
+        // `self.points` keeps.
+        let launched = unsafe {
+            device
+                .stream()
+                .launch_builder(&kernel)
+                .arg(&list)
+                .arg(&count)
+                .arg(&every_point)
+                .arg(&mut facts)
+                .launch(few_threads_each(count))
+        };
+        device.check(OPERATION, launched)?;
+        Ok(device.download(&facts, 0..lines.len())?)
+    }
+
+    /// Bounds and lengths, equal to those that the host would compute; `None` if a point is not finite.
+    pub fn facts(&self) -> Result<Option<LineFacts>, Error> {
+        // The first streamline is examined first.
+        let order = Order::new(self.tractogram.len(), 1, Detail::EveryPoint);
+        let facts = self.examine(&order)?;
+        let mut lengths_mm = vec![0.0; facts.len()];
+        for (place, known) in facts.iter().enumerate() {
+            lengths_mm[order.streamline(place)] = known.length_mm;
+        }
+        let is_finite = facts.iter().all(|known| !known.length_mm.is_nan());
+        Ok(is_finite.then(|| LineFacts {
+            bounds_mm: bounds(&facts),
+            lengths_mm,
+        }))
+    }
+
+    /// The streamlines as they are drawn, in buffers of this card; `None` if a point is not finite, if the values are
+    /// not known here, or if the card lacks the memory.
+    pub fn packed(&self, drawing: &LineDrawing) -> Result<Option<PackedLines>, Error> {
+        let order = Order::new(self.tractogram.len(), 1, drawing.detail);
+        let facts = self.examine(&order)?;
+        let values = drawing.values.as_deref().map(|name| self.values(name));
+        let values = match values {
+            None => None,
+            Some(Some(values)) => Some(values),
+            Some(None) => return Ok(None),
+        };
+        if facts.iter().any(|known| known.length_mm.is_nan()) {
+            return Ok(None);
+        }
+        let placed = self.place(&order, &facts, values.as_ref());
+        let frame = Frame::new(bounds(&facts).unwrap_or_default());
+        self.write(drawing, placed, &frame, values.as_ref())
+    }
+
+    /// The values of this name, if they are on the same card or belong to streamlines.
+    fn values(&self, name: &str) -> Option<LineValues<'a>> {
+        if let Some(values) = self.tractogram.per_point.get(name) {
+            let places = Places::of(values)?;
+            let is_here = places.card == self.points.card;
+            return is_here.then_some(LineValues::PerPoint(places));
+        }
+        let values = self.tractogram.per_streamline.get(name)?;
+        Some(LineValues::PerStreamline(values))
+    }
+
+    /// The pieces of all streamlines in chunks, as the renderer would place them.
+    fn place(
+        &self,
+        order: &Order,
+        facts: &[KernelFacts],
+        values: Option<&LineValues<'_>>,
+    ) -> (Vec<KernelPiece>, Vec<DrawnChunk>) {
+        let offsets = &self.tractogram.offsets;
+        let all = self.tractogram.points.len() + order.count;
+        let mut walk = Walk::default();
+        let (mut pieces, mut chunks) = (Vec::new(), Vec::<DrawnChunk>::new());
+        let mut own = Vec::new();
+        for (place, known) in facts.iter().enumerate() {
+            let streamline = order.streamline(place);
+            let (line, first) = (self.line(streamline), offsets[streamline] as usize);
+            let capacity = |index: usize| {
+                if index == chunks.len() {
+                    let before: usize = chunks.iter().map(|c| c.capacity).sum();
+                    chunks.push(DrawnChunk {
+                        capacity: chunk_capacity(all.saturating_sub(before), CHUNK_SLOTS),
+                        ready: 0,
+                        first_slot: chunks
+                            .last()
+                            .map_or(0, |last| next_chunk(last.first_slot, last.capacity)),
+                        boxes: Vec::new(),
+                    });
+                }
+                chunks[index].capacity
+            };
+            walk.assign(known.drawn as usize, capacity, |piece| own.push(piece));
+            for piece in own.drain(..) {
+                let chunk = &mut chunks[piece.chunk];
+                chunk.ready = piece.slot + piece.points.len() + 1;
+                let (address, value) = match values {
+                    None => (0, 0.0),
+                    Some(LineValues::PerPoint(places)) => (places.address(first, 4), 0.0),
+                    Some(LineValues::PerStreamline(values)) => (0, values[streamline]),
+                };
+                pieces.push(KernelPiece {
+                    points: line.points,
+                    values: address,
+                    count: line.count,
+                    first: piece.points.start as u32,
+                    drawn: piece.points.len() as u32,
+                    slot: (chunk.first_slot + piece.slot) as u32,
+                    value,
+                    unused: 0,
+                });
+            }
+        }
+        (pieces, chunks)
+    }
+
+    fn write(
+        &self,
+        drawing: &LineDrawing,
+        (pieces, mut chunks): (Vec<KernelPiece>, Vec<DrawnChunk>),
+        frame: &Frame,
+        values: Option<&LineValues<'_>>,
+    ) -> Result<Option<PackedLines>, Error> {
+        let device = self.points.device();
+        let slots = chunks
+            .last()
+            .map_or(0, |c| next_chunk(c.first_slot, c.capacity));
+        // Slots are numbered with 32 bits.
+        let bytes = slots as u64 * (12 + 4) + (slots / BLOCK) as u64 * (BLOCK_BYTES + 6);
+        if u32::try_from(slots).is_err() || device.needs(bytes, OPERATION, LOWER).is_err() {
+            return Ok(None);
+        }
+        memory::claim(OPERATION, (slots / BLOCK) as u64 * 6)?;
+        let blocks = slots / BLOCK;
+        let mut drawn = PackedLines {
+            drawing: drawing.clone(),
+            chunks: Vec::new(),
+            blocks: device.alloc_zeros::<u32>((blocks * BLOCK_LEN).max(1))?,
+            values: match values {
+                None => None,
+                Some(_) => Some(device.alloc_zeros::<f32>(slots.max(1))?),
+            },
+            devices: self.points.devices.clone(),
+            card: self.points.card,
+        };
+        if pieces.is_empty() {
+            return Ok(Some(drawn));
+        }
+        let points = device.alloc_zeros::<f32>(3 * slots)?;
+        let mut no_values = device.alloc_zeros::<f32>(1)?;
+        let (has_values, buffer) = match &mut drawn.values {
+            Some(values) => (1u32, values),
+            None => (0, &mut no_values),
+        };
+        let list = device.upload(&pieces)?;
+        let count = pieces.len() as u32;
+        let every_point = u32::from(drawing.detail == Detail::EveryPoint);
+        let place = device.kernel(kernels::DRAWN_LINES, "drawn_lines_place")?;
+        // SAFETY: one thread for each of `count` pieces, surplus threads return; their points and values lie in buffers
+        // that are kept, and their slots, which no two share, in `points` and, if there are values, in `buffer`.
+        let launched = unsafe {
+            device
+                .stream()
+                .launch_builder(&place)
+                .arg(&list)
+                .arg(&count)
+                .arg(&every_point)
+                .arg(&has_values)
+                .arg(&points)
+                .arg(buffer)
+                .launch(few_threads_each(count))
+        };
+        device.check(OPERATION, launched)?;
+        let boxes = device.alloc_zeros::<u8>(blocks * 6)?;
+        let frame = KernelFrame {
+            low: frame.low.to_array(),
+            step: frame.step.to_array(),
+            step_mm: frame.step_mm,
+            unused: 0,
+        };
+        let pack = device.kernel(kernels::DRAWN_LINES, "drawn_lines_pack")?;
+        for chunk in &chunks {
+            let first = chunk.first_slot;
+            let block = first / BLOCK;
+            let own_points = points.slice(3 * first..);
+            let own_blocks = drawn.blocks.slice(block * BLOCK_LEN..);
+            let own_boxes = boxes.slice(block * 6..);
+            let ready = chunk.ready as u32;
+            let warps = 32 * ready.div_ceil(BLOCK as u32);
+            // SAFETY: one warp for each block of the chunk's slots, surplus warps return; the buffers have room for all
+            // blocks of all chunks.
+            let launched = unsafe {
+                device
+                    .stream()
+                    .launch_builder(&pack)
+                    .arg(&frame)
+                    .arg(&own_points)
+                    .arg(&ready)
+                    .arg(&own_blocks)
+                    .arg(&own_boxes)
+                    .launch(few_threads_each(warps))
+            };
+            device.check(OPERATION, launched)?;
+        }
+        let boxes: Vec<u8> = device.download(&boxes, 0..blocks * 6)?;
+        let boxes: &[Reach] = bytemuck::cast_slice(&boxes);
+        for chunk in &mut chunks {
+            let first = chunk.first_slot / BLOCK;
+            chunk.boxes = boxes[first..first + chunk.ready.div_ceil(BLOCK)].to_vec();
+        }
+        drawn.chunks = chunks;
+        Ok(Some(drawn))
+    }
+}
+
+/// Values that colour streamlines.
+enum LineValues<'a> {
+    PerPoint(Places),
+    PerStreamline(&'a [f32]),
+}
+
+fn bounds(facts: &[KernelFacts]) -> Option<(DVec3, DVec3)> {
+    let ends = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    let (low, high) = facts.iter().fold(ends, |(low, high), known| {
+        match known.low[0] <= known.high[0] {
+            true => (low.min(known.low.into()), high.max(known.high.into())),
+            false => (low, high),
+        }
+    });
+    (low.x <= high.x).then(|| (low.as_dvec3(), high.as_dvec3()))
+}
+
+/// Threads that follow streamlines of different lengths.
+fn few_threads_each(count: u32) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (count.div_ceil(128), 1, 1),
+        block_dim: (128, 1, 1),
+        ..one_thread_each(count)
+    }
+}
+
+/// Streamlines in buffers of a card, as they are drawn.
+pub struct PackedLines {
+    drawing: LineDrawing,
+    /// The parts, in order.
+    pub chunks: Vec<DrawnChunk>,
+    blocks: CudaSlice<u32>,
+    values: Option<CudaSlice<f32>>,
+    devices: Arc<[Device]>,
+    card: usize,
+}
+
+impl PackedLines {
+    /// The blocks and the values, copied to the host.
+    pub fn on_host(&self) -> Result<(Vec<u32>, Option<Vec<f32>>), Error> {
+        let device = &self.devices[self.card];
+        let blocks = device.download(&self.blocks, 0..self.blocks.len())?;
+        let values = self.values.as_ref();
+        let values = values.map(|values| device.download(values, 0..values.len()));
+        Ok((blocks, values.transpose()?))
+    }
+
+    /// Copies them to memory of the renderer; `None` if another card draws, or if memory cannot be shared.
+    fn shared(
+        self,
+        buffers: &mut DrawnBuffers,
+        exporter: &ImageExporter,
+    ) -> Result<Option<DrawnLines>, Error> {
+        let device = &self.devices[self.card];
+        if device.uuid() != Ok(exporter.card) {
+            return Ok(None);
+        }
+        let stream = device.stream();
+        let bytes = 4 * self.blocks.len() as u64;
+        let Some((to, copy)) = buffers.free_buffer(bytes, exporter, device) else {
+            return Ok(None);
+        };
+        device.copy_shared(&self.blocks, 0..self.blocks.len(), to, 0, stream)?;
+        let blocks = copy.clone();
+        let values = match &self.values {
+            None => None,
+            Some(values) => {
+                let bytes = 4 * values.len() as u64;
+                let Some((to, copy)) = buffers.free_buffer(bytes, exporter, device) else {
+                    return Ok(None);
+                };
+                device.copy_shared(values, 0..values.len(), to, 0, stream)?;
+                Some(copy.clone())
+            }
+        };
+        device.synchronize(OPERATION)?;
+        Ok(Some(DrawnLines {
+            drawing: self.drawing,
+            chunks: self.chunks,
+            blocks,
+            values,
+        }))
+    }
+}
+
+/// Writes streamlines into the renderer's memory, if their points and the renderer are on one card; else the
+/// streamlines are unchanged, and the renderer reads them on the host.
+pub fn drawn(
+    tractogram: Tractogram,
+    drawing: &LineDrawing,
+    (buffers, exporter): (&mut DrawnBuffers, &ImageExporter),
+    backend: &Backend,
+) -> Result<Tractogram, Error> {
+    let packed = match LinesOnCard::new(&tractogram) {
+        Some(lines) if !tractogram.is_empty() => backend.install(|| lines.packed(drawing))?,
+        _ => None,
+    };
+    let drawn = match packed {
+        Some(packed) => packed.shared(buffers, exporter)?,
+        None => None,
+    };
+    let mut tractogram = tractogram;
+    tractogram.drawn = drawn.map(Arc::new);
+    Ok(tractogram)
+}
