@@ -7,6 +7,7 @@
 //! a card has them.
 
 use super::bench::Choice;
+use super::bench_handed;
 use super::bench_lifted::ball;
 use super::bench_tracking::{field, prolate, seed};
 use super::runner::Failure;
@@ -427,6 +428,11 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
             Err(error) => return json!({"workload": workload, "error": error.to_string()}),
         }
     }
+    let traced = || {
+        let traced = trace(&metric, &case.regions, &case.params, backend, &control)?;
+        Ok(traced.rays.kept.clone())
+    };
+    let drawn = bench_handed::measured(traced, repeats, backend);
     let wall = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
     let (kernel, gather) = (quantile(&mut kernels, 0.5), quantile(&mut gathers, 0.5));
     let on_card = quantile(&mut on_card, 0.5);
@@ -445,6 +451,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         "kernel_s": kernel,
         "gather_s": gather,
         "on_card_s": on_card,
+        "drawn": drawn,
         "rate_per_core": per_core,
         "prepare_s": prepare_s,
         "papers_s": case.papers_ms.map(|ms| ms * 1e-3),

@@ -6,6 +6,7 @@
 //! card has them.
 
 use super::bench::Choice;
+use super::bench_handed;
 use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
 use crate::data::statistics::quantile;
@@ -130,6 +131,8 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
             }
         }
     }
+    let tracked = || Ok(track(field, regions, params, backend, &Control::new())?.kept);
+    let drawn = bench_handed::measured(tracked, repeats, backend);
     let wall = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
     let kernel = quantile(&mut kernels, 0.5);
     let (seeds, kept, steps) = size;
@@ -141,6 +144,7 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
         "wall_s": wall,
         "kernel_s": kernel,
         "on_card_s": quantile(&mut on_card, 0.5),
+        "drawn": drawn,
         "backend": backend.name(),
         "detail": backend.detail(),
         "threads": backend.threads(),

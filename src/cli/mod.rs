@@ -32,6 +32,7 @@ mod bench_fit;
 mod bench_fod;
 mod bench_geodesic;
 mod bench_glyphs;
+mod bench_handed;
 mod bench_io;
 mod bench_levelset;
 mod bench_lifted;

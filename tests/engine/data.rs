@@ -28,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
         test("data::sizes have units", sizes),
         test("data::late values are copied once needed", late_values),
         test("data::late values that are lost are an error", lost_values),
+        test("data::some streamlines of late points", late_streamlines),
         test("data::labels within sentences", labels_within_sentences),
         test("data::positive definite systems", cholesky_factors),
         test("data::commands that differ in their maps", joined_commands),
@@ -67,6 +68,30 @@ fn late(values: Option<Vec<f32>>) -> (Shared<f32>, Arc<AtomicUsize>) {
         copies: copies.clone(),
     };
     (Shared::late(late), copies)
+}
+
+/// A selection copies nothing before its values are needed, and has then those of the selected streamlines.
+fn late_streamlines() {
+    let (values, copies) = late(Some(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    let points: Vec<[f32; 3]> = (0..6u8).map(|i| [f32::from(i); 3]).collect();
+    let lines = Tractogram::new(points, vec![0, 2, 3, 6]).with_per_point("late", values.clone());
+    let some = lines.filtered(&[false, true, true]);
+    let few = some.filtered(&[false, true]);
+    let own = |lines: &Tractogram| lines.per_point["late"].clone();
+    assert_eq!([own(&some).len(), own(&few).len()], [4, 3]);
+    assert_eq!(copies.load(Ordering::Relaxed), 0);
+    assert!(!own(&few).is_on_host() && own(&lines).is_same(&values));
+    few.on_host().unwrap();
+    assert!(own(&few).is_on_host() && own(&some).is_on_host() && values.is_on_host());
+    assert_eq!(own(&few)[..], [4.0, 5.0, 6.0]);
+    assert_eq!(own(&some)[..], [3.0, 4.0, 5.0, 6.0]);
+
+    let (lost, _) = late(None);
+    let lines = lines
+        .with_per_point("lost", lost)
+        .filtered(&[true, false, false]);
+    let error = lines.on_host().unwrap_err().to_string();
+    assert_eq!(error, "the card was lost");
 }
 
 /// An image knows its size, and clones share it, before the values are there.

@@ -3,6 +3,7 @@
 mod bootstrap;
 mod deflection;
 mod directions;
+mod drawn;
 mod orders;
 pub mod parity;
 mod phantom;
@@ -17,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         bootstrap::tests(),
         deflection::tests(),
         directions::tests(),
+        drawn::tests(),
         orders::tests(),
         parity::tests(),
         phantom::tests(),
