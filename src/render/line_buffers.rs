@@ -3,10 +3,10 @@
 use super::gpu::{Gpu, keys_beyond_budget};
 use super::line_walk::build;
 use super::shared::SharedBuffer;
-use crate::compute::{DeviceCopy, parts};
+use crate::compute::parts;
 use crate::data::line_blocks::{BLOCK, BLOCK_BYTES, BLOCK_LEN, Frame, Reach, Slot, pack};
 use crate::data::line_order::{CHUNK_SLOTS, Detail, Order, Walk, chunk_capacity};
-use crate::data::{DataId, DrawnChunk, DrawnLines, Shared, Tractogram};
+use crate::data::{DataId, DeviceCopy, DrawnChunk, DrawnLines, Shared, Tractogram};
 use glam::DVec3;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
