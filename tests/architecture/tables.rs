@@ -170,7 +170,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("compare", &["density", "level_set"]),
     ("connectivity", &["curves", "region"]),
     ("csd", &[]),
-    ("curves", &[]),
+    // Points stay on the card that computed them.
+    ("curves", &["on_card"]),
     ("density", &["curves"]),
     ("eikonal", &["metric", "tensor_fit"]),
     // Rays in distributions start along peaks; those through a point start along the cheapest path to it.
@@ -187,7 +188,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ),
     // The best of the axis changes gives the longest streamlines.
     ("gradient_check", &["curves", "tensor_fit", "tracking"]),
-    ("level_set", &[]),
+    ("level_set", &["on_card"]),
     // The ε-pathway and paths are those of pathways in a metric; repetitions refit the distributions.
     ("lifted", &["csd", "metric", "pathway"]),
     ("metric", &["tensor_fit"]),
@@ -196,6 +197,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
         "odf_check",
         &["gradient_check", "tensor_check", "tensor_fit"],
     ),
+    ("on_card", &[]),
     // Probabilistic streamlines follow the repetitions of a bootstrap.
     ("odf_tracking", &["csd", "curves", "peaks"]),
     ("pathway", &["eikonal", "metric", "tensor_fit"]),
@@ -205,7 +207,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     // The voxels that a streamline passes.
     ("score", &["density"]),
     ("tensor_check", &["gradient_check", "tensor_fit"]),
-    ("tensor_fit", &["region"]),
+    ("tensor_fit", &["on_card", "region"]),
     ("tracking", &["curves", "tensor_fit"]),
     // The voxels that a streamline passes; clusters are one of the recorded edits.
     ("tractogram", &["bundles", "curves", "density"]),

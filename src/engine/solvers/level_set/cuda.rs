@@ -15,7 +15,7 @@ use super::stencil::{Kind, Stencil};
 use crate::compute::cuda::Device;
 use crate::compute::kernels;
 use crate::solvers::Error;
-use crate::solvers::drawn_buffers::DrawnBuffers;
+use crate::solvers::on_card::DrawnBuffers;
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MAX_SHARED_MEMORY;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MAX_DYNAMIC_SHARED;
 use cudarc::driver::sys::CUgraphInstantiate_flags;

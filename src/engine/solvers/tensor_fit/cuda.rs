@@ -1,7 +1,7 @@
 //! The fit on a graphics card (kernels/tensor_fit.cu), one thread for each voxel.
 //!
 //! The scan stays on the card for the next fit, and so do the tensors, for the maps and for tracking: the host copies them when it
-//! needs them ([`crate::solvers::late`]). A scan that is larger than the card's memory is fitted in slabs of the mask. A fit is
+//! needs them ([`crate::solvers::on_card`]). A scan that is larger than the card's memory is fitted in slabs of the mask. A fit is
 //! not divided among several cards, since one needs only a millisecond.
 
 #![allow(unsafe_code, reason = "kernel launches")]
@@ -20,7 +20,7 @@ use crate::compute::kernel_struct;
 use crate::compute::{Control, DataId, kernels, memory, zeroed};
 use crate::data::{Mask, Shared, Tensor, Volume};
 use crate::solvers::Error;
-use crate::solvers::late::LateValues;
+use crate::solvers::on_card::LateValues;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use std::sync::Arc;

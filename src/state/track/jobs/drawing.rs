@@ -7,7 +7,7 @@ use crate::data::{LineDrawing, Tractogram};
 use crate::jobs::{JobError, Worker};
 use crate::solvers::Error;
 use crate::solvers::curves::drawn::{LinesOnCard, drawn};
-use crate::solvers::drawn_buffers::DrawnBuffers;
+use crate::solvers::on_card::DrawnBuffers;
 use crate::state::core::display::LineColouring;
 use crate::state::document::Document;
 use crate::state::files::jobs::open::with_lengths;

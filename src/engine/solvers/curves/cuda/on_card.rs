@@ -10,7 +10,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::Output;
 use crate::solvers::curves::collect::{self, GATHER, JoinedCurves, PointValues, gather};
 use crate::solvers::curves::regions::RegionTests;
-use crate::solvers::late::LateValues;
+use crate::solvers::on_card::LateValues;
 use cudarc::driver::CudaSlice;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::compute::cuda::Device;
 use crate::compute::{Control, kernels};
 use crate::data::{Tensor, TensorField, Volume, VolumeKind};
 use crate::solvers::Error;
-use crate::solvers::late::LateValues;
+use crate::solvers::on_card::LateValues;
 use crate::solvers::tensor_fit::shape_maps::{self, SHAPE_FA};
 use crate::solvers::tensor_fit::{FitMap, Maps, maps::PLANES};
 use cudarc::driver::{CudaSlice, PushKernelArg as _};

@@ -6,7 +6,7 @@ use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, DataId, kernels};
 use crate::data::{Grid, Mask, Tensor, TensorField, Volume};
 use crate::solvers::Error;
-use crate::solvers::late::LateValues;
+use crate::solvers::on_card::LateValues;
 use crate::solvers::tensor_fit::cpu::Settings;
 use crate::solvers::tensor_fit::design::{Design, UNKNOWNS};
 use bytemuck::{Pod, Zeroable};
