@@ -2,7 +2,7 @@
 
 use crate::data::{DataId, OdfField, Tractogram};
 use crate::solvers::curves::Seeding;
-use crate::solvers::geodesic::{self, Cut, OdfMetric, RayMetric, RayMetricParams};
+use crate::solvers::geodesic::{self, Cut, OdfMetric, RayMetric, RayMetricParams, rank};
 use crate::state::core::phase::Phase;
 use crate::state::document::{Document, Rays, Tensors};
 use crate::state::edit::edit;
@@ -122,8 +122,7 @@ fn requested(state: &State, coarse: bool) -> Requested {
     }
     Requested {
         params,
-        // Coarse rays are cut when they are shown, because their cut depends on their number.
-        cut: if fewer.is_some() { Cut::All } else { cut },
+        cut,
         coarse: fewer.is_some(),
     }
 }
@@ -289,18 +288,16 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     let coarse = state.runtime.track.live.value().is_some_and(|l| l.coarse);
-    let marks = match cut {
-        Cut::TopShare(_) if coarse && cut.count(&rays.measures) < ENOUGH => Cut::Top(ENOUGH),
-        cut => cut,
-    };
-    let marks = marks.kept_marks(&rays.measures);
-    let kept = match cut {
-        Cut::All => rays.all.clone(),
-        _ => rays.all.filtered(&marks),
-    };
-    let marked = rays.measures.iter().zip(&marks).filter(|(_, kept)| **kept);
-    let min_measure = marked.map(|(m, _)| *m).min_by(f32::total_cmp);
+    let (kept, min_measure) = rank(&rays.all, cut_of(cut, coarse, &rays.measures));
     ranked(state, rays.all.id(), cut, kept, min_measure);
+}
+
+/// The cut of rays with these measures: a share of few coarse rays would leave too few to judge by.
+pub fn cut_of(cut: Cut, coarse: bool, measures: &[f32]) -> Cut {
+    match cut {
+        Cut::TopShare(_) if coarse && cut.count(measures) < ENOUGH => Cut::Top(ENOUGH),
+        cut => cut,
+    }
 }
 
 /// Shows the rays that a cut kept, unless others were traced. An outdated cut is shown, too, unless the present result

@@ -52,6 +52,7 @@ impl TraceLobes {
         let named = Named {
             regions: &self.regions,
             grid: &self.field.grid,
+            coarse: self.coarse,
         };
         RayOutput::new(traced, (&named, self.cut), metric, started, backend)
     }
@@ -74,10 +75,14 @@ impl Job for TraceLobes {
         control: &Control,
         partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let drawing = self.drawing.clone();
+        let (drawing, coarse) = (self.drawing.clone(), self.coarse);
         let rays = self.trace(&worker.backend(), control)?;
         let send = |rays| partial.send(Box::new(rays));
-        Ok(Box::new(rays.deliver(drawing.as_ref(), worker, send)?))
+        Ok(Box::new(rays.deliver(
+            (drawing.as_ref(), coarse),
+            worker,
+            send,
+        )?))
     }
 
     fn curves(rays: &Self::Output) -> Vec<&Tractogram> {

@@ -54,6 +54,9 @@ pub trait Streamlines: Clone + fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// Whether seeds are fewer because something is being dragged.
+    fn is_coarse(&self) -> bool;
+
     /// The streamlines, whose points may still be on a card.
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError>;
 }
@@ -71,6 +74,10 @@ impl Streamlines for TrackStreamlines {
 
     fn drawing(&self) -> Option<LineDrawing> {
         self.drawing.clone()
+    }
+
+    fn is_coarse(&self) -> bool {
+        self.coarse
     }
 
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
@@ -115,15 +122,20 @@ impl<T: Streamlines> Job for LiveTracking<T> {
         control: &Control,
         partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let drawing = self.0.drawing();
+        let (drawing, coarse) = (self.0.drawing(), self.0.is_coarse());
         let mut output = self.0.track(&worker.backend(), control)?;
         let on_card = !output.kept.points.is_on_host();
         if let Some(drawing) = drawing.filter(|_| on_card) {
             drawing::for_window(&mut output.kept, &drawing, worker)?;
             drawing::for_window(&mut output.missed, &drawing::SHAPE, worker)?;
-            if output.kept.drawn.is_some() {
-                partial.send(Arc::new(output.clone()));
-            }
+        }
+        let is_drawn = output.kept.drawn.is_some();
+        // Others will soon replace coarse streamlines.
+        if is_drawn && coarse {
+            return Ok(Arc::new(output));
+        }
+        if is_drawn {
+            partial.send(Arc::new(output.clone()));
         }
         worker.backend().install(|| output.on_host())?;
         Ok(Arc::new(output))

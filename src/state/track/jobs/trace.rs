@@ -80,6 +80,7 @@ impl TraceRays {
         let named = Named {
             regions,
             grid: &field.grid,
+            coarse: self.coarse,
         };
         RayOutput::new(traced, (&named, self.cut), metric, started, backend)
     }
@@ -108,10 +109,11 @@ impl<M> RayOutput<M> {
         })
     }
 
-    /// Has the rays drawn from the card where they are, if it can, and sent; then copies them to the host.
+    /// Has the rays drawn from the card where they are, if it can, and sent; then copies them to the host, unless
+    /// they are coarse and others will soon replace them.
     pub fn deliver(
         mut self,
-        drawing: Option<&LineDrawing>,
+        (drawing, coarse): (Option<&LineDrawing>, bool),
         worker: &Worker,
         send: impl FnOnce(Self),
     ) -> Result<Self, JobError>
@@ -122,9 +124,13 @@ impl<M> RayOutput<M> {
         if let Some(drawing) = drawing.filter(|_| on_card) {
             drawing::for_window(&mut self.output.kept, drawing, worker)?;
             drawing::for_window(&mut self.output.missed, &drawing::SHAPE, worker)?;
-            if self.output.kept.drawn.is_some() {
-                send(self.clone());
-            }
+        }
+        let is_drawn = self.output.kept.drawn.is_some();
+        if is_drawn && coarse {
+            return Ok(self);
+        }
+        if is_drawn {
+            send(self.clone());
         }
         worker.backend().install(|| {
             self.all.on_host()?;
@@ -134,10 +140,12 @@ impl<M> RayOutput<M> {
     }
 }
 
-/// Names for the values of rays.
+/// Names for the values of rays, and what else is known of their job.
 pub struct Named<'a> {
     pub regions: &'a [Region],
     pub grid: &'a Arc<Grid>,
+    /// Whether the rays are coarse, which changes their cut.
+    pub coarse: bool,
 }
 
 /// Rays before and after a cut, and their measures.
@@ -160,6 +168,7 @@ impl Named<'_> {
         let measures = measures.unwrap_or_default();
         let all = ValueNames::shown(measured(output.kept, backend)?);
         let all = with_target_names(all, self.regions).with_grid(self.grid.clone());
+        let cut = rays::cut_of(cut, self.coarse, &measures);
         let (kept, min_measure) = geodesic::rank(&all, cut);
         Ok(RankedRays {
             output: curves::Output { kept, ..output },
@@ -187,10 +196,14 @@ impl Job for TraceRays {
         control: &Control,
         partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let drawing = self.drawing.clone();
+        let (drawing, coarse) = (self.drawing.clone(), self.coarse);
         let rays = self.trace(&worker.backend(), control)?;
         let send = |rays| partial.send(Box::new(rays));
-        Ok(Box::new(rays.deliver(drawing.as_ref(), worker, send)?))
+        Ok(Box::new(rays.deliver(
+            (drawing.as_ref(), coarse),
+            worker,
+            send,
+        )?))
     }
 
     fn curves(rays: &Self::Output) -> Vec<&Tractogram> {
