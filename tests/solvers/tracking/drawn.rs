@@ -198,6 +198,7 @@ fn rays(backend: Backend) {
     let control = Control::new();
     let mut params = geodesic::Params::defaults();
     params.curves.seeding = Seeding::Random { count: 300 };
+    params.curves.min_length_mm = 5.0;
     params.directions = Directions::Sphere { count: 8 };
     let sharpening = Sharpening::Power { alpha: 2.0 };
     let interpolation = params.curves.interpolation;
@@ -214,6 +215,7 @@ fn rays(backend: Backend) {
         for cut in [Cut::All, Cut::TopShare(0.3)] {
             let traced = trace(&metric, &[], &params, &backend, &control).expect("rays");
             let (kept, _) = rank(&traced.rays.kept, cut);
+            assert!(kept.len() > 100);
             check(&kept, &drawing(Detail::EveryPoint, Some("cm")));
             let along = &kept.per_point["cm"];
             assert!(!along.is_on_host() && along.len() == kept.points.len());

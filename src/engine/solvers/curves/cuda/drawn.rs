@@ -8,7 +8,7 @@ use crate::compute::cuda::{CardPart, Device};
 use crate::compute::{Backend, kernel_struct, kernels, memory, parts};
 use crate::data::drawn_lines::next_chunk;
 use crate::data::line_blocks::{BLOCK, BLOCK_BYTES, BLOCK_LEN, Frame, Reach};
-use crate::data::line_order::{CHUNK_SLOTS, Detail, Order, Walk, chunk_capacity};
+use crate::data::line_order::{CHUNK_SLOTS, Detail, Order, Piece, Walk, chunk_capacity};
 use crate::data::tractogram::LateParts;
 use crate::data::{DrawnChunk, DrawnLines, ImageExporter, LineDrawing, Shared, Tractogram};
 use crate::solvers::Error;
@@ -271,47 +271,66 @@ impl<'a> LinesOnCard<'a> {
         let offsets = &self.tractogram.offsets;
         let all = self.tractogram.points.len() + order.count;
         let mut walk = Walk::default();
-        let (mut pieces, mut chunks) = (Vec::new(), Vec::<DrawnChunk>::new());
-        let mut own = Vec::new();
+        let (mut placed, mut chunks) = (Vec::new(), Vec::<DrawnChunk>::new());
         for (place, known) in facts.iter().enumerate() {
-            let streamline = order.streamline(place);
-            let (line, first) = (self.line(streamline), offsets[streamline] as usize);
             let capacity = |index: usize| {
                 if index == chunks.len() {
                     let before: usize = chunks.iter().map(|c| c.capacity).sum();
+                    let next = |last: &DrawnChunk| next_chunk(last.first_slot, last.capacity);
                     chunks.push(DrawnChunk {
                         capacity: chunk_capacity(all.saturating_sub(before), CHUNK_SLOTS),
                         ready: 0,
-                        first_slot: chunks
-                            .last()
-                            .map_or(0, |last| next_chunk(last.first_slot, last.capacity)),
+                        first_slot: chunks.last().map_or(0, next),
                         boxes: Vec::new(),
                     });
                 }
                 chunks[index].capacity
             };
-            walk.assign(known.drawn as usize, capacity, |piece| own.push(piece));
-            for piece in own.drain(..) {
-                let chunk = &mut chunks[piece.chunk];
-                chunk.ready = piece.slot + piece.points.len() + 1;
-                let (address, value) = match values {
-                    None => (0, 0.0),
-                    Some(LineValues::PerPoint(places)) => (places.address(first, 4), 0.0),
-                    Some(LineValues::PerStreamline(values)) => (0, values[streamline]),
-                };
-                pieces.push(KernelPiece {
-                    points: line.points,
-                    values: address,
-                    count: line.count,
-                    first: piece.points.start as u32,
-                    drawn: piece.points.len() as u32,
-                    slot: (chunk.first_slot + piece.slot) as u32,
-                    value,
-                    unused: 0,
-                });
-            }
+            let piece = |piece| placed.push((place, piece));
+            walk.assign(known.drawn as usize, capacity, piece);
         }
-        (pieces, chunks)
+        // Pieces of a chunk follow each other.
+        for (
+            _,
+            Piece {
+                points,
+                chunk,
+                slot,
+            },
+        ) in &placed
+        {
+            chunks[*chunk].ready = slot + points.len() + 1;
+        }
+        let piece = |i: usize| {
+            let (
+                place,
+                Piece {
+                    points,
+                    chunk,
+                    slot,
+                },
+            ) = &placed[i];
+            let streamline = order.streamline(*place);
+            let line = self.line(streamline);
+            let (address, value) = match values {
+                None => (0, 0.0),
+                Some(LineValues::PerPoint(places)) => {
+                    (places.address(offsets[streamline] as usize, 4), 0.0)
+                }
+                Some(LineValues::PerStreamline(values)) => (0, values[streamline]),
+            };
+            KernelPiece {
+                points: line.points,
+                values: address,
+                count: line.count,
+                first: points.start as u32,
+                drawn: points.len() as u32,
+                slot: (chunks[*chunk].first_slot + slot) as u32,
+                value,
+                unused: 0,
+            }
+        };
+        (parts::collected(placed.len(), piece), chunks)
     }
 
     fn write(
