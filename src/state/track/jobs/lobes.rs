@@ -8,7 +8,7 @@ use crate::jobs::{
 };
 use crate::solvers::geodesic;
 use crate::state::job_end::ended;
-use crate::state::track::jobs::trace::{Named, RayOutput};
+use crate::state::track::jobs::trace::{Ranking, RayOutput};
 use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::rays;
 use crate::state::{Effect, State};
@@ -49,12 +49,12 @@ impl TraceLobes {
             backend,
             control,
         )?;
-        let named = Named {
+        let ranking = Ranking {
             regions: &self.regions,
             grid: &self.field.grid,
             coarse: self.coarse,
         };
-        RayOutput::new(traced, (&named, self.cut), metric, started, backend)
+        RayOutput::new(traced, (&ranking, self.cut), metric, started, backend)
     }
 }
 

@@ -77,12 +77,12 @@ impl TraceRays {
         let along = backend.install(|| tractogram::sampled(&self.fa, &output.kept));
         output.kept = output.kept.with_per_point("fa", along);
         traced.rays = Arc::new(output);
-        let named = Named {
+        let ranking = Ranking {
             regions,
             grid: &field.grid,
             coarse: self.coarse,
         };
-        RayOutput::new(traced, (&named, self.cut), metric, started, backend)
+        RayOutput::new(traced, (&ranking, self.cut), metric, started, backend)
     }
 }
 
@@ -90,12 +90,12 @@ impl<M> RayOutput<M> {
     /// Rays that were traced in a metric since `started`, after the cut.
     pub fn new(
         traced: geodesic::Output,
-        (named, cut): (&Named<'_>, geodesic::Cut),
+        (ranking, cut): (&Ranking<'_>, geodesic::Cut),
         metric: M,
         started: Instant,
         backend: &Backend,
     ) -> Result<Self, JobError> {
-        let ranked = named.ranked(Arc::unwrap_or_clone(traced.rays), cut, backend)?;
+        let ranked = ranking.ranked(Arc::unwrap_or_clone(traced.rays), cut, backend)?;
         Ok(Self {
             output: ranked.output,
             all: ranked.all,
@@ -140,8 +140,8 @@ impl<M> RayOutput<M> {
     }
 }
 
-/// Names for the values of rays, and what else is known of their job.
-pub struct Named<'a> {
+/// The regions that name values of rays, their grid, and whether their cut is that of coarse rays.
+pub struct Ranking<'a> {
     pub regions: &'a [Region],
     pub grid: &'a Arc<Grid>,
     /// Whether the rays are coarse, which changes their cut.
@@ -156,7 +156,7 @@ pub struct RankedRays {
     pub min_measure: Option<f32>,
 }
 
-impl Named<'_> {
+impl Ranking<'_> {
     /// Applies a cut to rays that were traced.
     pub fn ranked(
         &self,
