@@ -243,7 +243,9 @@ impl Cards<'_> {
         let started = self
             .backend
             .install(|| self.job.startable_seeds_on_all_threads(self.sampled, seeds))?;
-        let mut halves = StreamlineHalves::at_seeds(&started.starts, gates, limits.both_ways);
+        let mut halves = self
+            .backend
+            .install(|| StreamlineHalves::at_all_seeds(&started.starts, gates, limits.both_ways));
         let follow_ms = self.follow(card, &started, &mut halves)?;
         let joined = self.join(card, &started, &halves)?;
         has_room(joined.points())?;

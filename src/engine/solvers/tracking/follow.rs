@@ -4,12 +4,13 @@ use super::direction::{deflected, deviator, principal};
 use super::field::{Lane, Points, Sampler};
 use crate::compute::kernel_struct;
 use crate::compute::simd::Kernel;
-use crate::compute::{Cancelled, Control};
+use crate::compute::{Cancelled, Control, parts};
 use crate::solvers::curves::cells::INSIDE;
 use crate::solvers::curves::half_queue::{LANES, PENDING, Queue, halves_per_start};
 use crate::solvers::curves::regions::{Cut, RegionTests};
 use crate::solvers::curves::{DirectionField, Integrator, StopReason, step};
 use bytemuck::{Pod, Zeroable};
+use std::ops::Range;
 
 /// When and how a half stops.
 #[derive(Clone, Copy)]
@@ -83,6 +84,19 @@ impl StreamlineHalves {
             }
         }
         halves
+    }
+
+    /// The same as [`Self::at_seeds`], on all threads of the installed pool.
+    pub fn at_all_seeds(starts: &[Start], gates: &RegionTests, both_ways: bool) -> Self {
+        /// Seeds that a thread examines at a time.
+        const PART: usize = 4096;
+        let part = |range: Range<usize>| Self::at_seeds(&starts[range], gates, both_ways);
+        let mut all = Self::at_seeds(&[], gates, both_ways);
+        for part in parts::in_parts(starts.len(), PART, part) {
+            all.halves.extend(part.halves);
+            all.met.extend(part.met);
+        }
+        all
     }
 
     pub fn regions_met(&self, half: usize) -> &[u32] {
