@@ -95,6 +95,7 @@ pub mod trx;
 mod voxels;
 pub mod vtk;
 pub mod vtp;
+pub mod warp;
 mod written_voxels;
 
 pub use crate::compute::memory::{
@@ -342,9 +343,10 @@ pub fn open_with_reading(
     control: &Control,
 ) -> Result<Opened, Error> {
     let opened = open_unmoved(path, reported, control)?;
-    match &reported.affine {
-        Some(affine) => moved(path, opened, affine, control),
-        None => Ok(opened),
+    match (&reported.affine, &reported.warp) {
+        (_, Some(reading)) => warp::warped(path, opened, reported, reading, control),
+        (Some(affine), None) => moved(path, opened, affine, control),
+        (None, None) => Ok(opened),
     }
 }
 

@@ -112,6 +112,11 @@ pub(in crate::state) fn item(
                 tensors: reading.tensors,
                 distributions: reading.distributions,
                 affine: None,
+                warp: reading
+                    .warp
+                    .as_ref()
+                    .map(|warp| warp.reading(|n| file(read, n)).map(Box::new))
+                    .transpose()?,
             },
             edits: edits(read, &table.steps(layer.origin))?,
             moves: table
@@ -355,8 +360,12 @@ fn file_change(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<S
     else {
         return None;
     };
+    let warp = reading.warp.iter().flat_map(|warp| warp.files());
     let numbers = [file].into_iter().chain(gradients).chain(&reading.colours);
-    let mut entries = numbers.filter_map(|n| read.files.get(*n));
+    let mut entries = numbers
+        .copied()
+        .chain(warp)
+        .filter_map(|n| read.files.get(n));
     entries.find_map(|file| match &file.standing {
         FileComparison::Changed(why) => Some(changed_file(&file.entry, &file.path, why)),
         FileComparison::Same | FileComparison::Missing(_) => None,

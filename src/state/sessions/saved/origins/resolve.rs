@@ -106,6 +106,11 @@ fn resolve(
                 tensors: reading.tensors,
                 distributions: reading.distributions,
                 affine: None,
+                warp: reading
+                    .warp
+                    .as_ref()
+                    .map(|warp| warp.reading(|n| path(read, n)).map(Box::new))
+                    .transpose()?,
             },
             gradients: paths(read, gradients)?,
         },
