@@ -2,7 +2,7 @@
 
 use super::ValueError;
 use crate::data::warp::WarpInterpolation;
-use crate::io::warp::{TransformFile, WarpReading};
+use crate::io::{TransformFile, WarpReading};
 use std::path::PathBuf;
 
 /// A non-linear alignment of the input.

@@ -95,7 +95,7 @@ pub mod trx;
 mod voxels;
 pub mod vtk;
 pub mod vtp;
-pub mod warp;
+mod warp;
 mod written_voxels;
 
 pub use crate::compute::memory::{
@@ -111,6 +111,7 @@ pub use pieces::{InPlace, Sample, SampleLimits, ViewPart};
 pub use reading::{AffineReading, Reading, Space, quoted};
 pub use remark::{Remark, RemarkTopic};
 pub use streamlines::FibreInfo;
+pub use warp::{FieldConvention, TransformFile, WarpReading};
 
 /// Written to every exported file.
 pub const DISCLAIMER: &str = "For research only: not a medical device";

@@ -70,6 +70,8 @@ pub enum PathPurpose {
     Affine {
         layer: LayerId,
     },
+    /// Transforms of a non-linear alignment of a layer.
+    Warp(LayerId),
     /// The files of a kept pathway, or of the live one.
     Pathway {
         layer: Option<LayerId>,
@@ -266,6 +268,7 @@ impl PathPurpose {
                 | Self::Locate { .. }
                 | Self::Missing(..)
                 | Self::Affine { .. }
+                | Self::Warp(_)
                 | Self::Scheme
                 | Self::Truth
                 | Self::BundleRecipe
@@ -338,6 +341,7 @@ impl PathPurpose {
                 return format!("Where is {name} now?");
             }
             Self::Affine { .. } => "An affine of FLIRT or ITK",
+            Self::Warp(_) => "Displacement fields and affines of ANTs, ITK or FSL",
         };
         fixed.to_owned()
     }
@@ -363,6 +367,7 @@ impl PathPurpose {
             | Self::Locate { .. }
             | Self::Missing(..)
             | Self::Affine { .. }
+            | Self::Warp(_)
             | Self::Scheme
             | Self::Truth
             | Self::BundleRecipe
@@ -387,6 +392,7 @@ impl PathPurpose {
             | Self::Locate { .. }
             | Self::Missing(..)
             | Self::Affine { .. }
+            | Self::Warp(_)
             | Self::Scheme
             | Self::Truth
             | Self::BundleRecipe
@@ -509,13 +515,17 @@ impl PathPurpose {
         if self == Self::Responses(None) {
             return Some(Action::Tensors(TensorAction::ReadResponses(paths)));
         }
+        if let Self::Warp(layer) = self {
+            let add = AlignmentAction::AddTransforms { layer, paths };
+            return Some(Action::Alignment(add));
+        }
         let path = self.named(&paths.swap_remove(0));
         Some(match self {
             Self::Responses(Some(tissue)) => Action::Tensors(TensorAction::SetResponse {
                 tissue,
                 choice: TissueChoice::File(path),
             }),
-            Self::Open | Self::Responses(None) => return None,
+            Self::Open | Self::Responses(None) | Self::Warp(_) => return None,
             Self::Session { next } => {
                 let path = Some(path);
                 Action::Session(SessionAction::Save { path, next })

@@ -1,6 +1,7 @@
 //! Transform of a layer: by numbers, from a file, or by aligning it to the scan.
 
 use super::parameters::{self, Rows};
+use super::warp;
 use crate::state::alignment::Nudge;
 use crate::state::alignment::jobs::ALIGN;
 use crate::state::update::fixed_name;
@@ -109,6 +110,7 @@ pub fn show(
         Button::plain("Affine…").icon(icons::FOLDER).hint(
             "Moves the layer by a transform file: FLIRT's .mat from this image to the scan, or an affine of ITK or ANTs",
         ),
+        warp::button(state, layer.id),
     ];
     let size = vec2(ui.available_width(), space::BUTTON + 8.0);
     let (place, _) = ui.allocate_exact_size(size, Sense::hover());
@@ -124,6 +126,9 @@ pub fn show(
             .files
             .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, "");
     }
+    if responses[2].clicked() {
+        warp::ask(ui, layer.id, memory);
+    }
     let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)
         .disabled(
@@ -136,6 +141,7 @@ pub fn show(
             phase: Phase::Done,
         }));
     }
+    warp::show(ui, state, layer, memory, actions);
 }
 
 /// Six rows; returns the changed value.

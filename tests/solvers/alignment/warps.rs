@@ -8,8 +8,9 @@ use arcuate::compute::Control;
 use arcuate::data::warp::DisplacementField;
 use arcuate::data::{AffineSource, Grid, Volume};
 use arcuate::io::affine::{save_flirt, save_itk};
-use arcuate::io::warp::{TransformFile, WarpReading};
-use arcuate::io::{Error, Opened, Reading, Remark, nifti, open_with_reading};
+use arcuate::io::{
+    Error, Opened, Reading, Remark, TransformFile, WarpReading, nifti, open_with_reading,
+};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};

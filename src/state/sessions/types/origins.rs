@@ -4,8 +4,7 @@
 use crate::data::axis_change::AxisChange;
 use crate::data::warp::WarpInterpolation;
 use crate::data::{OdfLayout, PhantomKind, TensorLayout};
-use crate::io::warp::{FieldConvention, TransformFile, WarpReading};
-use crate::io::{AffineReading, Space};
+use crate::io::{AffineReading, FieldConvention, Space, TransformFile, WarpReading};
 use crate::solvers::curves::StopReason;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::level_set::{RunHistory, Sphere};
