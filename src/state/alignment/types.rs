@@ -301,7 +301,7 @@ pub enum AlignmentAction {
     ApplyAffine { layer: LayerId, path: PathBuf },
     /// Adds files to the transforms collected for a layer.
     AddTransforms { layer: LayerId, paths: Vec<PathBuf> },
-    /// Sets the transforms collected for a layer; without any, they are discarded.
+    /// Sets the transforms collected for a layer.
     SetWarp { layer: LayerId, warp: WarpReading },
     /// Opens the file of a layer with the transforms collected for it.
     ApplyWarp(LayerId),

@@ -40,12 +40,16 @@ impl Document {
 }
 
 impl State {
-    /// The transforms collected for a layer.
+    /// The transforms collected for a layer, else those with which its file was opened.
     pub fn collected_warp(&self, layer: LayerId) -> Option<&WarpReading> {
         let collected = self.runtime.pending_transforms.warp.as_ref();
-        collected
-            .filter(|(of, _)| *of == layer)
-            .map(|(_, warp)| warp)
+        match collected.filter(|(own, _)| *own == layer) {
+            Some((_, warp)) => Some(warp),
+            None => self
+                .document
+                .origins
+                .warp(self.document.layer(layer)?.origin),
+        }
     }
 }
 
@@ -79,8 +83,7 @@ pub fn add(state: &mut State, layer: LayerId, paths: Vec<PathBuf>) {
 }
 
 pub fn set(state: &mut State, layer: LayerId, warp: WarpReading) {
-    let collected = (!warp.transforms.is_empty()).then_some((layer, warp));
-    state.runtime.pending_transforms.warp = collected;
+    state.runtime.pending_transforms.warp = Some((layer, warp));
 }
 
 /// Opens the file again; the result takes the place of the layer, as one step.
@@ -88,7 +91,8 @@ pub fn apply(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     if let Some(why) = state.document.no_warp(layer) {
         return state.runtime.notify(Severity::Information, why);
     }
-    let Some(warp) = state.collected_warp(layer).cloned() else {
+    let warp = state.collected_warp(layer).cloned();
+    let Some(warp) = warp.filter(|warp| !warp.transforms.is_empty()) else {
         return;
     };
     let Some(Origin::File { file, reading, .. }) = state

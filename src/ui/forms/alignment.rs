@@ -42,7 +42,8 @@ pub fn show(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    if !state.document.can_move(layer.id) {
+    let can_move = state.document.can_move(layer.id);
+    if !can_move && state.document.origins.warp(layer.origin).is_none() {
         return;
     }
     let (open, clicked) = section::fold(ui, TITLE, memory.is_open(TITLE, false));
@@ -52,6 +53,25 @@ pub fn show(
     if !open {
         return;
     }
+    if can_move {
+        affine(ui, state, layer, memory, actions);
+    } else {
+        rows::hint(
+            ui,
+            "Opened with the warp below, which determines its position",
+        );
+    }
+    warp::show(ui, state, layer, memory, actions);
+}
+
+/// Numbers, and the buttons that align a layer or move it by a file.
+fn affine(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let Some(original) = state.document.unmoved(layer.id) else {
         return;
     };
@@ -141,7 +161,6 @@ pub fn show(
             phase: Phase::Done,
         }));
     }
-    warp::show(ui, state, layer, memory, actions);
 }
 
 /// Six rows; returns the changed value.

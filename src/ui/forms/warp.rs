@@ -62,10 +62,12 @@ pub fn show(
     }
     let hint = "Opens the file again: an image is resampled on the voxels of the fixed image, streamlines take the \
                 inverse way";
+    let empty = warp.transforms.is_empty();
+    let why = state.document.no_warp(layer.id);
+    let why = why
+        .or(empty.then_some("Add a transform first; the file without a warp can be opened again"));
     let buttons = vec![
-        Button::primary("Apply warp")
-            .disabled(state.document.no_warp(layer.id))
-            .hint(hint),
+        Button::primary("Apply warp").disabled(why).hint(hint),
         Button::plain("Add…")
             .icon(icons::PLUS)
             .hint("Adds files to the list"),
