@@ -46,6 +46,10 @@ const MAX_STEPS: usize = 60;
 /// Halvings of one step.
 const MAX_HALVINGS: usize = 12;
 
+/// Headers in single precision place a voxel beside its neighbour by this share of an edge; a NaN with such a weight does
+/// not spoil a point.
+const NO_WEIGHT: f64 = 1e-4;
+
 /// Why a point cannot be mapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unmapped {
@@ -133,7 +137,7 @@ impl DisplacementField {
     /// Panics if there is not one vector for each voxel (a broken invariant, not data).
     pub fn new(grid: Grid, vectors: Vec<[f32; 3]>) -> Self {
         assert_eq!(vectors.len(), grid.voxel_count(), "one vector per voxel");
-        let affine = best_affine(&grid, &vectors);
+        let affine = best_affine(&grid, |i| DVec3::from_array(vectors[i].map(f64::from)));
         Self {
             grid,
             vectors,
@@ -157,9 +161,9 @@ impl DisplacementField {
         let mut sum = DVec3::ZERO;
         for corner in 0..8 {
             let (at, weight) = cell.corner(corner);
-            if weight > 0.0 {
-                let vector = self.vectors[self.grid.index(at)];
-                sum += weight * DVec3::from_array(vector.map(f64::from));
+            let vector = DVec3::from_array(self.vectors[self.grid.index(at)].map(f64::from));
+            if weight > NO_WEIGHT || (weight > 0.0 && vector.is_finite()) {
+                sum += weight * vector;
             }
         }
         sum.is_finite().then_some(sum)
@@ -317,9 +321,21 @@ impl DisplacementField {
 /// Samples along each axis from which the best affine is found.
 const SAMPLES: usize = 16;
 
-/// The affine with the smallest squared distance from the field, from samples of its voxels; the mean shift if they do
-/// not determine more.
-fn best_affine(grid: &Grid, vectors: &[[f32; 3]]) -> DAffine3 {
+/// The affine with the smallest squared distance from the displacements of the voxels, from samples of them; the mean
+/// shift if these do not determine an affine that can be inverted.
+fn best_affine(grid: &Grid, displacement: impl Fn(usize) -> DVec3) -> DAffine3 {
+    let (affine, shift) = fitted_affine(grid, displacement);
+    let linear = affine.matrix3;
+    let scale = linear.x_axis.length() * linear.y_axis.length() * linear.z_axis.length();
+    match affine.is_finite() && linear.determinant().abs() > 1e-3 * scale {
+        true => affine,
+        false => DAffine3::from_translation(shift),
+    }
+}
+
+/// The affine with the smallest squared distance from the displacements of the voxels, and the mean of these. It may be
+/// one that has no inverse.
+pub fn fitted_affine(grid: &Grid, displacement: impl Fn(usize) -> DVec3) -> (DAffine3, DVec3) {
     let centre = grid.centre();
     let step = grid.shape.map(|n| n.div_ceil(SAMPLES));
     let (mut count, mut mean_from, mut mean_by) = (0.0, DVec3::ZERO, DVec3::ZERO);
@@ -327,7 +343,7 @@ fn best_affine(grid: &Grid, vectors: &[[f32; 3]]) -> DAffine3 {
     for z in (0..grid.shape[2]).step_by(step[2]) {
         for y in (0..grid.shape[1]).step_by(step[1]) {
             for x in (0..grid.shape[0]).step_by(step[0]) {
-                let by = DVec3::from_array(vectors[grid.index([x, y, z])].map(f64::from));
+                let by = displacement(grid.index([x, y, z]));
                 if by.is_finite() {
                     let from = grid.world(DVec3::new(x as f64, y as f64, z as f64)) - centre;
                     count += 1.0;
@@ -339,7 +355,7 @@ fn best_affine(grid: &Grid, vectors: &[[f32; 3]]) -> DAffine3 {
         }
     }
     if samples.is_empty() {
-        return DAffine3::IDENTITY;
+        return (DAffine3::IDENTITY, DVec3::ZERO);
     }
     (mean_from, mean_by) = (mean_from / count, mean_by / count);
     let (mut outer, mut cross) = (DMat3::ZERO, DMat3::ZERO);
@@ -349,20 +365,15 @@ fn best_affine(grid: &Grid, vectors: &[[f32; 3]]) -> DAffine3 {
         outer += product(from, from);
         cross += product(by, from);
     }
-    let shift = DAffine3::from_translation(mean_by);
     let size = outer.x_axis.length() * outer.y_axis.length() * outer.z_axis.length();
     // An axis of one voxel leaves the slope along it open.
     if !(outer.determinant() > 1e-9 * size) {
-        return shift;
+        return (DAffine3::from_translation(mean_by), mean_by);
     }
     let linear = DMat3::IDENTITY + cross * outer.inverse();
     let from = centre + mean_from;
     let affine = DAffine3::from_mat3_translation(linear, from + mean_by - linear * from);
-    let scale = linear.x_axis.length() * linear.y_axis.length() * linear.z_axis.length();
-    match affine.is_finite() && linear.determinant().abs() > 1e-3 * scale {
-        true => affine,
-        false => shift,
-    }
+    (affine, mean_by)
 }
 
 /// One transform of a chain, towards the moving image.
@@ -471,8 +482,9 @@ pub fn linear_value(grid: &Grid, values: &[f32], voxel: DVec3) -> Option<f32> {
     let mut sum = 0.0;
     for corner in 0..8 {
         let (at, weight) = cell.corner(corner);
-        if weight > 0.0 {
-            sum += weight * f64::from(values[grid.index(at)]);
+        let value = f64::from(values[grid.index(at)]);
+        if weight > NO_WEIGHT || (weight > 0.0 && value.is_finite()) {
+            sum += weight * value;
         }
     }
     Some(sum as f32)

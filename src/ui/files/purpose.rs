@@ -363,17 +363,6 @@ impl PathPurpose {
     /// The kind under which the last such file is remembered.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {
-            Self::Open
-            | Self::Locate { .. }
-            | Self::Missing(..)
-            | Self::Affine { .. }
-            | Self::Warp(_)
-            | Self::Scheme
-            | Self::Truth
-            | Self::BundleRecipe
-            | Self::LineValues(_)
-            | Self::Responses(_) => None,
-            Self::Session { .. } | Self::Csv(_) | Self::Figures(_) | Self::Report => None,
             Self::Streamlines { .. } | Self::Filter(..) => Some(RecentExports::STREAMLINES),
             Self::Layer { .. } => Some(RecentExports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
@@ -382,6 +371,8 @@ impl PathPurpose {
             Self::PathwayNoise(file) | Self::TrackNoise(file) => file.kind(),
             Self::Segment(_) => Some(RecentExports::REGION),
             Self::Distributions { .. } => Some(RecentExports::LAYER),
+            // Sessions, tables and the report have names of their own; other files are only read.
+            _ => None,
         }
     }
 

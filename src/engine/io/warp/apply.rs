@@ -2,7 +2,7 @@
 
 use super::OpenedWarp;
 use crate::compute::{Control, memory};
-use crate::data::text::{counted, number, singular_or_plural};
+use crate::data::text::{counted, singular_or_plural};
 use crate::data::tractogram::LENGTH;
 use crate::data::warp::{
     Unmapped, Warp, WarpInterpolation, label_voxel, linear_value, nearest_voxel,
@@ -185,7 +185,10 @@ fn warnings(
     unfilled: Unfilled,
     count: usize,
 ) -> Vec<String> {
-    let share = |some: usize| number(100.0 * some as f64 / count as f64);
+    let share = |some: usize| match 100.0 * some as f64 / count as f64 {
+        share if share < 0.1 => "less than 0.1".to_owned(),
+        share => format!("{share:.1}"),
+    };
     let mut warnings = Vec::new();
     if unfilled.outside_field > 0 {
         warnings.push(format!(
@@ -221,7 +224,10 @@ fn warnings(
     warnings
 }
 
-/// What became of the points of streamlines.
+/// Smaller distances are not told apart, mm.
+const SHOWN_MM: f64 = 1e-4;
+
+/// Counts of the points of streamlines that were moved, and of those that could not be.
 #[derive(Clone, Debug, Default)]
 pub(in crate::io) struct PushCounts {
     points: usize,
@@ -282,11 +288,16 @@ impl PushCounts {
         let notes = match mapped {
             0 => Vec::new(),
             mapped => vec![format!(
-                "{} moved by the inverse of the alignment; mapped back, they miss their places by {:.4} mm on average \
-                 and at most {:.4} mm",
+                "{} moved by the inverse of the alignment; mapped back, they miss their places by {}",
                 counted(mapped, "point"),
-                self.total_error_mm / mapped as f64,
-                self.largest_error_mm
+                match self.largest_error_mm < SHOWN_MM {
+                    true => format!("less than {SHOWN_MM} mm"),
+                    false => format!(
+                        "{:.4} mm on average and at most {:.4} mm",
+                        self.total_error_mm / mapped as f64,
+                        self.largest_error_mm
+                    ),
+                }
             )],
         };
         (warnings, notes)

@@ -9,19 +9,18 @@
 //! *FNIRT* stores four dimensions, x × y × z × 3, with the intent 2006. The field lies on the grid of the reference; the
 //! vectors are displacements, or positions in the source image, in FSL's coordinates: voxel indices times edge lengths,
 //! with the first axis counted from the other end where the image's affine has a positive determinant
-//! (fslpy, `fsl/transform/fnirt.py`). No header says which of the two they are. As fslpy does
-//! (`nonlinear.detectDeformationType`), the standard deviations decide: positions vary more than displacements. Where the
-//! two differ little, the user must say it. Coefficients of splines (intents 2007 to 2009) and fields of TOPUP (2016 to
+//! (fslpy, `fsl/transform/fnirt.py`). No header says which of the two they are. The standard deviations tell, as in fslpy
+//! (`nonlinear.detectDeformationType`), if the affine that fits the field best agrees; otherwise the user must say it. Coefficients of splines (intents 2007 to 2009) and fields of TOPUP (2016 to
 //! 2018) are refused.
 
 use super::{FieldConvention, Grids, OpenedWarp, TransformFile, check_placed, without_grids};
 use crate::compute::{Control, memory};
-use crate::data::text::{counted, number};
-use crate::data::warp::DisplacementField;
+use crate::data::text::counted;
+use crate::data::warp::{DisplacementField, fitted_affine};
 use crate::data::{Grid, Sentence, Volume, VolumeKind};
 use crate::io::affine::fsl_from_voxel;
 use crate::io::{Error, Format, SpaceInfo, detect, nifti};
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -38,7 +37,7 @@ const TOPUP: std::ops::RangeInclusive<i32> = 2016..=2018;
 /// Begins the intent's name in transforms of NiftyReg, which are positions.
 const NIFTY_REG: &str = "NREG";
 
-/// Standard deviations whose ratio is nearer to 1 than this do not tell positions from displacements.
+/// Standard deviations whose ratio is nearer to 1 do not tell positions from displacements.
 const TELLING_RATIO: f64 = 1.25;
 
 const EXPECTED: &str = "a displacement field of ANTs or ITK (five dimensions, vector intent) or of FNIRT (four dimensions)";
@@ -71,7 +70,7 @@ pub(super) fn read(
     check_placed(path, &volume.grid)?;
     let (convention, mut notes) = match transform.convention {
         Some(convention) => (checked(path, convention, &info)?, Vec::new()),
-        None => found_convention(path, &volume, &info)?,
+        None => found_convention(path, &volume, &info, grids)?,
     };
     control.check()?;
     let claimed = memory::claim_for::<[f32; 3]>(WORK, volume.grid.voxel_count(), 1);
@@ -80,11 +79,9 @@ pub(super) fn read(
         FieldConvention::Ants => from_lps(&volume),
         FieldConvention::FslRelative | FieldConvention::FslAbsolute => {
             let is_absolute = convention == FieldConvention::FslAbsolute;
-            let moving = grids
-                .moving
-                .ok_or_else(|| without_grids(path, "a field of FNIRT"))?;
-            check_placed(path, moving)?;
-            from_fsl(&volume, moving, is_absolute)
+            let moving = moving_grid(path, grids)?;
+            let displacement = fsl_displacement(&volume, moving, is_absolute);
+            each(volume.grid.voxel_count(), displacement)
         }
     };
     let field = DisplacementField::new((*volume.grid).clone(), vectors);
@@ -108,9 +105,8 @@ pub(super) fn read(
     warn_of_damage(path, &field, opened);
     let size = largest_mm(&field);
     notes.push(format!(
-        "The field {} moves points by up to {} mm",
-        path.display(),
-        number(size)
+        "The field {} moves points by up to {size:.1} mm",
+        path.display()
     ));
     Ok((field, notes))
 }
@@ -188,15 +184,24 @@ fn checked(
     }
 }
 
+/// The grid of the image that FNIRT registered.
+fn moving_grid<'a>(path: &Path, grids: Grids<'a>) -> Result<&'a Grid, Error> {
+    let moving = grids.moving;
+    let moving = moving.ok_or_else(|| without_grids(path, "a field of FNIRT"))?;
+    check_placed(path, moving)?;
+    Ok(moving)
+}
+
 /// The convention that the header states, with a note where the values decide.
 fn found_convention(
     path: &Path,
     volume: &Volume,
     info: &SpaceInfo,
+    grids: Grids,
 ) -> Result<(FieldConvention, Vec<String>), Error> {
     match (info.intent_code, info.dims.len()) {
         (VECTOR, 5) => Ok((FieldConvention::Ants, Vec::new())),
-        (FNIRT_FIELD, _) => fsl_convention(path, volume),
+        (FNIRT_FIELD, _) => fsl_convention(path, volume, moving_grid(path, grids)?),
         (intent, _) => Err(Error::unsupported(
             path,
             format!(
@@ -211,17 +216,37 @@ fn found_convention(
     }
 }
 
-/// Tells positions from displacements by their standard deviations.
-fn fsl_convention(path: &Path, volume: &Volume) -> Result<(FieldConvention, Vec<String>), Error> {
+/// Tells positions from displacements: by their standard deviations, and by the affine that fits them best, which does not
+/// stretch much between two heads. Displacements taken for positions collapse an axis; positions taken for displacements
+/// stretch one to twice its length. Where the two rules differ or say nothing, the user must say it.
+fn fsl_convention(
+    path: &Path,
+    volume: &Volume,
+    moving: &Grid,
+) -> Result<(FieldConvention, Vec<String>), Error> {
     let grid = &*volume.grid;
     let fsl = fsl_from_voxel(grid);
     let as_stored = deviation(volume, |_| DVec3::ZERO);
     let without_position = deviation(volume, |voxel| fsl.transform_point3(voxel));
-    let (smaller, larger) = match as_stored > without_position {
-        true => (without_position, as_stored),
-        false => (as_stored, without_position),
+    let [relative, absolute] = [false, true].map(|is_absolute| {
+        let displacement = fsl_displacement(volume, moving, is_absolute);
+        stretch(fitted_affine(grid, displacement).0.matrix3)
+    });
+    let by_deviation = match (as_stored, without_position) {
+        (stored, rest) if stored > TELLING_RATIO * rest => Some(FieldConvention::FslAbsolute),
+        (stored, rest) if rest > TELLING_RATIO * stored => Some(FieldConvention::FslRelative),
+        _ => None,
     };
-    if !(larger > TELLING_RATIO * smaller) {
+    let by_stretch = match (relative, absolute) {
+        (near, far) if near <= LIKELY_STRETCH && far >= UNLIKELY_STRETCH => {
+            Some(FieldConvention::FslRelative)
+        }
+        (far, near) if near <= LIKELY_STRETCH && far >= UNLIKELY_STRETCH => {
+            Some(FieldConvention::FslAbsolute)
+        }
+        _ => None,
+    };
+    let Some(convention) = by_deviation.filter(|found| by_stretch == Some(*found)) else {
         return Err(Error::unsupported(
             path,
             "a field of FNIRT whose values may be displacements or positions",
@@ -230,20 +255,46 @@ fn fsl_convention(path: &Path, volume: &Volume) -> Result<(FieldConvention, Vec<
                 "choose the convention of the field",
             ),
         ));
-    }
-    let convention = match as_stored > without_position {
-        true => FieldConvention::FslAbsolute,
-        false => FieldConvention::FslRelative,
     };
     let values = match convention {
         FieldConvention::FslAbsolute => "positions",
         _ => "displacements",
     };
     let note = format!(
-        "The values of the field of FNIRT were taken for {values}, as their standard deviation suggests: {}",
+        "The values of the field of FNIRT were taken for {values}, as their sizes show: {}",
         path.display()
     );
     Ok((convention, vec![note]))
+}
+
+/// Stretch of an axis that occurs between two heads, and stretch that does not.
+const LIKELY_STRETCH: f64 = 1.6;
+const UNLIKELY_STRETCH: f64 = 1.85;
+
+/// The largest factor by which a linear map stretches or shortens a direction.
+fn stretch(linear: DMat3) -> f64 {
+    if !linear.is_finite() {
+        return f64::INFINITY;
+    }
+    // The squares of the factors are the eigenvalues of this symmetric matrix, in closed form.
+    let square = linear.transpose() * linear;
+    let trace = |m: DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
+    let mean = trace(square) / 3.0;
+    let rest = square - DMat3::from_diagonal(DVec3::splat(mean));
+    let spread = (trace(rest * rest) / 6.0).sqrt();
+    let (least, most) = match spread > 1e-12 * mean {
+        true => {
+            let half = (rest.determinant() / (2.0 * spread.powi(3))).clamp(-1.0, 1.0);
+            let angle = half.acos() / 3.0;
+            let turn = std::f64::consts::TAU / 3.0;
+            (
+                mean + 2.0 * spread * (angle + turn).cos(),
+                mean + 2.0 * spread * angle.cos(),
+            )
+        }
+        false => (mean, mean),
+    };
+    most.sqrt().max(1.0 / least.max(0.0).sqrt())
 }
 
 /// The vector of a voxel as stored.
@@ -290,18 +341,23 @@ fn from_lps(volume: &Volume) -> Vec<[f32; 3]> {
     each(volume.grid.voxel_count(), |i| stored(volume, i) * ras)
 }
 
-fn from_fsl(volume: &Volume, moving: &Grid, is_absolute: bool) -> Vec<[f32; 3]> {
+/// The displacement of a voxel, world RAS mm, in a field of FSL.
+fn fsl_displacement(
+    volume: &Volume,
+    moving: &Grid,
+    is_absolute: bool,
+) -> impl Fn(usize) -> DVec3 + Sync {
     let grid = &*volume.grid;
-    let fsl_from_voxel_of_fixed = fsl_from_voxel(grid);
+    let fsl_from_fixed = fsl_from_voxel(grid);
     let world_from_fsl = moving.world_from_voxel * fsl_from_voxel(moving).inverse();
-    each(grid.voxel_count(), |i| {
+    move |i| {
         let voxel = position(grid, i);
         let start = match is_absolute {
             true => DVec3::ZERO,
-            false => fsl_from_voxel_of_fixed.transform_point3(voxel),
+            false => fsl_from_fixed.transform_point3(voxel),
         };
         world_from_fsl.transform_point3(start + stored(volume, i)) - grid.world(voxel)
-    })
+    }
 }
 
 /// Warns of voxels that are no number, and where the field folds.

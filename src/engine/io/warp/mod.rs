@@ -179,7 +179,7 @@ struct Grids<'a> {
 }
 
 impl Grids<'_> {
-    /// Those of a transform whose inverse applies.
+    /// The grids of a transform whose inverse applies.
     fn exchanged(self) -> Self {
         Self {
             fixed: self.moving,

@@ -2,7 +2,7 @@
 
 use crate::data::BuiltInPhantom;
 use crate::data::axis_change::AxisChange;
-use crate::io::{Reading, Remark};
+use crate::io::Remark;
 use crate::parameters;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
@@ -106,18 +106,7 @@ pub(in crate::state) fn item(
         } => Some(LayerToRestore::File {
             path: file(read, *number)?,
             gradients: files(read, gradients)?,
-            reading: Reading {
-                vtk_space: reading.vtk_space,
-                colours: reading.colours.map(|n| file(read, n)).transpose()?,
-                tensors: reading.tensors,
-                distributions: reading.distributions,
-                affine: None,
-                warp: reading
-                    .warp
-                    .as_ref()
-                    .map(|warp| warp.reading(|n| file(read, n)).map(Box::new))
-                    .transpose()?,
-            },
+            reading: reading.reading(|n| file(read, n))?,
             edits: edits(read, &table.steps(layer.origin))?,
             moves: table
                 .moved(layer.origin)

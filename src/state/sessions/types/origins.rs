@@ -4,7 +4,7 @@
 use crate::data::axis_change::AxisChange;
 use crate::data::warp::WarpInterpolation;
 use crate::data::{OdfLayout, PhantomKind, TensorLayout};
-use crate::io::{AffineReading, FieldConvention, Space, TransformFile, WarpReading};
+use crate::io::{AffineReading, FieldConvention, Reading, Space, TransformFile, WarpReading};
 use crate::solvers::curves::StopReason;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::level_set::{RunHistory, Sphere};
@@ -141,7 +141,7 @@ impl SavedWarp {
         transforms.chain(self.fixed).chain(self.moving)
     }
 
-    /// The same, to be renumbered.
+    /// Files that it names, to be renumbered.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut usize> {
         let transforms = self
             .transforms
@@ -185,6 +185,19 @@ impl SavedWarp {
 }
 
 impl SavedReading {
+    /// The reading with the paths of its files.
+    pub fn reading<E>(&self, path: impl Fn(usize) -> Result<PathBuf, E>) -> Result<Reading, E> {
+        let warp = self.warp.as_ref().map(|warp| warp.reading(&path));
+        Ok(Reading {
+            vtk_space: self.vtk_space,
+            colours: self.colours.map(&path).transpose()?,
+            tensors: self.tensors,
+            distributions: self.distributions,
+            affine: None,
+            warp: warp.transpose()?.map(Box::new),
+        })
+    }
+
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -109,11 +109,11 @@ pub fn streamlines() {
         let back = folder.join("back.trx");
         trx::save(&back, &found, &Control::new()).unwrap();
         let opened = open_with_reading(&back, &reading(&[&inverse], None, None), &Control::new());
-        let Opened::Tractogram(again, _) = opened.unwrap() else {
+        let Opened::Tractogram(returned, _) = opened.unwrap() else {
             panic!("no streamlines")
         };
         for number in (0..lines.len()).filter(|n| n % 10 != 3) {
-            for (a, b) in again
+            for (a, b) in returned
                 .streamline(number)
                 .iter()
                 .zip(lines.streamline(number))

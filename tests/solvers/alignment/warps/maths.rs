@@ -84,8 +84,8 @@ pub fn round_trips() {
                 Ok(pushed) => {
                     mapped += 1;
                     assert!(pushed.error_mm <= INVERSE_MM);
-                    let again = warp.pull(pushed.point).unwrap();
-                    assert!(again.distance(to) <= INVERSE_MM);
+                    let returned = warp.pull(pushed.point).unwrap();
+                    assert!(returned.distance(to) <= INVERSE_MM);
                     assert!(back.pull(to).unwrap().distance(pushed.point) < 1e-9);
                     assert!(back.push(from).unwrap().point.distance(to) < 1e-9);
                 }

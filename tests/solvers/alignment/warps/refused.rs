@@ -62,10 +62,9 @@ pub fn refusals() {
     let centre = grid.centre();
     write_ants(&path, &grid, |p| DVec3::new(2.0 * centre.x - p.x, p.y, p.z));
     refused(&[text(&path)], "exchanges left and right");
-    // FSL's coordinates of an image of the other handedness mirror the head.
+    // An image that is stored from the other side has the same coordinates of FSL.
     write_fnirt(&path, (&grid, &reversed(&grid)), false, |p| p);
-    refused(&[&stated], "exchanges left and right");
-    // A mirrored field is refused, not shown.
+    assert!(opened(&image, &reading(&[&stated], Some(&image), None)).is_ok());
     write_ants(&path, &grid, |p| p);
     let flirt = folder.join("flirt.mat");
     save_flirt(&flirt, DAffine3::IDENTITY, &grid, &grid).unwrap();
