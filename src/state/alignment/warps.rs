@@ -72,13 +72,19 @@ pub fn add(state: &mut State, layer: LayerId, paths: Vec<PathBuf>) {
         inverse: goes_back,
         ..TransformFile::new(path)
     });
-    let added: Vec<TransformFile> = match goes_back {
-        true => affines.chain(fields).collect(),
-        false => fields.chain(affines).collect(),
-    };
     let mut warp = state.collected_warp(layer).cloned();
     let warp = warp.get_or_insert_default();
-    warp.transforms.extend(added);
+    let all = &mut warp.transforms;
+    match goes_back {
+        true => all.extend(affines.chain(fields)),
+        false => {
+            // Before the affines that were added earlier.
+            let first = all.iter().position(|t| !t.inverse && !is_field(&t.path));
+            let first = first.unwrap_or(all.len());
+            all.splice(first..first, fields);
+            all.extend(affines);
+        }
+    }
     state.runtime.pending_transforms.warp = Some((layer, warp.clone()));
 }
 

@@ -1,7 +1,7 @@
 //! The transforms of a non-linear alignment: their order and directions, the images they refer to, and the button that
 //! applies them.
 
-use super::display::{segment_row, select_row};
+use super::display::select_row;
 use crate::data::warp::WarpInterpolation;
 use crate::state::{
     Action, AlignmentAction, Content, Document, FieldConvention, Layer, LayerId, State,
@@ -46,7 +46,7 @@ pub fn show(
         return;
     };
     let mut changed = warp.clone();
-    rows::line(ui, "Transforms, as points of the fixed image take them");
+    rows::line(ui, "Transforms, from the fixed image on");
     for number in 0..warp.transforms.len() {
         transform_row(ui, number, &mut changed);
     }
@@ -116,16 +116,16 @@ fn transform_row(ui: &mut Ui, number: usize, warp: &mut WarpReading) {
         warp.transforms.remove(number);
         return;
     }
-    let first = (number == 0).then_some("It is the first");
+    let first = (number == 0).then_some("It is the first one");
     if place(
         ui,
-        IconButton::new(icons::FILE_UP, &format!("Move {name} up")).disabled(first),
+        IconButton::new(icons::SWAP, &format!("Move {name} up")).disabled(first),
     ) {
         warp.transforms.swap(number - 1, number);
         return;
     }
     let inverse_of = format!("Inverse of {name}");
-    let turn = IconButton::new(icons::SWAP, &inverse_of)
+    let turn = IconButton::new(icons::UNDO, &inverse_of)
         .active(transform.inverse)
         .hint("Whether the inverse of this transform applies");
     let turned = place(ui, turn);
@@ -253,13 +253,29 @@ fn interpolation(ui: &mut Ui, warp: &mut WarpReading) {
         Some(WarpInterpolation::Nearest),
         Some(WarpInterpolation::Labels),
     ];
-    let labels = ["Auto", "Linear", "Nearest", "Labels"];
-    let now = options
-        .iter()
-        .position(|option| *option == warp.interpolation);
-    let help = "Auto: labels for masks and label maps, otherwise linear. Labels: the label with the largest weight among \
-                the eight voxels around a point";
-    if let Some(i) = segment_row(ui, "Between voxels", help, &labels, now.unwrap_or(0)) {
-        warp.interpolation = options[i];
+    let now = label(warp.interpolation);
+    let help = "Labels for masks and label maps, otherwise linear, unless another is chosen. Labels: the label with the \
+                largest weight among the eight voxels around a point";
+    let chosen = select_row(ui, "Between voxels", help, now, |ui| {
+        let mut chosen = None;
+        for option in options {
+            let is_now = option == warp.interpolation;
+            if menu::Item::new(label(option)).chosen(is_now).show(ui) {
+                chosen = Some(option);
+            }
+        }
+        chosen
+    });
+    if let Some(interpolation) = chosen {
+        warp.interpolation = interpolation;
+    }
+}
+
+fn label(interpolation: Option<WarpInterpolation>) -> &'static str {
+    match interpolation {
+        None => "By content",
+        Some(WarpInterpolation::Linear) => "Linear",
+        Some(WarpInterpolation::Nearest) => "Nearest voxel",
+        Some(WarpInterpolation::Labels) => "Labels",
     }
 }

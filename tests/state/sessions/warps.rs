@@ -230,6 +230,18 @@ fn collected() {
     add(&mut window, files.forward());
     assert_eq!(shown(&window), ["a_1Warp.nii.gz", "a_0Affine.txt"]);
     let warp = WarpReading::default();
+    align(
+        &mut window,
+        AlignmentAction::SetWarp {
+            layer: image,
+            warp: warp.clone(),
+        },
+    );
+    // Neither does the order in which they are added.
+    for path in files.forward() {
+        add(&mut window, vec![path]);
+    }
+    assert_eq!(shown(&window), ["a_1Warp.nii.gz", "a_0Affine.txt"]);
     align(&mut window, AlignmentAction::SetWarp { layer: image, warp });
     assert_eq!(shown(&window), Vec::<String>::new());
     // Nothing to apply.
