@@ -99,7 +99,7 @@ fn converted() {
     write_field(&here.join("1Warp.nii.gz"), &fixed);
     // Left is negative: an exchange of left and right would show.
     save(&here.join("x.nii.gz"), &moving, |at| at.x as f32);
-    let said = succeeds(
+    let messages = succeeds(
         here,
         &[
             "convert",
@@ -109,7 +109,7 @@ fn converted() {
             "1Warp.nii.gz",
         ],
     );
-    assert!(said.contains("with linear interpolation"), "{said}");
+    assert!(messages.contains("with linear interpolation"), "{messages}");
     let found = volume(&here.join("out.nii.gz"));
     assert!(found.grid.same_space(&fixed, 1e-3));
     for (i, value) in found.values.iter().enumerate() {
@@ -120,13 +120,13 @@ fn converted() {
     let lines = Tractogram::of_curves([[[0f32, -5.0, 0.0], [5.0, 0.0, -5.0], [7.0, 5.0, -6.0]]]);
     let tracks = here.join("in.tck");
     streamlines::save(&tracks, &lines, "test", &Control::new()).expect("written");
-    let said = succeeds(
+    let messages = succeeds(
         here,
         &["convert", "in.tck", "out.tck", "--warp", "1Warp.nii.gz"],
     );
     assert!(
-        said.contains("mapped back, they miss their places by"),
-        "{said}"
+        messages.contains("mapped back, they miss their places by"),
+        "{messages}"
     );
     let select = [
         "select",
@@ -178,8 +178,11 @@ fn labelled() {
         "--warp",
         "1Warp.nii.gz",
     ];
-    let said = succeeds(here, &warp);
-    assert!(said.contains("the label of the largest weight"), "{said}");
+    let messages = succeeds(here, &warp);
+    assert!(
+        messages.contains("the label of the largest weight"),
+        "{messages}"
+    );
     let found = volume(&here.join("b_dseg.nii.gz"));
     for (i, value) in found.values.iter().enumerate() {
         let at = fixed.world(DVec3::from_array(fixed.voxel(i).map(|v| v as f64)));

@@ -139,9 +139,9 @@ def itk_round():
     # Streamlines: ITK maps points of the fixed image to the moving one, Arcuate takes them back.
     start = apply(fixed, random.uniform(0.5, np.array(shape) - 1.5, size=(300, 3)))
     save_tck("moving.tck", moved(start))
-    said = arcuate("convert", at("moving.tck"), at("fixed.tck"), *warp)
+    messages = arcuate("convert", at("moving.tck"), at("fixed.tck"), *warp)
     note("ITK streamlines", np.abs(load_tck("fixed.tck") - start).max())
-    assert "mapped back" in said, said
+    assert "mapped back" in messages, messages
     # The inverse list takes them to the moving image again.
     back = ["--warp", "inverse:" + at("0Affine.txt"), "--warp", "inverse:" + at("1Warp.nii.gz")]
     arcuate("convert", at("fixed.tck"), at("again.tck"), *back)
