@@ -1,9 +1,10 @@
 //! `arcuate convert`: from one file format to another.
 
-use super::options::{OrientationOptions, ReadingOptions};
+use super::options::{OrientationOptions, ReadingOptions, interpolation};
 use super::output::{one_line, remark, shown};
 use super::runner::{Failure, Runner};
 use super::typed::typed_command;
+use crate::data::warp::WarpInterpolation;
 use crate::io;
 use crate::state::files::jobs::{
     Convert, OpenOrientations, OrientationReading, PlanToConvert, SaveVolume,
@@ -24,6 +25,9 @@ Examples:
   arcuate convert dwi.mif dwi.nii.gz     (also writes dwi.bval and dwi.bvec)
   arcuate convert mask.nii.gz mask.ply
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.mat --fixed b0.nii.gz
+  arcuate convert t1.nii.gz t1_in_mni.nii.gz --warp 1Warp.nii.gz --warp 0GenericAffine.mat --fixed mni.nii.gz
+  arcuate convert atlas.nii.gz atlas_in_t1.nii.gz --warp inverse:0GenericAffine.mat --warp 1InverseWarp.nii.gz --fixed t1.nii.gz
+  arcuate convert tracks.tck tracks_in_mni.tck --warp warp_field.nii.gz --fixed mni.nii.gz --moving t1.nii.gz
   arcuate convert odf.nii.gz wmfod.mif --odf-basis descoteaux07-legacy --odf-frame voxel
   arcuate convert dyads1.nii.gz peaks.mif --peaks
   arcuate convert fixels/afd.mif peaks.nii.gz --peaks
@@ -32,6 +36,8 @@ The extensions set the formats; tracks.trx/ is a folder. Without --affine, no po
 it is written; with --strict, nothing is written in that case. Values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
 An image keeps the type of its values, with slope and intercept; NRRD has neither, and receives the scaled values as float32 or float64. The gradients beside a scan, or in
 its header, go where the output's format keeps them: .bval and .bvec beside a NIfTI, the header of an NRRD or an MRtrix image.
+--warp resamples an image on the voxels of --fixed, and moves streamlines by the inverse of the same transforms. A message says how far the
+inverse misses; streamlines that leave the field keep their place without points. --fixed may be left out if the first transform is a field.
 A mask becomes a smooth surface in world mm. Fibre orientations are turned with an image that --affine moves if --odf-basis or --peaks says what they are.";
 
 /// The examples and the table of formats.
@@ -64,10 +70,24 @@ pub struct Options {
     /// Write nothing if the output could not hold everything
     #[arg(long)]
     pub strict: bool,
+    /// How a warped image gets values between voxels: labels takes the label with the largest weight (default: labels for
+    /// masks and label maps, otherwise linear)
+    #[arg(long, value_name = "linear|nearest|labels", requires = "warp", value_parser = interpolation)]
+    pub interpolation: Option<WarpInterpolation>,
     #[command(flatten)]
     pub orientations: OrientationOptions,
     #[command(flatten)]
     pub reading: ReadingOptions,
+}
+
+impl Options {
+    fn reading(&self) -> io::Reading {
+        let mut reading = self.reading.reading();
+        if let Some(warp) = &mut reading.warp {
+            warp.interpolation = self.interpolation;
+        }
+        reading
+    }
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -86,13 +106,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     runner.may_write(&options.output)?;
     io::convert::check_place(&options.output).map_err(|e| Failure::new(e.to_string()))?;
     if let Some(reading) = options.orientations.reading() {
+        if !options.reading.warp.warp.is_empty() {
+            return Err(Failure::usage(format!(
+                "Found --warp for fibre orientations, which would have to turn with each voxel: warp their maps or the \
+                 streamlines instead: {}",
+                options.input.display()
+            )));
+        }
         return convert_orientations(options, reading, runner);
     }
     let request = PlanToConvert {
         input: options.input.clone(),
         output: options.output.clone(),
         reference: options.reference.clone(),
-        reading: options.reading.reading(),
+        reading: options.reading(),
     };
     let (plan, _) = runner.run(request)?;
     // Reported before anything is written, so that the user can stop.

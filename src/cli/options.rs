@@ -13,6 +13,7 @@ mod parameters;
 mod regions;
 pub mod signal;
 mod value_error;
+mod warp;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions, limits, whole_names};
 pub use fitted_scan::{FitOptions, FittedScan};
@@ -26,6 +27,7 @@ pub use overlay::OverlayOptions;
 pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use value_error::ValueError;
+pub use warp::{WarpOptions, interpolation};
 
 use super::output::remark;
 use super::runner::{Failure, Runner};
@@ -124,6 +126,7 @@ fn tensor_frame(text: &str) -> Result<TensorFrame, ValueError> {
 
 /// Answers of the user where files are silent.
 #[derive(clap::Args, Clone, Debug, Default)]
+#[command(group = clap::ArgGroup::new("placed").args(["affine", "warp"]).multiple(true))]
 pub struct ReadingOptions {
     /// Axes of VTK and VTP points if the file does not name them (default: ras)
     #[arg(long, value_name = "ras|lps", value_parser = space)]
@@ -137,18 +140,22 @@ pub struct ReadingOptions {
     /// resampled
     #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
     pub affine: Option<AffineReading>,
-    /// Image to which FLIRT aligned (its -ref)
-    #[arg(long, value_name = "IMAGE", requires = "affine")]
+    /// Image to which the input was aligned (-ref of FLIRT, --ref of FNIRT, fixed image of ANTs); a warped image gets its
+    /// voxels
+    #[arg(long, value_name = "IMAGE", requires = "placed")]
     pub fixed: Option<PathBuf>,
+    #[command(flatten)]
+    pub warp: WarpOptions,
 }
 
 impl ReadingOptions {
-    /// The options for an image that is read beside streamlines: an affine moves the streamlines alone, otherwise both
-    /// would keep their relative position.
+    /// The options for an image that is read beside streamlines: an affine or a warp moves the streamlines alone, otherwise
+    /// both would keep their relative position.
     pub fn without_affine(&self) -> Self {
         Self {
             affine: None,
             fixed: None,
+            warp: WarpOptions::default(),
             ..self.clone()
         }
     }
@@ -168,6 +175,7 @@ impl ReadingOptions {
                     matrix => matrix,
                 })
             }),
+            warp: self.warp.reading(self.fixed.as_ref()).map(Box::new),
         }
     }
 }

@@ -147,7 +147,11 @@ const NAMES: &[Names] = &[
     row(Subject::Keys, "shortcuts, help, bindings"),
     row(Subject::Tour, "tutorial, help"),
     row(Subject::Selection, "subset").command("select", &[]),
-    row(Subject::Alignment, "coregister, register").command("align", &[]),
+    row(
+        Subject::Alignment,
+        "coregister, register, warp, antsApplyTransforms, applywarp, FNIRT",
+    )
+    .command("align", &[]),
     row(Subject::TensorFit, "dti, tensors").command("fit", &[]),
     row(
         Subject::FibreOrientations,

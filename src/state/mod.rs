@@ -39,7 +39,7 @@ pub mod track_noise;
 pub mod update;
 pub mod view;
 
-pub use crate::io::{Reading, Space};
+pub use crate::io::{FieldConvention, Reading, Space, TransformFile, WarpReading};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination,
     DeviceChoice, Ffmpeg, Folder, JobHandle, NoFfmpeg, PathAnswer, PathError, PathQuestion, Slot,

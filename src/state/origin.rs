@@ -16,7 +16,7 @@ pub use masks::MaskOrigins;
 
 use crate::data::BuiltInPhantom;
 use crate::data::axis_change::AxisChange;
-use crate::io::Reading;
+use crate::io::{Reading, WarpReading};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
@@ -393,7 +393,16 @@ impl Origins {
 
     /// The file that has its voxels or points in their present position.
     pub fn path_in_place(&self, id: OriginId) -> Option<&Path> {
-        self.path(id).filter(|_| self.moved(id).is_none())
+        let is_in_place = self.moved(id).is_none() && self.warp(id).is_none();
+        self.path(id).filter(|_| is_in_place)
+    }
+
+    /// The non-linear alignment with which its file was opened, whatever was done to it since.
+    pub fn warp(&self, id: OriginId) -> Option<&WarpReading> {
+        match self.base(id) {
+            Origin::File { reading, .. } => reading.warp.as_deref(),
+            _ => None,
+        }
     }
 
     /// A tensor fit.

@@ -74,6 +74,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
                     "AffineReading",
                     "Content",
                     "DISCLAIMER",
+                    "FieldConvention",
                     "Format",
                     // Streamlines that stay in their file, and those of them that are drawn; only jobs read more.
                     "InPlace",
@@ -82,7 +83,10 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
                     "Sample",
                     "SampleLimits",
                     "Space",
+                    // The files of a non-linear alignment.
+                    "TransformFile",
                     "ViewPart",
+                    "WarpReading",
                     "json",
                     "quoted",
                 ]),

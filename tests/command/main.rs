@@ -17,6 +17,7 @@ mod mrtrix;
 mod score;
 mod sessions;
 mod streamlines;
+mod warps;
 
 use std::process::Command;
 
@@ -45,5 +46,6 @@ fn main() {
         mrtrix::tests(),
         score::tests(),
         sessions::tests(),
+        warps::tests(),
     ])
 }

@@ -2,6 +2,7 @@
 
 pub mod files;
 mod layers;
+mod warps;
 
 use crate::support::fields::backend;
 use crate::support::{Random, test};
@@ -36,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter()
         .chain(files::tests())
         .chain(layers::tests())
+        .chain(warps::tests())
         .collect()
 }
 

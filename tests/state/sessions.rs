@@ -4,6 +4,7 @@ mod fibres;
 mod line_colours;
 mod surface;
 mod views;
+mod warps;
 
 use crate::support::session_window::{Window, document_text};
 use crate::support::{distributions, test};
@@ -58,7 +59,8 @@ pub fn tests() -> Vec<Trial> {
     ];
     let own = own.into_iter().chain(fibres::tests());
     let own = own.chain(line_colours::tests());
-    own.chain(views::tests()).chain(surface::tests()).collect()
+    let own = own.chain(views::tests()).chain(surface::tests());
+    own.chain(warps::tests()).collect()
 }
 
 /// Files and sessions are opened in one slot: the missing parts of one do not concern the other.

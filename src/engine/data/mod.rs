@@ -63,6 +63,7 @@ mod tissue_labels;
 pub mod tissue_map;
 pub mod tractogram;
 pub mod volume;
+pub mod warp;
 
 pub use crate::keyed;
 

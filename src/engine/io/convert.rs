@@ -155,7 +155,10 @@ pub fn plan(
     control: &Control,
 ) -> Result<Plan, Error> {
     let format = check_output(output)?;
-    if format.content() == Content::Image && detect(input)?.content() == Content::Image {
+    let is_image = format.content() == Content::Image && detect(input)?.content() == Content::Image;
+    if is_image && reported.warp.is_some() {
+        images::check_warped_output(output, format)?;
+    } else if is_image {
         let image = images::plan(input, output, format, reported, control)?;
         return Ok(Plan {
             input: input.to_owned(),
@@ -300,6 +303,9 @@ impl Plan {
                 (content, written)
             }
             Stored::Image(image) => image.write(output, replace, command, control)?,
+            Stored::Volume(volume) if format.content() == Content::Image => {
+                images::write_volume(volume, output, replace, command, control)?
+            }
             Stored::Volume(volume) => {
                 let content = surface_of(volume, &self.input, format, output, command, control)?;
                 (content, vec![output.to_owned()])

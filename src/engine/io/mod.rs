@@ -95,6 +95,7 @@ pub mod trx;
 mod voxels;
 pub mod vtk;
 pub mod vtp;
+mod warp;
 mod written_voxels;
 
 pub use crate::compute::memory::{
@@ -110,6 +111,7 @@ pub use pieces::{InPlace, Sample, SampleLimits, ViewPart};
 pub use reading::{AffineReading, Reading, Space, quoted};
 pub use remark::{Remark, RemarkTopic};
 pub use streamlines::FibreInfo;
+pub use warp::{FieldConvention, TransformFile, WarpReading};
 
 /// Written to every exported file.
 pub const DISCLAIMER: &str = "For research only: not a medical device";
@@ -342,9 +344,10 @@ pub fn open_with_reading(
     control: &Control,
 ) -> Result<Opened, Error> {
     let opened = open_unmoved(path, reported, control)?;
-    match &reported.affine {
-        Some(affine) => moved(path, opened, affine, control),
-        None => Ok(opened),
+    match (&reported.affine, &reported.warp) {
+        (_, Some(reading)) => warp::warped(path, opened, reported, reading, control),
+        (Some(affine), None) => moved(path, opened, affine, control),
+        (None, None) => Ok(opened),
     }
 }
 

@@ -45,9 +45,10 @@ pub use outline::{Contents, Outline, Take};
 pub(super) use spool::Spool;
 
 use super::format::{Content, Format};
+use super::warp::{OpenedWarp, PushCounts};
 use super::{
     Error, FibreInfo, Reading, affine, detect, disk, in_world, leaves_no_volume, misnamed, scalars,
-    streamlines, tck, trk, trx,
+    streamlines, tck, trk, trx, warp,
 };
 use crate::compute::{Control, memory};
 use crate::data::{Shared, Tractogram};
@@ -89,6 +90,7 @@ pub struct Pieces {
     format: Format,
     layout: Layout,
     affine: Option<DAffine3>,
+    warp: Option<Arc<OpenedWarp>>,
     points_at_once: usize,
     empty: Tractogram,
     /// Length of the file, and the moment of its last change, when it was opened.
@@ -145,6 +147,7 @@ impl Pieces {
             format,
             layout,
             affine: None,
+            warp: None,
             points_at_once: POINTS_PER_THREAD,
             empty: Tractogram::empty(),
             state: state(path),
@@ -158,6 +161,14 @@ impl Pieces {
             }
             pieces.affine = Some(by);
             pieces.empty = pieces.empty.moved(by);
+        }
+        if let Some(reading) = &reported.warp {
+            warp::check_alone(path, reported)?;
+            let own = pieces.empty.grid.clone();
+            let opened = warp::open(reading, own.as_deref(), control)?;
+            pieces.empty.grid.clone_from(&opened.fixed);
+            pieces.empty.timestamp = None;
+            pieces.warp = Some(Arc::new(opened));
         }
         pieces.points_at_once = points_at_once(pieces.empty.per_point.len());
         Ok(pieces)
@@ -241,11 +252,16 @@ impl Pieces {
     ) -> Result<FibreInfo, E> {
         let explained = |e| misnamed(&self.path, self.format, e);
         let mut reader = self.reader(control).map_err(explained)?;
+        let mut counts = PushCounts::default();
         let mut next = || {
             control.check().map_err(Error::from)?;
-            match (reader.next(control), self.affine) {
-                (Ok(Some(tractogram)), Some(by)) => Ok(Some(tractogram.moved(by))),
-                (next, _) => next.map_err(explained),
+            let next = reader.next(control).map_err(explained)?;
+            match (next, self.affine, &self.warp) {
+                (Some(tractogram), _, Some(warp)) => {
+                    warp::push(&self.path, &tractogram, warp, &mut counts, control).map(Some)
+                }
+                (Some(tractogram), Some(by), None) => Ok(Some(tractogram.moved(by))),
+                (next, ..) => Ok(next),
             }
         };
         let (mut first, mut points) = (0, 0);
@@ -262,6 +278,10 @@ impl Pieces {
         let mut info = reader.info();
         if let Some(by) = self.affine {
             info.warnings.extend(affine::mirror_warning(by));
+        }
+        if let Some(warp) = &self.warp {
+            counts.check(&self.path)?;
+            warp::remark(warp, &counts, &mut info);
         }
         Ok(info)
     }

@@ -1,6 +1,7 @@
 //! The user's statements where a file itself is silent.
 
 use super::text::is_control;
+use super::warp::WarpReading;
 use crate::data::{OdfLayout, TensorLayout, keyed};
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,9 @@ pub struct Reading {
     /// The affine that places the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affine: Option<Box<AffineReading>>,
+    /// The non-linear alignment that resamples an image, or moves streamlines; not together with an affine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warp: Option<Box<WarpReading>>,
 }
 
 /// The transform of an image or of streamlines.
@@ -131,6 +135,9 @@ impl fmt::Display for Reading {
         }
         if let Some(affine) = &self.affine {
             affine.fmt(f)?;
+        }
+        if let Some(warp) = &self.warp {
+            warp.fmt(f)?;
         }
         Ok(())
     }

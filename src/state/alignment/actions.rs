@@ -23,5 +23,10 @@ pub fn act(state: &mut State, action: AlignmentAction, effects: &mut Vec<Effect>
         AlignmentAction::ApplyAffine { layer, path } => {
             alignment::update::apply(state, layer, path, effects)
         }
+        AlignmentAction::AddTransforms { layer, paths } => {
+            alignment::warps::add(state, layer, paths)
+        }
+        AlignmentAction::SetWarp { layer, warp } => alignment::warps::set(state, layer, warp),
+        AlignmentAction::ApplyWarp(layer) => alignment::warps::apply(state, layer, effects),
     }
 }

@@ -8,7 +8,7 @@ use glam::DAffine3;
 
 impl Document {
     /// Whether a layer can be moved: one that was opened and is not a scan, unless it holds distributions. Computed layers
-    /// keep the position of their scan.
+    /// keep the position of their scan, and those opened with a warp that of their fixed image.
     pub fn can_move(&self, id: LayerId) -> bool {
         self.layer(id).is_some_and(|layer| {
             let opened = matches!(
@@ -16,6 +16,7 @@ impl Document {
                 Origin::File { .. } | Origin::Phantom { .. } | Origin::Moved { .. }
             );
             let is_scan = matches!(layer.content, Content::Scan { .. });
+            let opened = opened && self.origins.warp(layer.origin).is_none();
             opened && (!is_scan || self.fod_image(id).is_some())
         })
     }

@@ -1,5 +1,8 @@
 //! The methods text of moved layers.
 
+use crate::data::text::file_name;
+use crate::data::warp::WarpInterpolation;
+use crate::io::WarpReading;
 use crate::state::Document;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::citations::Citations;
@@ -13,6 +16,9 @@ const ALIGNMENT: &str = "Studholme C, Hill DLG, Hawkes DJ (1999). An overlap inv
 pub(in crate::state) fn moves(document: &Document, citations: &mut Citations) -> String {
     let mut text = String::new();
     for layer in &document.layers {
+        if let Some(warp) = document.origins.warp(layer.origin) {
+            text += &warped(&layer.name, &layer.content, warp);
+        }
         let Some(moved) = document.moved(layer.id) else {
             continue;
         };
@@ -37,4 +43,42 @@ pub(in crate::state) fn moves(document: &Document, citations: &mut Citations) ->
         };
     }
     text
+}
+
+/// A layer whose file was opened with a non-linear alignment.
+fn warped(name: &str, content: &Content, warp: &WarpReading) -> String {
+    let files = warp.transforms.iter().map(|transform| {
+        let inverse = if transform.inverse {
+            "the inverse of "
+        } else {
+            ""
+        };
+        format!("{inverse}{}", file_name(&transform.path))
+    });
+    let files: Vec<String> = files.collect();
+    let files = files.join(", then ");
+    let fixed = warp.fixed.as_deref().map(file_name);
+    match content {
+        Content::Tractogram(_) | Content::InPlace(_) => {
+            let space = fixed.map_or_else(String::new, |fixed| format!(" to the space of {fixed}"));
+            format!(
+                " The points of “{name}” were moved{space} by the inverse of a non-linear alignment computed by another \
+                 program, which takes points of the fixed image through {files}; the inverse was found by Newton's \
+                 method and checked for each point."
+            )
+        }
+        _ => {
+            let voxels = fixed.map_or("the field".to_owned(), |fixed| fixed);
+            let between = match warp.interpolation {
+                None => "",
+                Some(WarpInterpolation::Linear) => ", with linear interpolation",
+                Some(WarpInterpolation::Nearest) => ", with the value of the nearest voxel",
+                Some(WarpInterpolation::Labels) => ", with the label of the largest weight",
+            };
+            format!(
+                " “{name}” was resampled on the voxels of {voxels} by a non-linear alignment computed by another \
+                 program, which takes points of the fixed image through {files}{between}."
+            )
+        }
+    }
 }

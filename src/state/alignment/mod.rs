@@ -7,5 +7,6 @@ pub(in crate::state) mod methods;
 pub mod space;
 mod types;
 pub(in crate::state) mod update;
+mod warps;
 
 pub use types::*;

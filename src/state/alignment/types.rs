@@ -1,6 +1,7 @@
 //! Layers moved in the world: manually, by a file, by alignment. Only their affine changes.
 
 use crate::data::{DataId, Mask, keyed};
+use crate::io::WarpReading;
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::live::{Live, LiveKey};
@@ -109,6 +110,8 @@ pub struct PendingTransforms {
     pub requested: Vec<PendingTransform>,
     /// Without values: the layers hold the results, each a step of the history.
     pub live: Live<TransformKey, ()>,
+    /// The transforms that the user collects for a layer before they are applied.
+    pub warp: Option<(LayerId, WarpReading)>,
 }
 
 /// A rigid transform about a point, in the units of its controls.
@@ -296,4 +299,10 @@ pub enum AlignmentAction {
     Align(LayerId),
     /// Applies a transform from a file of FLIRT or ITK to a layer.
     ApplyAffine { layer: LayerId, path: PathBuf },
+    /// Adds files to the transforms collected for a layer.
+    AddTransforms { layer: LayerId, paths: Vec<PathBuf> },
+    /// Sets the transforms collected for a layer.
+    SetWarp { layer: LayerId, warp: WarpReading },
+    /// Opens the file of a layer with the transforms collected for it.
+    ApplyWarp(LayerId),
 }

@@ -106,7 +106,7 @@ pub fn map(
 fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>)> {
     let mut layers = document.scan().into_iter().chain(&document.layers);
     layers.find_map(|l| {
-        let path = document.path(l).map(Path::to_owned);
+        let path = document.origins.path_in_place(l.origin).map(Path::to_owned);
         Some((l.content.volume()?.grid.clone(), path))
     })
 }

@@ -143,10 +143,10 @@ fn remember_mask(document: &mut Document, id: LayerId) {
     }
 }
 
-/// The file of an opened image, whether or not it was moved.
+/// The file of an opened image, whether or not it was moved; `None` for one that was resampled.
 fn image_file(origins: &Origins, origin: OriginId) -> Option<&Path> {
     match origins.get(origin) {
-        Origin::File { file, .. } => Some(file),
+        Origin::File { file, reading, .. } => Some(&**file).filter(|_| reading.warp.is_none()),
         Origin::Moved { input, .. } => image_file(origins, *input),
         _ => None,
     }

@@ -24,6 +24,7 @@ pub fn show(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let hint = match sheet.purpose {
         PathPurpose::Open => "/folder/dwi.nii.gz; separate several with ;",
         PathPurpose::Responses(None) => "/folder/wm.txt; /folder/gm.txt; /folder/csf.txt",
+        PathPurpose::Warp(_) => "/folder/1Warp.nii.gz; /folder/0GenericAffine.mat",
         _ => "/folder/name",
     };
     let typed = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);

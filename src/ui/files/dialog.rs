@@ -143,6 +143,12 @@ fn dialog(purpose: &PathPurpose, suggested: &str) -> Option<Vec<PathBuf>> {
         let files = pollster::block_on(dialog.pick_files())?;
         return Some(files.iter().map(|f| f.path().to_owned()).collect());
     }
+    if let PathPurpose::Warp(_) = purpose {
+        let dialog = dialog.add_filter("Fields and affines", &["nii", "gz", "mat", "txt", "tfm"]);
+        let dialog = dialog.add_filter("All files", &["*"]);
+        let files = pollster::block_on(dialog.pick_files())?;
+        return Some(files.iter().map(|f| f.path().to_owned()).collect());
+    }
     let endings = Format::all().filter(|f| f.content() != crate::io::Content::Picture);
     let mut known: Vec<&str> = endings
         .flat_map(|f| f.extensions().iter().copied().map(last_part))

@@ -70,6 +70,8 @@ pub enum PathPurpose {
     Affine {
         layer: LayerId,
     },
+    /// Transforms of a non-linear alignment of a layer.
+    Warp(LayerId),
     /// The files of a kept pathway, or of the live one.
     Pathway {
         layer: Option<LayerId>,
@@ -266,6 +268,7 @@ impl PathPurpose {
                 | Self::Locate { .. }
                 | Self::Missing(..)
                 | Self::Affine { .. }
+                | Self::Warp(_)
                 | Self::Scheme
                 | Self::Truth
                 | Self::BundleRecipe
@@ -338,6 +341,7 @@ impl PathPurpose {
                 return format!("Where is {name} now?");
             }
             Self::Affine { .. } => "An affine of FLIRT or ITK",
+            Self::Warp(_) => "Displacement fields and affines of ANTs, ITK or FSL",
         };
         fixed.to_owned()
     }
@@ -359,16 +363,6 @@ impl PathPurpose {
     /// The kind under which the last such file is remembered.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {
-            Self::Open
-            | Self::Locate { .. }
-            | Self::Missing(..)
-            | Self::Affine { .. }
-            | Self::Scheme
-            | Self::Truth
-            | Self::BundleRecipe
-            | Self::LineValues(_)
-            | Self::Responses(_) => None,
-            Self::Session { .. } | Self::Csv(_) | Self::Figures(_) | Self::Report => None,
             Self::Streamlines { .. } | Self::Filter(..) => Some(RecentExports::STREAMLINES),
             Self::Layer { .. } => Some(RecentExports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
@@ -377,6 +371,8 @@ impl PathPurpose {
             Self::PathwayNoise(file) | Self::TrackNoise(file) => file.kind(),
             Self::Segment(_) => Some(RecentExports::REGION),
             Self::Distributions { .. } => Some(RecentExports::LAYER),
+            // Sessions, tables and the report have names of their own; other files are only read.
+            _ => None,
         }
     }
 
@@ -387,6 +383,7 @@ impl PathPurpose {
             | Self::Locate { .. }
             | Self::Missing(..)
             | Self::Affine { .. }
+            | Self::Warp(_)
             | Self::Scheme
             | Self::Truth
             | Self::BundleRecipe
@@ -509,13 +506,17 @@ impl PathPurpose {
         if self == Self::Responses(None) {
             return Some(Action::Tensors(TensorAction::ReadResponses(paths)));
         }
+        if let Self::Warp(layer) = self {
+            let add = AlignmentAction::AddTransforms { layer, paths };
+            return Some(Action::Alignment(add));
+        }
         let path = self.named(&paths.swap_remove(0));
         Some(match self {
             Self::Responses(Some(tissue)) => Action::Tensors(TensorAction::SetResponse {
                 tissue,
                 choice: TissueChoice::File(path),
             }),
-            Self::Open | Self::Responses(None) => return None,
+            Self::Open | Self::Responses(None) | Self::Warp(_) => return None,
             Self::Session { next } => {
                 let path = Some(path);
                 Action::Session(SessionAction::Save { path, next })

@@ -1,6 +1,7 @@
 //! Transform of a layer: by numbers, from a file, or by aligning it to the scan.
 
 use super::parameters::{self, Rows};
+use super::warp;
 use crate::state::alignment::Nudge;
 use crate::state::alignment::jobs::ALIGN;
 use crate::state::update::fixed_name;
@@ -41,7 +42,8 @@ pub fn show(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    if !state.document.can_move(layer.id) {
+    let can_move = state.document.can_move(layer.id);
+    if !can_move && state.document.origins.warp(layer.origin).is_none() {
         return;
     }
     let (open, clicked) = section::fold(ui, TITLE, memory.is_open(TITLE, false));
@@ -51,6 +53,25 @@ pub fn show(
     if !open {
         return;
     }
+    if can_move {
+        affine(ui, state, layer, memory, actions);
+    } else {
+        rows::hint(
+            ui,
+            "Opened with the warp below, which determines its position",
+        );
+    }
+    warp::show(ui, state, layer, memory, actions);
+}
+
+/// Numbers, and the buttons that align a layer or move it by a file.
+fn affine(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let Some(original) = state.document.unmoved(layer.id) else {
         return;
     };
@@ -109,6 +130,7 @@ pub fn show(
         Button::plain("Affine…").icon(icons::FOLDER).hint(
             "Moves the layer by a transform file: FLIRT's .mat from this image to the scan, or an affine of ITK or ANTs",
         ),
+        warp::button(state, layer.id),
     ];
     let size = vec2(ui.available_width(), space::BUTTON + 8.0);
     let (place, _) = ui.allocate_exact_size(size, Sense::hover());
@@ -123,6 +145,9 @@ pub fn show(
         memory
             .files
             .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, "");
+    }
+    if responses[2].clicked() {
+        warp::ask(ui, layer.id, memory);
     }
     let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)

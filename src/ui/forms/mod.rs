@@ -27,6 +27,7 @@ pub mod streamlines;
 pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
+mod warp;
 
 pub use csd::{ShellCache, fod_images, is_shown as can_estimate_fods};
 pub use odf_tracking::can_have_tensors;

@@ -5,8 +5,8 @@ use super::super::gradients::{self, Rows, TableFiles};
 use super::super::stored::{Pixel, Stored};
 use super::super::text::counted;
 use super::super::{
-    Error, Reading, Remark, affine, atomic, colours, detect, disk, image, in_world, label_table,
-    mif, misnamed, moved_grid, nifti, nrrd, with_extension,
+    Error, Reading, Remark, affine, as_mask, atomic, colours, detect, disk, image, in_world,
+    label_table, mif, misnamed, moved_grid, nifti, nrrd, with_extension,
 };
 use crate::compute::Control;
 use crate::data::labels::Labels;
@@ -112,6 +112,64 @@ pub fn plan(
         notes,
         unsupported_contents: losses,
     })
+}
+
+/// Refuses formats in which resampled values are not written.
+pub fn check_warped_output(output: &Path, format: Format) -> Result<(), Error> {
+    match format {
+        Format::Nrrd => Err(Error::unsupported(
+            output,
+            "a name of an NRRD, which is not written for an image that was resampled",
+            "end it in .nii.gz, .nii or .mif",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Largest label of a label map that is written with 16 bits.
+const MAX_LABEL: f32 = 65535.0;
+
+/// Writes an image that has no stored type, as it was resampled: masks and labels as whole numbers, other values as
+/// float32. Returns a description and the written files.
+pub fn write_volume(
+    volume: &Volume,
+    output: &Path,
+    replace: bool,
+    command: &str,
+    control: &Control,
+) -> Result<(String, Vec<PathBuf>), Error> {
+    let [x, y, z] = volume.grid.shape;
+    let size = format!("{x} × {y} × {z} voxels");
+    let mut written = vec![output.to_owned()];
+    let is_label = |v: &f32| (0.0..=MAX_LABEL).contains(v) && v.fract() == 0.0;
+    if let Some(mask) = as_mask(volume) {
+        image::save_mask(output, &mask, command, control)?;
+        return Ok((format!("a mask of {size}"), written));
+    }
+    let labels = volume.labels.as_ref();
+    let Some(labels) = labels.filter(|_| volume.frames == 1 && volume.values.iter().all(is_label))
+    else {
+        image::save_volume(output, volume, command, control)?;
+        let volumes = counted(volume.frames, "volume");
+        let content = match (volume.kind, volume.frames) {
+            (VolumeKind::Rgb, _) => format!("a colour image of {size}"),
+            (_, 1) => format!("an image of {size} in float32"),
+            _ => format!("an image of {volumes} of {size} in float32"),
+        };
+        return Ok((content, written));
+    };
+    let table = (!labels.table.is_empty()).then(|| label_table::table_path(output));
+    if let Some(table) = table.filter(|table| !replace && table.exists()) {
+        return Err(Error::unsupported(
+            &table,
+            "an existing file, which names of the labels would replace",
+            "add --force to replace it",
+        ));
+    }
+    let numbers: Vec<u16> = volume.values.iter().map(|v| *v as u16).collect();
+    image::save_labels(output, &volume.grid, &numbers, command, control)?;
+    written.extend(label_table::save_of(output, Some(labels))?);
+    Ok((format!("a label map of {size}"), written))
 }
 
 /// A transform whose linear part differs from 1 by less than this only shifts.

@@ -147,10 +147,11 @@ impl InPlace {
     }
 
     /// Opens a file. `None` if its streamlines cannot be read one by one: it is compressed, has values in files beside
-    /// it, or is of another format. The user's statements about the file apply as in
+    /// it, is of another format, or is warped. The user's statements about the file apply as in
     /// [`open_with_reading`](crate::io::open_with_reading).
     pub fn open(path: &Path, reported: &Reading, control: &Control) -> Result<Option<Self>, Error> {
-        if !Self::can_open(path) {
+        // A warp moves all points, which must be in memory for that.
+        if !Self::can_open(path) || reported.warp.is_some() {
             return Ok(None);
         }
         let pieces = Pieces::open(path, reported, control)?;

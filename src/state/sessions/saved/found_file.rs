@@ -116,6 +116,9 @@ impl MovedFile<'_> {
                 gradients,
             } => {
                 reading.colours = reading.colours.map(|path| self.path(&path));
+                for file in reading.warp.iter_mut().flat_map(|warp| warp.files_mut()) {
+                    *file = self.path(file);
+                }
                 Origin::File {
                     file: self.path(&file),
                     reading,

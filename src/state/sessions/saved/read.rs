@@ -2,7 +2,7 @@
 
 use crate::data::BuiltInPhantom;
 use crate::data::axis_change::AxisChange;
-use crate::io::{Reading, Remark};
+use crate::io::Remark;
 use crate::parameters;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
@@ -106,13 +106,7 @@ pub(in crate::state) fn item(
         } => Some(LayerToRestore::File {
             path: file(read, *number)?,
             gradients: files(read, gradients)?,
-            reading: Reading {
-                vtk_space: reading.vtk_space,
-                colours: reading.colours.map(|n| file(read, n)).transpose()?,
-                tensors: reading.tensors,
-                distributions: reading.distributions,
-                affine: None,
-            },
+            reading: reading.reading(|n| file(read, n))?,
             edits: edits(read, &table.steps(layer.origin))?,
             moves: table
                 .moved(layer.origin)
@@ -355,8 +349,12 @@ fn file_change(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<S
     else {
         return None;
     };
+    let warp = reading.warp.iter().flat_map(|warp| warp.files());
     let numbers = [file].into_iter().chain(gradients).chain(&reading.colours);
-    let mut entries = numbers.filter_map(|n| read.files.get(*n));
+    let mut entries = numbers
+        .copied()
+        .chain(warp)
+        .filter_map(|n| read.files.get(n));
     entries.find_map(|file| match &file.standing {
         FileComparison::Changed(why) => Some(changed_file(&file.entry, &file.path, why)),
         FileComparison::Same | FileComparison::Missing(_) => None,

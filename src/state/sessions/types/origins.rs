@@ -2,8 +2,9 @@
 //! names files, masks and the origins before it by their numbers.
 
 use crate::data::axis_change::AxisChange;
+use crate::data::warp::WarpInterpolation;
 use crate::data::{OdfLayout, PhantomKind, TensorLayout};
-use crate::io::{AffineReading, Space};
+use crate::io::{AffineReading, FieldConvention, Reading, Space, TransformFile, WarpReading};
 use crate::solvers::curves::StopReason;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::level_set::{RunHistory, Sphere};
@@ -26,6 +27,7 @@ use crate::state::track::types::CurveParams;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// The origin of a layer, pathway or fit, as in [`Origin`](crate::state::origin::Origin). Origins are numbered from 1 in
 /// the order of the table; 0 is unknown.
@@ -104,9 +106,98 @@ pub struct SavedReading {
     pub tensors: Option<TensorLayout>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distributions: Option<OdfLayout>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warp: Option<Box<SavedWarp>>,
+}
+
+/// The non-linear alignment of a file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedWarp {
+    pub transforms: Vec<SavedTransform>,
+    /// A file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<usize>,
+    /// A file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moving: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interpolation: Option<WarpInterpolation>,
+}
+
+/// One transform of a non-linear alignment.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedTransform {
+    pub file: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inverse: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub convention: Option<FieldConvention>,
+}
+
+impl SavedWarp {
+    /// The files that it names.
+    pub fn files(&self) -> impl Iterator<Item = usize> {
+        let transforms = self.transforms.iter().map(|transform| transform.file);
+        transforms.chain(self.fixed).chain(self.moving)
+    }
+
+    /// Files that it names, to be renumbered.
+    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut usize> {
+        let transforms = self
+            .transforms
+            .iter_mut()
+            .map(|transform| &mut transform.file);
+        transforms.chain(&mut self.fixed).chain(&mut self.moving)
+    }
+
+    /// The warp with the paths of its files.
+    pub fn reading<E>(&self, path: impl Fn(usize) -> Result<PathBuf, E>) -> Result<WarpReading, E> {
+        let transform = |saved: &SavedTransform| {
+            Ok(TransformFile {
+                path: path(saved.file)?,
+                inverse: saved.inverse,
+                convention: saved.convention,
+            })
+        };
+        let transforms = self.transforms.iter().map(transform);
+        Ok(WarpReading {
+            transforms: transforms.collect::<Result<_, E>>()?,
+            fixed: self.fixed.map(&path).transpose()?,
+            moving: self.moving.map(&path).transpose()?,
+            interpolation: self.interpolation,
+        })
+    }
+
+    /// The warp with the numbers of its files.
+    pub fn saved(reading: &WarpReading, mut number: impl FnMut(&Path) -> usize) -> Self {
+        let mut transform = |transform: &TransformFile| SavedTransform {
+            file: number(&transform.path),
+            inverse: transform.inverse,
+            convention: transform.convention,
+        };
+        Self {
+            transforms: reading.transforms.iter().map(&mut transform).collect(),
+            fixed: reading.fixed.as_deref().map(&mut number),
+            moving: reading.moving.as_deref().map(&mut number),
+            interpolation: reading.interpolation,
+        }
+    }
 }
 
 impl SavedReading {
+    /// The reading with the paths of its files.
+    pub fn reading<E>(&self, path: impl Fn(usize) -> Result<PathBuf, E>) -> Result<Reading, E> {
+        let warp = self.warp.as_ref().map(|warp| warp.reading(&path));
+        Ok(Reading {
+            vtk_space: self.vtk_space,
+            colours: self.colours.map(&path).transpose()?,
+            tensors: self.tensors,
+            distributions: self.distributions,
+            affine: None,
+            warp: warp.transpose()?.map(Box::new),
+        })
+    }
+
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -297,7 +388,9 @@ impl SavedOrigin {
                 gradients,
             } => {
                 let file = std::iter::once(*file);
+                let warp = reading.warp.iter().flat_map(|warp| warp.files());
                 file.chain(reading.colours)
+                    .chain(warp)
                     .chain(gradients.iter().copied())
                     .collect()
             }

@@ -1,7 +1,7 @@
 //! From the table of origins in a session to that of a document.
 
 use crate::data::{BuiltInPhantom, Region};
-use crate::io::{AffineReading, Reading};
+use crate::io::AffineReading;
 use crate::parameters;
 use crate::solvers::pathway::Width;
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, ValueCondition};
@@ -100,13 +100,7 @@ fn resolve(
             gradients,
         } => Origin::File {
             file: path(read, *file)?,
-            reading: Reading {
-                vtk_space: reading.vtk_space,
-                colours: reading.colours.map(|n| path(read, n)).transpose()?,
-                tensors: reading.tensors,
-                distributions: reading.distributions,
-                affine: None,
-            },
+            reading: reading.reading(|n| path(read, n))?,
             gradients: paths(read, gradients)?,
         },
         SavedOrigin::Phantom { kind, seed, part } => Origin::Phantom {

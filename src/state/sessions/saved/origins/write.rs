@@ -11,8 +11,8 @@ use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
-    SavedRegion, SavedRules, SavedSensitivity, SavedShape, SavedShare, SavedStart, SavedWeightFit,
-    Table, density,
+    SavedRegion, SavedRules, SavedSensitivity, SavedShape, SavedShare, SavedStart, SavedWarp,
+    SavedWeightFit, Table, density,
 };
 use crate::state::tensors::recipe::FitMask;
 use std::collections::BTreeMap;
@@ -75,6 +75,9 @@ impl ReferencedItems<'_> {
                     colours: reading.colours.as_ref().map(|p| self.file(p, false)),
                     tensors: reading.tensors,
                     distributions: reading.distributions,
+                    warp: reading.warp.as_ref().map(|warp| {
+                        Box::new(SavedWarp::saved(warp, |path| self.file(path, false)))
+                    }),
                 },
                 gradients: gradients.iter().map(|p| self.file(p, false)).collect(),
             },
@@ -256,6 +259,9 @@ impl ReferencedItems<'_> {
                 self.renumber(read, file, gradients)?;
                 if let Some(colours) = &mut reading.colours {
                     self.renumber(read, colours, &mut [])?;
+                }
+                for file in reading.warp.iter_mut().flat_map(|warp| warp.files_mut()) {
+                    self.renumber(read, file, &mut [])?;
                 }
             }
             SavedOrigin::Fit(fit) => {
