@@ -46,6 +46,7 @@ mod bench_tracking;
 mod bench_uncertainty;
 mod bench_volumes;
 mod bundles;
+mod cohort;
 mod commit;
 mod compare;
 mod connectome;
@@ -72,6 +73,7 @@ mod region;
 mod render;
 mod replay;
 mod report;
+mod run;
 mod runner;
 mod score;
 mod segment;
@@ -231,6 +233,8 @@ pub enum Command {
     Compare(compare::Options),
     /// Draw a view to a PNG file, without a window
     Render(render::Options),
+    /// Run a protocol on one subject
+    Run(run::Options),
     /// Write a synthetic head or block: scans, labels and true fibres
     Phantom(phantom::Options),
     /// Show the built-in head: in the window, or as files if there is no display
@@ -357,6 +361,7 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Compare(_)
             | Command::Phantom(_)
             | Command::Guide(_)
+            | Command::Run(_)
     )
 }
 
@@ -395,6 +400,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Score(options) => score::run(&options, &mut runner),
             Command::Compare(options) => compare::run(&options, &mut runner),
             Command::Render(options) => render::run(&options, &mut runner),
+            Command::Run(options) => run::run(&options, global, &mut runner),
             Command::Phantom(options) => phantom::run(&options, &mut runner),
             Command::Guide(options) => guide::run(&options, &mut runner),
             Command::Demo(options) => demo::run(&options, &mut runner),
