@@ -84,14 +84,14 @@ impl LoadedProtocol {
             )),
             _ => None,
         });
-        let inputs = self.protocol.inputs.iter().filter_map(|(name, input)| {
-            let has_patterns = !input.patterns(false).is_empty() || !input.patterns(true).is_empty();
-            (!has_patterns).then(|| {
-                format!(
-                    "The input “{name}” has no pattern of its name, so that each run has to name it; add file or bids to \
-                     [input.{name}]"
-                )
-            })
+        let inputs = self.protocol.inputs.iter().filter(|(_, input)| {
+            input.patterns(false).is_empty() && input.patterns(true).is_empty()
+        });
+        let inputs = inputs.map(|(name, _)| {
+            format!(
+                "The input “{name}” has no pattern of its name, so that each run has to name it; add file or bids to \
+                 [input.{name}]"
+            )
         });
         doubts.chain(inputs).collect()
     }

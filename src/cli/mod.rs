@@ -69,6 +69,7 @@ mod pathway;
 mod phantom;
 mod pictures;
 mod profile;
+mod protocol;
 mod region;
 mod render;
 mod replay;
@@ -233,6 +234,8 @@ pub enum Command {
     Compare(compare::Options),
     /// Draw a view to a PNG file, without a window
     Render(render::Options),
+    /// Write the protocol of a session, which repeats it on other heads, or check a protocol
+    Protocol(protocol::Options),
     /// Run a protocol on one subject
     Run(run::Options),
     /// Write a synthetic head or block: scans, labels and true fibres
@@ -362,6 +365,7 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Phantom(_)
             | Command::Guide(_)
             | Command::Run(_)
+            | Command::Protocol(_)
     )
 }
 
@@ -400,6 +404,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Score(options) => score::run(&options, &mut runner),
             Command::Compare(options) => compare::run(&options, &mut runner),
             Command::Render(options) => render::run(&options, &mut runner),
+            Command::Protocol(options) => protocol::run(&options, &mut runner),
             Command::Run(options) => run::run(&options, global, &mut runner),
             Command::Phantom(options) => phantom::run(&options, &mut runner),
             Command::Guide(options) => guide::run(&options, &mut runner),

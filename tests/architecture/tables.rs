@@ -238,6 +238,7 @@ pub const FEATURES: &[&str] = &[
     "snapshots",
     "pictures",
     "session_report",
+    "protocols",
     "sessions",
     "device",
 ];

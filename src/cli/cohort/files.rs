@@ -146,10 +146,10 @@ impl<'a> SubjectFiles<'a> {
 
     /// The gradients of a scan: beside it, or inherited from above it in a dataset; empty if there are none.
     pub fn gradients(scan: &Path) -> Vec<PathBuf> {
-        let beside = ["bval", "bvec", "b"].map(|ending| io::with_extension(scan, ending));
-        let beside: Vec<PathBuf> = beside.into_iter().filter(|file| file.is_file()).collect();
-        match beside.is_empty() {
-            false => beside,
+        let adjacent = ["bval", "bvec", "b"].map(|ending| io::with_extension(scan, ending));
+        let adjacent: Vec<PathBuf> = adjacent.into_iter().filter(|file| file.is_file()).collect();
+        match adjacent.is_empty() {
+            false => adjacent,
             true => io::bids::inherited_gradients(scan).map_or_else(Vec::new, Into::into),
         }
     }

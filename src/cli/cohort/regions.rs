@@ -68,10 +68,10 @@ pub fn region(
         }
         ProtocolRegion::Mask {
             file: mask,
-            space: of,
+            space: space_name,
         } => {
             let mask = file_of(mask, files)?;
-            let Some(space) = space(of) else {
+            let Some(space) = space(space_name) else {
                 return Ok((SubjectRegion::File(mask.clone()), vec![mask]));
             };
             let mut words = vec![
@@ -91,10 +91,10 @@ pub fn region(
         }
         ProtocolRegion::Sphere {
             numbers: [x, y, z, radius],
-            space: of,
+            space: space_name,
         } => {
             let (mut centre, mut used) = (DVec3::new(*x, *y, *z), Vec::new());
-            if let Some(space) = space(of) {
+            if let Some(space) = space(space_name) {
                 centre = moved(name, centre, space, files, &mut used)?;
             }
             // Micrometres, so that the command stays short.

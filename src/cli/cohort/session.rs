@@ -33,7 +33,7 @@ const MAX_RESULTS: usize = 40;
 fn layers(files: &SubjectFiles, finished: &[Finished]) -> Result<Vec<PathBuf>, Failure> {
     let mut layers = Vec::new();
     for role in [InputRole::Scan, InputRole::T1] {
-        let inputs = files.found().filter(|(of, _)| *of == role);
+        let inputs = files.found().filter(|(found_role, _)| *found_role == role);
         layers.extend(inputs.map(|(_, path)| path.clone()));
     }
     let inputs = layers.len();

@@ -117,9 +117,9 @@ impl<'a, 'b> Steps<'a, 'b> {
         if loaded.protocol.inputs.contains_key(own) {
             return Ok(vec![self.files.input(own)?]);
         }
-        if let Some(wanted) = loaded.protocol.regions.get(own) {
+        if let Some(given) = loaded.protocol.regions.get(own) {
             if !self.regions.contains_key(own) {
-                let (found, inputs) = region(own, wanted, &mut self.files, self.runner)?;
+                let (found, inputs) = region(own, given, &mut self.files, self.runner)?;
                 let known = match found {
                     SubjectRegion::Text(text) => Ok(text),
                     SubjectRegion::File(path) => Err(path),

@@ -62,6 +62,8 @@ pub enum InputRole {
     Streamlines,
     /// Affine from one space to another.
     Transform,
+    /// Gradients that do not lie beside their scan.
+    Gradients,
 }
 
 keyed!(InputRole {
@@ -74,11 +76,12 @@ keyed!(InputRole {
     Image = "image",
     Streamlines = "streamlines",
     Transform = "transform",
+    Gradients = "gradients",
 });
 
 impl InputRole {
     /// All roles in the order of their declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Scan,
         Self::T1,
         Self::Mask,
@@ -88,6 +91,7 @@ impl InputRole {
         Self::Image,
         Self::Streamlines,
         Self::Transform,
+        Self::Gradients,
     ];
 
     /// Name in sentences.
@@ -102,6 +106,7 @@ impl InputRole {
             Self::Image => "image",
             Self::Streamlines => "streamline file",
             Self::Transform => "transform",
+            Self::Gradients => "gradient file",
         }
     }
 
@@ -114,7 +119,7 @@ impl InputRole {
             Self::Labels => &["labels.nii.gz", "*_dseg.nii.gz"],
             Self::Tissues => &["5tt.nii.gz", "*5tt.nii.gz"],
             Self::Distributions => &["wm_fod.nii.gz", "fod/wm_fod.nii.gz"],
-            Self::Image | Self::Streamlines | Self::Transform => &[],
+            Self::Image | Self::Streamlines | Self::Transform | Self::Gradients => &[],
         }
     }
 
@@ -133,7 +138,7 @@ impl InputRole {
                 "dwi/*_param-fod_label-WM_dwimap.mif.gz",
                 "dwi/*_param-fod_label-WM_dwimap.nii.gz",
             ],
-            Self::Image | Self::Streamlines | Self::Transform => &[],
+            Self::Image | Self::Streamlines | Self::Transform | Self::Gradients => &[],
         }
     }
 }

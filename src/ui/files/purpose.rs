@@ -15,9 +15,9 @@ use crate::state::tensors::types::fods::TissueChoice;
 use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, Content, FigureAction, FigureTable, FilesAction, LayerId, Look, Pane,
-    Picture, PictureAction, RegionAction, ReportAction, SaveLabels, SaveMasks, SegmentAction,
-    SessionAction, State, StreamlineAction, TensorAction, TrackNoiseAction, Turntable,
-    UnsavedAction, ValueNames,
+    Picture, PictureAction, ProtocolAction, RegionAction, ReportAction, SaveLabels, SaveMasks,
+    SegmentAction, SessionAction, State, StreamlineAction, TensorAction, TrackNoiseAction,
+    Turntable, UnsavedAction, ValueNames,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,8 @@ pub enum PathPurpose {
     },
     /// The report of what is open.
     Report,
+    /// The protocol of what is open.
+    Protocol,
     /// `next` follows once the session is saved.
     Session {
         next: Option<UnsavedAction>,
@@ -287,6 +289,7 @@ impl PathPurpose {
             Self::Regions { .. } => "Export regions as masks, one file each",
             Self::Screenshot { .. } => "Save a screenshot",
             Self::Report => "Save a report",
+            Self::Protocol => "Save as protocol",
             Self::Csv(BottomPanel::Table) => "Export the table",
             Self::Csv(BottomPanel::Profile) => "Export the profile",
             Self::Csv(BottomPanel::Matrix) => "Export the matrix",
@@ -368,7 +371,11 @@ impl PathPurpose {
             | Self::BundleRecipe
             | Self::LineValues(_)
             | Self::Responses(_) => None,
-            Self::Session { .. } | Self::Csv(_) | Self::Figures(_) | Self::Report => None,
+            Self::Session { .. }
+            | Self::Csv(_)
+            | Self::Figures(_)
+            | Self::Report
+            | Self::Protocol => None,
             Self::Streamlines { .. } | Self::Filter(..) => Some(RecentExports::STREAMLINES),
             Self::Layer { .. } => Some(RecentExports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
@@ -433,6 +440,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
             Self::Report => vec!["html"],
+            Self::Protocol => vec!["toml"],
             Self::Csv(_)
             | Self::Figures(_)
             | Self::PathwayNoise(NoiseFile::Distances)
@@ -495,6 +503,7 @@ impl PathPurpose {
             Self::Filter(FilterFile::Weights, _) => vec!["Text".to_owned()],
             Self::Filter(FilterFile::Histogram, _) => vec!["SVG".to_owned(), "CSV".to_owned()],
             Self::Report => vec!["HTML".to_owned()],
+            Self::Protocol => vec!["TOML".to_owned()],
             _ => IMAGES.map(|(_, name)| name.to_owned()).to_vec(),
         }
     }
@@ -566,6 +575,7 @@ impl PathPurpose {
                 Action::Streamline(StreamlineAction::SaveScores(path))
             }
             Self::Report => Action::Report(ReportAction::Save(path)),
+            Self::Protocol => Action::Protocol(ProtocolAction::Save(path)),
             Self::Screenshot { pane, look } => {
                 Action::Picture(PictureAction::Take(Picture { pane, path, look }))
             }
