@@ -45,6 +45,7 @@ mod bench_select;
 mod bench_tracking;
 mod bench_uncertainty;
 mod bench_volumes;
+mod bids;
 mod bundles;
 mod cohort;
 mod commit;
@@ -238,6 +239,8 @@ pub enum Command {
     Protocol(protocol::Options),
     /// Run a protocol on one subject
     Run(run::Options),
+    /// Run a protocol on a BIDS dataset, with the command line of BIDS Apps
+    Bids(bids::Options),
     /// Write a synthetic head or block: scans, labels and true fibres
     Phantom(phantom::Options),
     /// Show the built-in head: in the window, or as files if there is no display
@@ -365,6 +368,7 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Phantom(_)
             | Command::Guide(_)
             | Command::Run(_)
+            | Command::Bids(_)
             | Command::Protocol(_)
     )
 }
@@ -406,6 +410,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Render(options) => render::run(&options, &mut runner),
             Command::Protocol(options) => protocol::run(&options, &mut runner),
             Command::Run(options) => run::run(&options, global, &mut runner),
+            Command::Bids(options) => bids::run(&options, global, &mut runner),
             Command::Phantom(options) => phantom::run(&options, &mut runner),
             Command::Guide(options) => guide::run(&options, &mut runner),
             Command::Demo(options) => demo::run(&options, &mut runner),
