@@ -18,6 +18,9 @@ use crate::data::protocol::{Protocol, ProtocolRegion, ProtocolStep, names, owner
 use crate::io;
 use std::path::{Path, PathBuf};
 
+/// Set for the commands of steps, whose reports state their backend.
+pub const STEP_VARIABLE: &str = "ARCUATE_STEP";
+
 /// A protocol with its file.
 pub struct LoadedProtocol {
     pub path: PathBuf,

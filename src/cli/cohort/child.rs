@@ -1,6 +1,7 @@
 //! One command of this program in a process of its own.
 
 use super::super::Failure;
+use super::STEP_VARIABLE;
 use crate::io::ending;
 use serde_json::Value;
 use std::io::Read as _;
@@ -15,6 +16,7 @@ pub fn run(words: &[String], folder: &Path) -> Result<Value, Failure> {
     let child = Command::new(program)
         .args(words)
         .args(["--json", "--quiet"])
+        .env(STEP_VARIABLE, "1")
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -88,6 +88,7 @@ impl<'a, 'b> Steps<'a, 'b> {
             let used = self.prepare(&name).map_err(named)?;
             inputs.extend(used);
         }
+        inputs.extend(step.texts().filter_map(|text| self.beside_protocol(text)));
         inputs.sort();
         inputs.dedup();
         let mut step = step.clone();
@@ -99,6 +100,17 @@ impl<'a, 'b> Steps<'a, 'b> {
             inputs,
         };
         self.carry_out(planned).map_err(named)
+    }
+
+    /// The file in the folder of the protocol that a text names, as in `{protocol}/bundles.toml`.
+    fn beside_protocol(&self, text: &str) -> Option<PathBuf> {
+        let (_, rest) = text.split_once(&format!("{{{FOLDER_NAME}}}/"))?;
+        // Limits may follow a file.
+        let names = [rest, rest.split(':').next().unwrap_or_default()];
+        let mut paths = names
+            .into_iter()
+            .map(|name| self.files.loaded.folder().join(name));
+        paths.find(|path| path.is_file())
     }
 
     /// Finds or makes what a name stands for; returns the files behind it.
