@@ -2,7 +2,11 @@
 //! sentence.
 
 use crate::cli::{arcuate, json};
+use crate::support::session_window::Window;
 use crate::support::test;
+use arcuate::data::Role;
+use arcuate::state::{Action, ProtocolAction, Task, ViewAction};
+use glam::DVec3;
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -135,35 +139,46 @@ fn heads() {
     assert!(!here.join("other").exists());
 }
 
-/// The transform of the derivatives leads from the untilted head to the scan: the masks of both overlap after it.
+/// A session with all kinds of work becomes a protocol that passes its check once its drawn regions are replaced, and that
+/// another folder with the same names runs.
 fn of_a_session() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    run(
-        "phantom --scan-only --spacing 8 --shells 1000:8 --out head",
-        here,
-    );
-    run(
-        "track head/dwi.nii.gz --seed sphere:-24,-18,8,9 --min-length 5 --out cst.trx",
-        here,
-    );
-    run("demo --out demo", here);
-    let session = here.join("demo/session.arcuate");
-    let sessions = std::fs::read_dir(here.join("demo")).expect("a folder");
-    let sessions = sessions.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut sessions = sessions.filter(|p| p.extension().is_some_and(|e| e == "arcuate"));
-    let session = sessions.next().unwrap_or(session);
-    let line = format!("protocol {} --out protocol.toml", session.display());
-    let report = run(&line, here);
-    assert!(
-        report["steps"]
-            .as_array()
-            .is_some_and(|steps| !steps.is_empty())
-    );
+    let mut window = Window::with_scan(here);
+    window.place(Role::Seed, DVec3::new(0.0, 0.0, 0.0), 4.0);
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    assert!(window.state.final_live().is_some(), "{}", window.messages());
+    let session = here.join("work.arcuate");
+    window.save(&session);
+    let report = run("protocol work.arcuate --out protocol.toml", here);
+    let steps = report["steps"].as_array().expect("a list");
+    assert!(steps.iter().any(|step| step == "streamlines"), "{report}");
     let text = std::fs::read_to_string(here.join("protocol.toml")).expect("a text");
     assert!(text.contains("command = \"track\""), "{text}");
-    assert!(text.contains("arcuate_protocol = 1"), "{text}");
+    assert!(text.contains("seed = \"{seed}\""), "{text}");
     run("protocol check protocol.toml", here);
+    // The window writes the same text.
+    let path = here.join("window.toml");
+    window.act(Action::Protocol(ProtocolAction::Save(path.clone())));
+    let title = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with("title"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let other = std::fs::read_to_string(&path).expect("a text");
+    assert_eq!(title(&other), title(&text));
+    let status = run(
+        "run protocol.toml --subject-folder . --out out --no-pictures",
+        here,
+    );
+    let first = status["status"]["steps"].as_array().map(Vec::len);
+    assert_eq!(first, Some(steps.len()), "{status}");
+    // Without results there is nothing to repeat.
+    let mut empty = Window::new();
+    empty.act(Action::Protocol(ProtocolAction::Save(
+        here.join("none.toml"),
+    )));
+    assert!(empty.messages().contains("open a scan or a session first"));
+    assert!(!here.join("none.toml").exists());
 }
 
 fn problems() {

@@ -69,7 +69,9 @@ pub fn save(
     let layers = layers(files, finished)?;
     let path = out.join(SESSION);
     let mut window = Headless::new(runner);
-    window.act(FilesAction::Open(layers.clone()))?;
+    for layer in &layers {
+        window.act(FilesAction::Open(vec![layer.clone()]))?;
+    }
     window.act(SessionAction::Save {
         path: Some(path.clone()),
         next: None,
