@@ -42,7 +42,7 @@ session for the window (session.arcuate) and how the run ended (status.json). Th
 dataset_description.json and the folders of participants; it does not replace the validator of BIDS. See arcuate guide
 protocols.";
 
-/// What is analysed.
+/// The level of an analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
     /// Each participant.
@@ -155,12 +155,12 @@ pub fn run(options: &Options, global: &Global, runner: &mut Runner) -> Result<()
 fn dry_run(units: &[Unit], loaded: &LoadedProtocol, runner: &Runner) -> Result<(), Failure> {
     let used = used_names(&loaded.protocol.steps);
     let regions = loaded.used_regions().into_iter();
-    let of_regions = regions.flat_map(|(_, region)| loaded.protocol.names_of_region(region));
-    let mut names: Vec<String> = used.into_iter().chain(of_regions).collect();
+    let in_regions = regions.flat_map(|(_, region)| loaded.protocol.names_of_region(region));
+    let mut names: Vec<String> = used.into_iter().chain(in_regions).collect();
     names.retain(|name| loaded.protocol.inputs.contains_key(name));
     names.sort();
     names.dedup();
-    let (mut listed, mut lacking) = (Vec::new(), Vec::new());
+    let (mut listed, mut incomplete) = (Vec::new(), Vec::new());
     for unit in units {
         let mut files = SubjectFiles::new(loaded, &unit.subject);
         let mut inputs = serde_json::Map::new();
@@ -173,8 +173,8 @@ fn dry_run(units: &[Unit], loaded: &LoadedProtocol, runner: &Runner) -> Result<(
                 }
                 Err(failure) => {
                     output::error(&failure.sentence);
-                    if lacking.last() != Some(&unit.subject.name) {
-                        lacking.push(unit.subject.name.clone());
+                    if incomplete.last() != Some(&unit.subject.name) {
+                        incomplete.push(unit.subject.name.clone());
                     }
                 }
             }
@@ -190,7 +190,7 @@ fn dry_run(units: &[Unit], loaded: &LoadedProtocol, runner: &Runner) -> Result<(
         .collect();
     let report = json!({"command": "bids", "level": "participant", "dry_run": true, "participants": listed, "steps": steps});
     runner.report(&report, &format!("Steps: {}", steps.join(", ")));
-    ended(units.len(), &lacking)
+    ended(units.len(), &incomplete)
 }
 
 /// Fails if a participant did.

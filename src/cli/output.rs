@@ -320,8 +320,8 @@ fn usage_sentence(
 /// One sentence about arguments of a command that clap refuses.
 pub fn argument_sentence(error: &clap::Error, command: &str) -> String {
     let similar = similar_names(error);
-    let words = command.split_whitespace().map(str::to_owned);
-    usage_sentence(&error.render().to_string(), None, similar.as_deref(), words)
+    let names = command.split_whitespace().map(str::to_owned);
+    usage_sentence(&error.render().to_string(), None, similar.as_deref(), names)
 }
 
 /// Prints clap's message: help and version are results, wrong usage is an error.

@@ -55,7 +55,7 @@ fn input(text: &str) -> Result<(String, PathBuf), ValueError> {
 impl Global {
     /// The options of all commands that the steps of a protocol have, too.
     pub fn passed_on(&self) -> PassedOn {
-        let mut words = Vec::new();
+        let mut line = Vec::new();
         let backend = self.backend.map(|kind| kind.to_string());
         let threads = self.threads.map(|n| n.to_string());
         let memory = self.memory.map(|gb| gb.to_string());
@@ -64,9 +64,9 @@ impl Global {
             ("threads", threads),
             ("memory", memory),
         ] {
-            words.extend(value.map(|value| format!("--{name}={value}")));
+            line.extend(value.map(|value| format!("--{name}={value}")));
         }
-        PassedOn(words)
+        PassedOn(line)
     }
 }
 

@@ -209,7 +209,7 @@ fn problems() {
         ("out = \"cst.trx\"", "", "--out"),
         (
             "map = \"{bundles}\"\nlabels = [\"Corticospinal tract left\"]",
-            "drawn_by_hand = true",
+            "drawn = true",
             "was drawn by hand",
         ),
     ] {
@@ -222,8 +222,8 @@ fn problems() {
             "{found:?} lacks {part}"
         );
         // What check refuses, no subject is begun with.
-        let (again, _) = errors("run bad.toml --subject-folder .", here);
-        assert_eq!(again.first(), found.first());
+        let (of_run, _) = errors("run bad.toml --subject-folder .", here);
+        assert_eq!(of_run.first(), found.first());
         assert!(!here.join("arcuate").exists());
     }
     let (found, _) = errors("run none.toml --subject-folder .", here);

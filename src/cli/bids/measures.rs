@@ -38,7 +38,7 @@ pub struct Matrix {
     pub cells: Vec<(String, String, f64)>,
 }
 
-/// What is known about a participant or a session of one.
+/// Everything that is known about a participant or a session of one.
 pub struct UnitResult {
     pub participant: String,
     pub session: Option<String>,

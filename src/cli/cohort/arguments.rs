@@ -38,29 +38,29 @@ fn takes_region(command: &clap::Command, key: &str) -> bool {
 
 /// The words of the command after `arcuate`. `expand` replaces the names in a text; it is given whether the option takes a
 /// region.
-pub fn words(
+pub fn command_arguments(
     step: &ProtocolStep,
     mut expand: impl FnMut(&str, bool) -> Result<String, Failure>,
 ) -> Result<Vec<String>, Failure> {
     let command = command_of(step).map_err(Failure::new)?;
-    let mut words: Vec<String> = step.command.split_whitespace().map(str::to_owned).collect();
+    let mut line: Vec<String> = step.command.split_whitespace().map(str::to_owned).collect();
     for argument in &step.arguments {
-        words.push(expand(argument, false)?);
+        line.push(expand(argument, false)?);
     }
     for (key, value) in &step.options {
         let region = takes_region(&command, key);
         match value {
             OptionValue::Switch(false) => {}
-            OptionValue::Switch(true) => words.push(format!("--{key}")),
-            OptionValue::Text(text) => words.push(format!("--{key}={}", expand(text, region)?)),
+            OptionValue::Switch(true) => line.push(format!("--{key}")),
+            OptionValue::Text(text) => line.push(format!("--{key}={}", expand(text, region)?)),
             OptionValue::List(texts) => {
                 for text in texts {
-                    words.push(format!("--{key}={}", expand(text, region)?));
+                    line.push(format!("--{key}={}", expand(text, region)?));
                 }
             }
         }
     }
-    Ok(words)
+    Ok(line)
 }
 
 /// Whether the command of a step has an option of this name.
@@ -100,8 +100,8 @@ pub fn check(step: &ProtocolStep, protocol: &Protocol) -> Result<(), String> {
         });
         Ok(parts.collect())
     };
-    let words = words(step, example).map_err(|failure| failure.sentence)?;
-    let line = std::iter::once("arcuate".to_owned()).chain(words);
+    let line = command_arguments(step, example).map_err(|failure| failure.sentence)?;
+    let line = std::iter::once("arcuate".to_owned()).chain(line);
     match Arguments::try_parse_from(line) {
         Ok(_) => Ok(()),
         Err(error) => Err(output::argument_sentence(&error, &step.command)),

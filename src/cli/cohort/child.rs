@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs a command in a folder, and returns its JSON object, with its warnings and errors. If this process is asked to end,
 /// the other one is ended, too.
-pub fn run(words: &[String], folder: &Path) -> Result<Value, Failure> {
+pub fn run(line: &[String], folder: &Path) -> Result<Value, Failure> {
     let program = std::env::current_exe()?;
     let child = Command::new(program)
-        .args(words)
+        .args(line)
         .args(["--json", "--quiet"])
         .env(STEP_VARIABLE, "1")
         .current_dir(folder)

@@ -16,7 +16,7 @@ pub enum SubjectRegion {
     /// A mask that exists.
     File(PathBuf),
     /// A mask that these words of a command write under this name.
-    Command { words: Vec<String>, file: String },
+    Command { line: Vec<String>, file: String },
 }
 
 /// The file that the only name in a text stands for.
@@ -57,14 +57,14 @@ pub fn region(
     match region {
         ProtocolRegion::Labels { map, labels } => {
             let map = file_of(map, files)?;
-            let mut words = vec!["region".to_owned(), format!("--image={}", map.display())];
+            let mut line = vec!["region".to_owned(), format!("--image={}", map.display())];
             for number in label_numbers(name, labels, &map, runner)? {
-                words.push(format!("--label={number}"));
+                line.push(format!("--label={number}"));
             }
-            words.push(format!("--out={file}"));
+            line.push(format!("--out={file}"));
             let mut used = vec![map.clone()];
             used.extend(io::bids::inherited_table(&map));
-            Ok((SubjectRegion::Command { words, file }, used))
+            Ok((SubjectRegion::Command { line, file }, used))
         }
         ProtocolRegion::Mask {
             file: mask,
@@ -74,20 +74,20 @@ pub fn region(
             let Some(space) = space(space_name) else {
                 return Ok((SubjectRegion::File(mask.clone()), vec![mask]));
             };
-            let mut words = vec![
+            let mut line = vec![
                 "convert".to_owned(),
                 mask.display().to_string(),
                 file.clone(),
             ];
             let transform = file_of(&space.transform, files)?;
-            words.push(format!("--affine={}", transform.display()));
+            line.push(format!("--affine={}", transform.display()));
             let mut used = vec![mask, transform];
             if let Some(fixed) = &space.fixed {
                 let fixed = file_of(fixed, files)?;
-                words.push(format!("--fixed={}", fixed.display()));
+                line.push(format!("--fixed={}", fixed.display()));
                 used.push(fixed);
             }
-            Ok((SubjectRegion::Command { words, file }, used))
+            Ok((SubjectRegion::Command { line, file }, used))
         }
         ProtocolRegion::Sphere {
             numbers: [x, y, z, radius],

@@ -39,7 +39,7 @@ pub struct Finished {
 /// A step that can run.
 struct Planned {
     name: String,
-    words: Vec<String>,
+    line: Vec<String>,
     /// The files that it reads.
     inputs: Vec<PathBuf>,
 }
@@ -88,22 +88,22 @@ impl<'a, 'b> Steps<'a, 'b> {
             let used = self.prepare(&name).map_err(named)?;
             inputs.extend(used);
         }
-        inputs.extend(step.texts().filter_map(|text| self.beside_protocol(text)));
+        inputs.extend(step.texts().filter_map(|text| self.file_of_protocol(text)));
         inputs.sort();
         inputs.dedup();
         let mut step = step.clone();
         self.add_gradients(&mut step, &mut inputs).map_err(named)?;
-        let words = arguments::words(&step, |text, region| self.expand(text, region));
+        let line = arguments::command_arguments(&step, |text, region| self.expand(text, region));
         let planned = Planned {
             name: step.name.clone(),
-            words: words.map_err(named)?,
+            line: line.map_err(named)?,
             inputs,
         };
         self.carry_out(planned).map_err(named)
     }
 
     /// The file in the folder of the protocol that a text names, as in `{protocol}/bundles.toml`.
-    fn beside_protocol(&self, text: &str) -> Option<PathBuf> {
+    fn file_of_protocol(&self, text: &str) -> Option<PathBuf> {
         let (_, rest) = text.split_once(&format!("{{{FOLDER_NAME}}}/"))?;
         // Limits may follow a file.
         let names = [rest, rest.split(':').next().unwrap_or_default()];
@@ -135,14 +135,10 @@ impl<'a, 'b> Steps<'a, 'b> {
                 let known = match found {
                     SubjectRegion::Text(text) => Ok(text),
                     SubjectRegion::File(path) => Err(path),
-                    SubjectRegion::Command { words, file } => {
+                    SubjectRegion::Command { line, file } => {
                         let name = format!("region_{own}");
                         let path = self.files.subject.out.join(&name).join(file);
-                        let planned = Planned {
-                            name,
-                            words,
-                            inputs,
-                        };
+                        let planned = Planned { name, line, inputs };
                         self.carry_out(planned)?;
                         Err(path)
                     }
@@ -239,18 +235,14 @@ impl<'a, 'b> Steps<'a, 'b> {
 
     /// Runs a command in a new folder, unless its results are there and unchanged.
     fn carry_out(&mut self, planned: Planned) -> Result<(), Failure> {
-        let Planned {
-            name,
-            words,
-            inputs,
-        } = planned;
+        let Planned { name, line, inputs } = planned;
         let folder = self.files.subject.out.join(&name);
         let mut sums = Vec::new();
         for path in &inputs {
             sums.push((path.clone(), self.files.sum(path)?));
         }
-        let key = key(&words, &sums);
-        let command = words.iter().map(|word| quoted(word));
+        let key = key(&line, &sums);
+        let command = line.iter().map(|word| quoted(word));
         let command = format!("arcuate {}", command.collect::<Vec<_>>().join(" "));
         let mut finished = Finished {
             name: name.clone(),
@@ -267,7 +259,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         let staged = self.files.subject.out.join(format!(".{name}.part"));
         io::cohort::empty_folder(&staged).map_err(failed)?;
         let started = Instant::now();
-        let mut all = words;
+        let mut all = line;
         all.extend(self.passed_on.0.iter().cloned());
         let report = child::run(&all, &staged).inspect_err(|_| {
             // The reason is that of the command.
@@ -322,9 +314,9 @@ impl<'a, 'b> Steps<'a, 'b> {
 }
 
 /// The checksum of a command and of what its files contain, wherever they lie.
-fn key(words: &[String], inputs: &[(PathBuf, String)]) -> String {
+fn key(line: &[String], inputs: &[(PathBuf, String)]) -> String {
     let mut text = format!("{}\n", env!("CARGO_PKG_VERSION"));
-    for word in words {
+    for word in line {
         let mut word = word.clone();
         for (path, sum) in inputs {
             word = word.replace(&path.display().to_string(), sum);

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Name of the file that states how a run ended.
 pub const STATUS: &str = "status.json";
 
-/// What a run does besides its steps.
+/// Choices of a run besides its steps.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions {
     /// Runs every step, whether it is done or not.

@@ -41,7 +41,7 @@ pub struct Protocol {
     pub steps: Vec<ProtocolStep>,
 }
 
-/// What a file of a subject is.
+/// The kind of a file of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum InputRole {
     /// Diffusion-weighted image with its gradients.
@@ -123,7 +123,7 @@ impl InputRole {
         }
     }
 
-    /// The same below the folder of a subject or session of a BIDS dataset.
+    /// Patterns below the folder of a subject or session of a BIDS dataset.
     pub fn default_bids(self) -> &'static [&'static str] {
         match self {
             Self::Scan => &["dwi/*_desc-preproc_dwi.nii.gz", "dwi/*_dwi.nii.gz"],
@@ -146,11 +146,11 @@ impl InputRole {
 /// A file of a subject.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProtocolInput {
-    /// What it is.
+    /// The kind of file.
     pub role: InputRole,
     /// Patterns of its name in a subject's folder; empty: those of the role.
     pub files: Vec<String>,
-    /// The same below a subject's folder of a BIDS dataset.
+    /// Patterns below a subject's folder of a BIDS dataset.
     pub bids: Vec<String>,
 }
 
@@ -273,7 +273,7 @@ impl ProtocolStep {
 /// A part of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Part {
-    /// As it stands.
+    /// A text that stays as it is.
     Text(String),
     /// The name between braces: `brain`, or `fit/fa.nii.gz` for a file of a step.
     Name(String),

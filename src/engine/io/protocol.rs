@@ -85,7 +85,7 @@ struct Region {
     cuboid: Option<[f64; 6]>,
     space: Option<String>,
     #[serde(default)]
-    drawn_by_hand: bool,
+    drawn: bool,
 }
 
 #[derive(Deserialize)]
@@ -176,18 +176,18 @@ fn region_value(name: &str, region: Region) -> Result<ProtocolRegion, String> {
         sphere,
         cuboid,
         space,
-        drawn_by_hand,
+        drawn,
     } = region;
     let forms = [
         map.is_some() || labels.is_some(),
         mask.is_some(),
         sphere.is_some(),
         cuboid.is_some(),
-        drawn_by_hand,
+        drawn,
     ];
     if forms.iter().filter(|given| **given).count() != 1 {
         return Err(format!(
-            "the region “{name}” without exactly one of labels, mask, sphere, box and drawn_by_hand"
+            "the region “{name}” without exactly one of labels, mask, sphere, box and drawn"
         ));
     }
     let has_space = space.is_some();
@@ -494,7 +494,7 @@ fn write_region(text: &mut String, name: &str, region: &ProtocolRegion) {
              # a space:\n\
              #   map = \"{labels}\"\n\
              #   labels = [1024]\n",
-            "drawn_by_hand = true".to_owned(),
+            "drawn = true".to_owned(),
             None,
         ),
     };

@@ -1,16 +1,14 @@
 //! The purpose of a path, which decides endings, titles and the action.
 
+use super::distribution_files::files_of_distributions;
 use crate::data::odf_field::Tissue;
 use crate::data::region::RegionId;
-use crate::data::text::file_name;
 use crate::io::Format;
 use crate::state::files::types::RecentExports;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{NoiseFile, PathwayAction, PathwayFile, PathwayNoiseAction};
 use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
-use crate::state::tensors::jobs::fod::{ENDING as FOD_ENDING, FodFiles};
-use crate::state::tensors::recipe::fod::{FodMap, SAVED_MAPS};
 use crate::state::tensors::types::fods::TissueChoice;
 use crate::state::update::is_session;
 use crate::state::{
@@ -581,28 +579,4 @@ impl PathPurpose {
             }
         })
     }
-}
-
-/// The files beside the report of distributions of these tissues.
-fn files_of_distributions(
-    tissues: &[Tissue],
-    masks: &[Tissue],
-    with_bootstrap: bool,
-    report: &Path,
-) -> Vec<(String, PathBuf)> {
-    let files = FodFiles {
-        folder: report.parent().unwrap_or(Path::new("")),
-        ending: FOD_ENDING,
-    };
-    let maps = SAVED_MAPS.iter().copied();
-    let maps: Vec<FodMap> = maps
-        .filter(|map| *map != FodMap::Fractions || tissues.len() > 1)
-        .filter(|map| with_bootstrap || !map.is_of_bootstrap())
-        .collect();
-    let all = files.all(tissues.iter().copied(), &maps);
-    // The first is the report itself.
-    let others = all.into_iter().skip(1);
-    let others = others.chain(masks.iter().map(|tissue| files.mask(*tissue)));
-    let described = others.map(|path| (format!("Writes {}", file_name(&path)), path));
-    described.collect()
 }

@@ -43,7 +43,7 @@ space = "mni"
 [region.brick]
 box = [0, 0, 0, 1, 2, 3]
 [region.old]
-drawn_by_hand = true
+drawn = true
 [[step]]
 name = "fit"
 command = "fit"
@@ -136,7 +136,7 @@ fn refuses() {
             "labels = []",
             "a list of labels",
         ),
-        ("drawn_by_hand = true", "", "exactly one of"),
+        ("drawn = true", "", "exactly one of"),
         (
             "sphere = [-24, 1.5, 8, 6]",
             "sphere = [-24, 1.5, 8, 0]",

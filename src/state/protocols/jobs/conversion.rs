@@ -96,7 +96,7 @@ pub fn session_protocol(state: &State) -> Result<SessionProtocol, NoProtocol> {
         steps: Vec::new(),
     };
     for (label, command) in commands {
-        steps.add(&label, &words(&command.to_string()));
+        steps.add(&label, &split(&command.to_string()));
     }
     let steps = steps.steps;
     if steps.is_empty() {
@@ -111,9 +111,9 @@ pub fn session_protocol(state: &State) -> Result<SessionProtocol, NoProtocol> {
         steps,
         ..Protocol::default()
     };
-    let of_regions = all.regions.iter().filter(|(name, _)| used.contains(*name));
-    let of_regions = of_regions.flat_map(|(_, region)| all.names_of_region(region));
-    used.extend(of_regions.collect::<Vec<_>>());
+    let in_regions = all.regions.iter().filter(|(name, _)| used.contains(*name));
+    let in_regions = in_regions.flat_map(|(_, region)| all.names_of_region(region));
+    used.extend(in_regions.collect::<Vec<_>>());
     all.inputs.retain(|name, _| used.contains(name));
     all.regions.retain(|name, _| used.contains(name));
     for drawn in regions.drawn {
@@ -129,29 +129,29 @@ pub fn session_protocol(state: &State) -> Result<SessionProtocol, NoProtocol> {
 }
 
 /// The words of a command, as a shell reads the quotes that [`crate::io::quoted`] writes.
-fn words(command: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted, mut begun) = (Vec::new(), String::new(), false, false);
+fn split(command: &str) -> Vec<String> {
+    let (mut line, mut word, mut quoted, mut is_open) = (Vec::new(), String::new(), false, false);
     let mut letters = command.chars();
     while let Some(c) = letters.next() {
         match c {
             '\'' => {
                 quoted = !quoted;
-                begun = true;
+                is_open = true;
             }
             '\\' if !quoted => word.extend(letters.next()),
             ' ' if !quoted => {
-                if begun || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
+                if is_open || !word.is_empty() {
+                    line.push(std::mem::take(&mut word));
                 }
-                begun = false;
+                is_open = false;
             }
             c => word.push(c),
         }
     }
-    if begun || !word.is_empty() {
-        words.push(word);
+    if is_open || !word.is_empty() {
+        line.push(word);
     }
-    words
+    line
 }
 
 /// Steps as they are added.
@@ -168,14 +168,14 @@ struct Steps<'a> {
 const NESTED: [&str; 1] = ["gradients"];
 
 impl Steps<'_> {
-    fn add(&mut self, label: &str, words: &[String]) {
-        let mut words = words.iter().skip(1);
-        let Some(first) = words.next() else {
+    fn add(&mut self, label: &str, line: &[String]) {
+        let mut line = line.iter().skip(1);
+        let Some(first) = line.next() else {
             return;
         };
         let mut command = first.clone();
         if NESTED.contains(&first.as_str())
-            && let Some(second) = words.next()
+            && let Some(second) = line.next()
         {
             command = format!("{command} {second}");
         }
@@ -189,9 +189,9 @@ impl Steps<'_> {
             command,
             ..ProtocolStep::default()
         };
-        let words: Vec<&String> = words.collect();
+        let line: Vec<&String> = line.collect();
         let mut i = 0;
-        while let Some(word) = words.get(i) {
+        while let Some(word) = line.get(i) {
             i += 1;
             let Some(option) = word.strip_prefix("--") else {
                 let value = self.value(word, "", &name);
@@ -201,7 +201,7 @@ impl Steps<'_> {
             let (key, value) = match option.split_once('=') {
                 Some((key, value)) => (key, Some(value.to_owned())),
                 None => {
-                    let next = words.get(i).filter(|next| !next.starts_with("--"));
+                    let next = line.get(i).filter(|next| !next.starts_with("--"));
                     i += usize::from(next.is_some());
                     (option, next.map(|next| (*next).clone()))
                 }

@@ -110,12 +110,12 @@ impl DocumentRegions {
             return;
         };
         // The same shape in several results is one region.
-        if let std::collections::btree_map::Entry::Vacant(entry) =
-            self.names.entry(spec.to_string())
-        {
-            entry.insert(name.clone());
-            taken.insert(name.clone());
-            self.regions.insert(name, value);
+        let text = spec.to_string();
+        if self.names.contains_key(&text) {
+            return;
         }
+        self.names.insert(text, name.clone());
+        taken.insert(name.clone());
+        self.regions.insert(name, value);
     }
 }
