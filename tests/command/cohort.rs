@@ -74,7 +74,7 @@ arguments = ["{dwi}"]
 mask = "{brain}"
 seed = "{tract}"
 seeds = "random:200"
-min-fa = 0.1
+fa = 0.1
 min-length = 5
 out = "cst.trx"
 [[step]]
@@ -198,9 +198,9 @@ fn problems() {
             "command = \"run\"",
             "the command “run”",
         ),
-        ("min-fa = 0.1", "min-faa = 0.1", "--min-fa"),
-        ("min-fa = 0.1", "min-fa = 7", "from 0 to 1"),
-        ("min-fa = 0.1", "threads = 2", "given to arcuate run"),
+        ("fa = 0.1", "faa = 0.1", "--fa"),
+        ("fa = 0.1", "fa = 7", "from 0 to 1"),
+        ("fa = 0.1", "threads = 2", "given to arcuate run"),
         (
             "out = \"cst.trx\"",
             "out = \"../cst.trx\"",
@@ -289,7 +289,7 @@ fn one_subject() {
     put(
         here,
         "p.toml",
-        &PROTOCOL.replace("min-fa = 0.1", "min-fa = 0.12"),
+        &PROTOCOL.replace("fa = 0.1", "fa = 0.12"),
     );
     assert_eq!(
         outcome(&run(LINE, here)),
@@ -382,7 +382,7 @@ fn participants() {
         "{table}"
     );
     assert!(
-        table.contains("\nsub-01\tn/a\tcst\tstreamlines\tn/a\t"),
+        table.contains("\nsub-01\tn/a\tcst\tkept\tn/a\t"),
         "{table}"
     );
     let page = std::fs::read_to_string(here.join("out/group_report.html")).expect("a page");

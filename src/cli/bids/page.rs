@@ -72,7 +72,7 @@ fn participants(
     // Numbers of streamlines first, since they show what went wrong at a glance.
     let without_nodes = summaries.keys().filter(|(_, _, node)| node.is_none());
     let mut shown: Vec<&MeasureName> = without_nodes.collect();
-    shown.sort_by_key(|(_, measure, _)| measure != "streamlines");
+    shown.sort_by_key(|(_, measure, _)| !matches!(measure.as_str(), "kept" | "streamlines"));
     shown.truncate(MAX_COLUMNS);
     let mut columns = ["Participant", "Session", "State"]
         .map(Column::text)

@@ -58,7 +58,7 @@ arguments = ["{dwi}"]
 [step.options]
 seed = ["{seed}", "{ball}"]
 step = 0.5
-max-angle = 45
+angle = 45
 one-way = true
 image = "{fit/fa.nii.gz}"
 out = "cst.trx"
@@ -88,7 +88,7 @@ fn round_trip() {
     assert_eq!(step.options["one-way"], OptionValue::Switch(true));
     assert_eq!(step.options["step"], OptionValue::Text("0.5".to_owned()));
     assert_eq!(
-        step.options["max-angle"],
+        step.options["angle"],
         OptionValue::Text("45".to_owned())
     );
     let text = protocol::text(&first, &["A note".to_owned()]);
