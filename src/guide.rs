@@ -40,6 +40,7 @@ pages![
     "alignment",
     "pictures",
     "sessions",
+    "protocols",
     "command-line",
     "formats",
     "graphics-cards",

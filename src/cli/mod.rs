@@ -46,7 +46,9 @@ mod bench_select;
 mod bench_tracking;
 mod bench_uncertainty;
 mod bench_volumes;
+mod bids;
 mod bundles;
+mod cohort;
 mod commit;
 mod compare;
 mod connectome;
@@ -69,10 +71,12 @@ mod pathway;
 mod phantom;
 mod pictures;
 mod profile;
+mod protocol;
 mod region;
 mod render;
 mod replay;
 mod report;
+mod run;
 mod runner;
 mod score;
 mod segment;
@@ -232,6 +236,12 @@ pub enum Command {
     Compare(compare::Options),
     /// Draw a view to a PNG file, without a window
     Render(render::Options),
+    /// Write the protocol of a session, which repeats it on other heads, or check a protocol
+    Protocol(protocol::Options),
+    /// Run a protocol on one subject
+    Run(run::Options),
+    /// Run a protocol on a BIDS dataset, with the command line of BIDS Apps
+    Bids(bids::Options),
     /// Write a synthetic head or block: scans, labels and true fibres
     Phantom(phantom::Options),
     /// Show the built-in head: in the window, or as files if there is no display
@@ -358,6 +368,9 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Compare(_)
             | Command::Phantom(_)
             | Command::Guide(_)
+            | Command::Run(_)
+            | Command::Bids(_)
+            | Command::Protocol(_)
     )
 }
 
@@ -396,6 +409,9 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Score(options) => score::run(&options, &mut runner),
             Command::Compare(options) => compare::run(&options, &mut runner),
             Command::Render(options) => render::run(&options, &mut runner),
+            Command::Protocol(options) => protocol::run(&options, &mut runner),
+            Command::Run(options) => run::run(&options, global, &mut runner),
+            Command::Bids(options) => bids::run(&options, global, &mut runner),
             Command::Phantom(options) => phantom::run(&options, &mut runner),
             Command::Guide(options) => guide::run(&options, &mut runner),
             Command::Demo(options) => demo::run(&options, &mut runner),

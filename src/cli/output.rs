@@ -317,6 +317,13 @@ fn usage_sentence(
     format!("{sentence}; see arcuate {command} --help")
 }
 
+/// One sentence about arguments of a command that clap refuses.
+pub fn argument_sentence(error: &clap::Error, command: &str) -> String {
+    let similar = similar_names(error);
+    let names = command.split_whitespace().map(str::to_owned);
+    usage_sentence(&error.render().to_string(), None, similar.as_deref(), names)
+}
+
 /// Prints clap's message: help and version are results, wrong usage is an error.
 pub fn usage_error(error: &clap::Error) -> u8 {
     if error.use_stderr() {

@@ -1,5 +1,6 @@
 //! `arcuate phantom`: a built-in head or block as files, with its truth.
 
+mod dataset;
 mod truth;
 
 use super::options::{GivenParameters, ValueError, whole};
@@ -19,7 +20,7 @@ use crate::phantom::{
 use crate::state::command_line::phantom_option;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -28,6 +29,7 @@ Examples:
   arcuate phantom --seed 7 --shells 1000:30,2000:60 --b0 8 --spacing 1.5 --snr 20 --out head
   arcuate phantom --crossing --scan-only --out head
   arcuate phantom --kind helix --snr 20 --out helix
+  arcuate phantom --bids heads --subjects 8 --missing-bvec 7 --corrupt-scan 8
 
 Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels with their names (.txt), on the scan's
 grid; t1, t1_tumour with tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true
@@ -41,7 +43,11 @@ bundle; truth.json, which names them; and 5tt.nii.gz, the fractions of five tiss
 
 The other kinds are blocks of grey matter with bundles of simple courses, and have the same files without a tumour: helix
 (2.5 turns with a radius and a pitch of 24 mm), diagonal (straight, between two corners), u-fibre (an arc with a radius of
-20 mm and straight legs), planar (seven bundles that cross, touch and fan out in a plane).";
+20 mm and straight legs), planar (seven bundles that cross, touch and fan out in a plane).
+
+With --bids, a BIDS dataset: sub-01, sub-02, … with a scan and a T1 each, made from the seeds SEED, SEED + 1, …, on coarse
+grids (--spacing 4); derivatives/phantom has brain masks, label maps and the affine from the space of the untilted head.
+--snr and --shells make all heads alike in these.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -61,8 +67,10 @@ pub struct Options {
     #[arg(long)]
     pub scan_only: bool,
     /// Folder for the files; created if missing
-    #[arg(long, value_name = "FOLDER")]
-    pub out: PathBuf,
+    #[arg(long, value_name = "FOLDER", required_unless_present = "bids")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub dataset: dataset::DatasetOptions,
 }
 
 fn kind(text: &str) -> Result<PhantomKind, ValueError> {
@@ -109,6 +117,9 @@ fn files(scan_only: bool, kind: PhantomKind) -> impl Iterator<Item = &'static st
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    if let Some(folder) = &options.dataset.bids {
+        return dataset::run(folder, options, runner);
+    }
     let kind = options.phantom().kind;
     let params = options.params.or_defaults(ScanParams::defaults_for(kind))?;
     if !kind.is_plain() && params.spacing_mm > LARGEST_CROSSING_MM {
@@ -121,16 +132,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         )));
     }
     let grids = grids(kind, &params)?;
-    let at = |name: &str| options.out.join(name);
+    let at = |name: &str| options.folder().join(name);
     let head = Head::built_in(options.phantom());
     for name in files(options.scan_only, kind) {
         runner.may_write(&at(name))?;
     }
-    let _folder = super::options::make_folder(&options.out)?;
+    let _folder = super::options::make_folder(options.folder())?;
     let mut subfolders = Vec::new();
     if !kind.is_plain() {
         for file in truth::files(&head) {
-            runner.may_write(&options.out.join(file))?;
+            runner.may_write(&options.folder().join(file))?;
         }
         for folder in truth::FOLDERS {
             subfolders.push(super::options::make_folder(&at(folder))?);
@@ -180,7 +191,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "{} {} in {}: scan ({}){}, {} true fibres{}",
         kind.label(),
         options.seed,
-        shown(&options.out),
+        shown(options.folder()),
         gradients.summary(),
         match (options.scan_only, kind.is_head()) {
             (true, _) => "",
@@ -235,6 +246,11 @@ struct Pictures {
 }
 
 impl Options {
+    /// The folder of a single phantom.
+    fn folder(&self) -> &Path {
+        self.out.as_deref().unwrap_or(Path::new(""))
+    }
+
     fn phantom(&self) -> BuiltInPhantom {
         let kind = match self.crossing {
             true => PhantomKind::Crossing,
@@ -351,7 +367,7 @@ impl Options {
                 ]);
             }
         }
-        let path = |name: &str| self.out.join(format!("{name}.nii.gz"));
+        let path = |name: &str| self.folder().join(format!("{name}.nii.gz"));
         for (name, volume) in volumes {
             runner.run(SaveVolume {
                 source: None,
@@ -378,7 +394,7 @@ impl Options {
                 .collect::<serde_json::Map<_, _>>()
         };
         let mut value = json!({
-            "command": "phantom", "seed": self.seed, "snr": params.snr, "folder": self.out,
+            "command": "phantom", "seed": self.seed, "snr": params.snr, "folder": self.folder(),
             "gradients": images.gradients.summary(), "fibres": fibres, "fibres_per_bundle": self.fibres_per_bundle(),
         });
         if let Some(Pictures { labels, tumour, .. }) = &images.pictures {

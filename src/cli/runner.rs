@@ -1,5 +1,6 @@
 //! Runs jobs one after the other, with a progress bar on a terminal.
 
+use super::cohort::STEP_VARIABLE;
 use super::{Global, output, typed};
 use crate::compute::{Backend, Progress, cuda};
 use crate::data::text::count;
@@ -222,6 +223,18 @@ impl Runner {
         files.try_for_each(|file| self.may_write(file))
     }
 
+    /// The report of a step of a protocol states the backend, which its provenance records.
+    fn with_backend(&self, report: &serde_json::Value) -> serde_json::Value {
+        let mut report = report.clone();
+        if std::env::var_os(STEP_VARIABLE).is_some()
+            && let Some(members) = report.as_object_mut()
+        {
+            let label = self.backend.label();
+            members.insert("backend".to_owned(), label.into());
+        }
+        report
+    }
+
     /// Prints what is about to be done; programs get it from [`Self::report`] afterwards.
     pub fn print(&self, text: &str) {
         if !self.json && !text.is_empty() {
@@ -236,7 +249,7 @@ impl Runner {
             note!("Computed on the CPU: too little work for a graphics card to save time");
         }
         match (self.json, text.trim_end()) {
-            (true, _) => output::keep(json.clone()),
+            (true, _) => output::keep(self.with_backend(json)),
             // An error follows, without an empty line before it.
             (false, "") => {}
             (false, text) => output::print_text(text),

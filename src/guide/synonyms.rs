@@ -8,6 +8,7 @@ pub enum Subject {
     Picture,
     Methods,
     Report,
+    Protocol,
     Snapshot,
     Tracking,
     Pathways,
@@ -93,6 +94,11 @@ const NAMES: &[Names] = &[
         .command("render", &["screenshot", "view"]),
     row(Subject::Methods, "citation, references, paper"),
     row(Subject::Report, "html, summary, page, document").command("report", &["summary"]),
+    row(
+        Subject::Protocol,
+        "batch, cohort, group, recipe, bids, pipeline",
+    )
+    .command("protocol", &["batch", "recipe", "pipeline"]),
     row(Subject::Snapshot, "compare, bookmark, a/b"),
     row(
         Subject::Tracking,

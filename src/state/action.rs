@@ -7,6 +7,7 @@ use crate::state::figures::FigureAction;
 use crate::state::filter::FilterAction;
 use crate::state::pathways::PathwayAction;
 use crate::state::pictures::Picture;
+use crate::state::protocols::ProtocolAction;
 use crate::state::sampling::SampleAction;
 use crate::state::segment::SegmentAction;
 use crate::state::session_report::{ReportAction, ReportViews};
@@ -31,6 +32,8 @@ pub enum Action {
     Picture(PictureAction),
     /// The report of the session.
     Report(ReportAction),
+    /// The protocol of the session.
+    Protocol(ProtocolAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),
     View(ViewAction),
@@ -164,6 +167,7 @@ from_feature!(
     TrackNoise(TrackNoiseAction),
     Picture(PictureAction),
     Report(ReportAction),
+    Protocol(ProtocolAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),
     View(ViewAction),

@@ -429,6 +429,20 @@ impl CommandLine {
         chain(self.commands_to(out))
     }
 
+    /// The commands that write the result under a name of its own, in the order in which they run.
+    pub(in crate::state) fn commands_named(&self, stem: &str) -> Vec<ShellCommand> {
+        let default = self.default_name();
+        let out = match (self.base(), default.split_once('.')) {
+            // Later commands name their files in these folders.
+            (Self::Fit { .. } | Self::BrainMask(_) | Self::Fods(_), _) | (_, None) => {
+                default.to_owned()
+            }
+            (_, Some((_, "tck"))) => format!("{stem}.trx"),
+            (_, Some((_, ending))) => format!("{stem}.{ending}"),
+        };
+        self.commands_to(Path::new(&out))
+    }
+
     /// The commands of [`Self::text_to`], one after another.
     fn commands_to(&self, out: &Path) -> Vec<ShellCommand> {
         match self {

@@ -24,6 +24,7 @@ enum Chosen {
     Store(ResultStorage),
     Methods,
     Report,
+    Protocol,
     Settings,
     Snapshot,
     Compare(Option<usize>),
@@ -63,6 +64,16 @@ pub fn show(
             let files = &mut memory.files;
             files.ask_for_path(ui.ctx(), PathPurpose::Report, DialogPosition::Middle, &text);
         }
+        Some(Chosen::Protocol) => {
+            let text = suggestion(state, "protocol", &PathPurpose::Protocol);
+            let files = &mut memory.files;
+            files.ask_for_path(
+                ui.ctx(),
+                PathPurpose::Protocol,
+                DialogPosition::Middle,
+                &text,
+            );
+        }
         Some(Chosen::Snapshot) => actions.push(Action::Snapshot(SnapshotAction::Take)),
         Some(Chosen::Compare(with)) => {
             actions.push(Action::Snapshot(SnapshotAction::Compare(with)))
@@ -97,6 +108,8 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     row(ui, item.enabled(open).reason(closed), Chosen::Methods);
     let item = Item::new("Save report…").icon(" ");
     row(ui, item.enabled(open).reason(closed), Chosen::Report);
+    let item = Item::new("Save as protocol…").icon(" ");
+    row(ui, item.enabled(open).reason(closed), Chosen::Protocol);
     let mut layers = state.document.layers.iter();
     if layers.any(|l| state.document.curve_recipe(l.id).is_some()) {
         let all = state.document.store == ResultStorage::All;

@@ -5,6 +5,7 @@
 
 mod contents;
 mod dialog;
+mod distribution_files;
 mod picture;
 mod purpose;
 mod suggested;

@@ -62,6 +62,7 @@ enum EntryAction {
     Screenshot,
     /// Asks where to write the report.
     Report,
+    Protocol,
     Keys,
     /// A page of the guide.
     Help(&'static str),
@@ -365,6 +366,12 @@ fn carry_out(
             memory
                 .files
                 .type_path(PathPurpose::Report, DialogPosition::Middle, &text);
+        }
+        EntryAction::Protocol => {
+            let text = suggestion(state, "protocol", &PathPurpose::Protocol);
+            memory
+                .files
+                .type_path(PathPurpose::Protocol, DialogPosition::Middle, &text);
         }
         EntryAction::Screenshot => {
             let purpose = PathPurpose::Screenshot {

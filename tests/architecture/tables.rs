@@ -244,6 +244,7 @@ pub const FEATURES: &[&str] = &[
     "snapshots",
     "pictures",
     "session_report",
+    "protocols",
     "sessions",
     "device",
 ];

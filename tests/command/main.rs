@@ -6,6 +6,7 @@ use arcuate_tests as support;
 
 mod backend;
 mod cli;
+mod cohort;
 mod compare;
 mod contract;
 mod faults;
@@ -36,6 +37,7 @@ fn main() {
         backend::tests(),
         streamlines::tests(),
         cli::tests(),
+        cohort::tests(),
         compare::tests(),
         contract::tests(),
         faults::tests(),

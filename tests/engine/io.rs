@@ -24,6 +24,7 @@ mod mutations;
 mod orientations;
 mod peers;
 mod pieces;
+mod protocols;
 mod races;
 mod responses;
 mod scalars;
@@ -57,6 +58,7 @@ pub fn tests() -> Vec<Trial> {
         files::tests(),
         fixels::tests(),
         formats::tests(),
+        protocols::tests(),
         mutations::tests(),
         orientations::tests(),
         peers::tests(),

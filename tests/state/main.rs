@@ -10,6 +10,7 @@ mod live;
 mod origins;
 mod overlays;
 mod progress;
+mod protocols;
 mod scores;
 mod sessions;
 mod space;
@@ -23,6 +24,7 @@ fn main() {
         origins::tests(),
         overlays::tests(),
         progress::tests(),
+        protocols::tests(),
         scores::tests(),
         sessions::tests(),
         space::tests(),

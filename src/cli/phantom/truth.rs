@@ -85,7 +85,7 @@ impl TruthImages {
         (options, params): (&Options, &ScanParams),
         runner: &mut Runner,
     ) -> Result<(), Failure> {
-        let at = |path: &Path| options.out.join(path);
+        let at = |path: &Path| options.folder().join(path);
         let files = members(head);
         let volumes = [
             (&files.ends, &self.regions.ends),

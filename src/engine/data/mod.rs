@@ -44,6 +44,7 @@ pub mod mask;
 pub mod odf_field;
 pub mod odf_turn;
 pub mod peak_field;
+pub mod protocol;
 pub mod random;
 pub mod region;
 pub mod response;

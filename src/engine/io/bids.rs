@@ -160,6 +160,21 @@ pub fn inherited_table(map: &Path) -> Option<PathBuf> {
     None
 }
 
+/// The bval and bvec that a scan in a data set inherits from above it; `None` without either.
+pub fn inherited_gradients(scan: &Path) -> Option<[PathBuf; 2]> {
+    let name = scan.file_name()?.to_string_lossy();
+    let stem = name.strip_suffix(&format!(".{}", extension(scan)))?;
+    let mut files = Vec::new();
+    for folder in scan.ancestors().skip(1).take(DEEPEST) {
+        files.extend(names_in(folder).unwrap_or_default());
+        if folder.join("dataset_description.json").is_file() {
+            break;
+        }
+    }
+    let [bval, bvec] = ["bval", "bvec"].map(|ending| inherited(scan, stem, ending, &files));
+    Some([bval?, bvec?])
+}
+
 /// Why a folder outside any data set is not opened: what it seems to contain.
 pub fn refusal(path: &Path) -> Error {
     /// A series has hundreds of files and lies among a few others.

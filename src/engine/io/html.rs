@@ -5,6 +5,7 @@ use super::svg::{Plot, escaped};
 use super::{Error, atomic, png};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -23,12 +24,99 @@ td.number,th.number{text-align:right}th{font-weight:600}\
 tbody th{font-weight:400;overflow-wrap:anywhere}\
 pre{padding:.7rem;background:var(--code);border-radius:.3rem;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}\
 .pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(18rem,1fr));gap:1rem}\
+table.sortable{width:100%}th button{all:unset;cursor:pointer;text-align:inherit}\
+th button::after{content:\" \\2195\";color:var(--soft)}th[aria-sort=ascending] button::after{content:\" \\2191\"}\
+th[aria-sort=descending] button::after{content:\" \\2193\"}\
+th button:focus-visible,tbody tr:focus-visible{outline:2px solid var(--mark);outline-offset:1px}\
+tr.failed>*{background:var(--code)}tr.failed td.state{font-weight:600}\
+td .thumb{display:inline-block;width:auto;margin-right:.3rem}td{overflow-wrap:anywhere}body:has(main.wide-page){max-width:none}\
 figure{margin:0 0 1rem}img,svg.plot{display:block;width:100%;height:auto}svg.plot{max-width:44rem}\
 svg.plot text{font-size:13px;fill:var(--soft)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}\
 .band{fill:var(--mark);fill-opacity:.22}.line{fill:none;stroke:var(--mark);stroke-width:2}.bar{fill:var(--mark)}\
 @media print{:root{--back:#fff;--ink:#000;--soft:#444;--line:#bbb;--code:#f5f5f5;--mark:#2f6fb5}\
 body{max-width:none;padding:0;font-size:10pt}h2,h3,figcaption,caption{break-after:avoid}\
 figure,tr,pre{break-inside:avoid}}";
+
+/// Sorts a table by the column whose heading is pressed, and moves between its rows with the arrow keys.
+const SCRIPT: &str = "\
+for(const t of document.querySelectorAll('table.sortable')){const b=t.tBodies[0];\
+t.querySelectorAll('thead button').forEach((h,i)=>h.addEventListener('click',()=>{\
+const c=h.parentElement,d=c.getAttribute('aria-sort')==='ascending'?-1:1;\
+t.querySelectorAll('thead th').forEach(x=>x.removeAttribute('aria-sort'));\
+c.setAttribute('aria-sort',d>0?'ascending':'descending');\
+const k=r=>{const e=r.cells[i],v=e.dataset.key;return v===undefined?e.textContent:v===''?NaN:Number(v)};\
+[...b.rows].map(r=>[k(r),r]).sort(([x],[y])=>typeof x==='number'?(isNaN(x)-isNaN(y))||(x-y)*d:\
+x.localeCompare(y,undefined,{numeric:true})*d).forEach(([,r])=>b.append(r))}));\
+b.addEventListener('keydown',e=>{const r=e.target.closest('tr');if(!r)return;\
+const n={ArrowDown:r.nextElementSibling,ArrowUp:r.previousElementSibling,Home:b.firstElementChild,\
+End:b.lastElementChild}[e.key];if(n){e.preventDefault();r.tabIndex=-1;n.tabIndex=0;n.focus()}})}";
+
+/// A cell of a table that a reader can sort.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Cell {
+    text: String,
+    /// The number by which its column is sorted; `None`: by its text.
+    key: Option<f64>,
+    /// PNG files, each with its description.
+    pictures: Vec<(Vec<u8>, String)>,
+}
+
+impl Cell {
+    /// A text.
+    pub fn text(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// A number, written in this way; a value that is not finite comes last.
+    pub fn number(value: f64, text: &str) -> Self {
+        Self {
+            key: Some(value),
+            ..Self::text(text)
+        }
+    }
+
+    /// PNG files, each with its description.
+    pub fn pictures(pictures: Vec<(Vec<u8>, String)>) -> Self {
+        Self {
+            pictures,
+            ..Self::default()
+        }
+    }
+
+    fn html(&self) -> String {
+        let mut html = escaped(&self.text);
+        for (png, description) in &self.pictures {
+            let data = STANDARD.encode(png);
+            // Writing to a string does not fail.
+            let _ = write!(
+                html,
+                "<img class=\"thumb\" loading=\"lazy\" alt=\"{}\" src=\"data:image/png;base64,{data}\">",
+                escaped(description)
+            );
+        }
+        html
+    }
+
+    fn attribute(&self) -> String {
+        match self.key {
+            None => String::new(),
+            Some(key) if key.is_finite() => format!(" data-key=\"{key}\""),
+            Some(_) => " data-key=\"\"".to_owned(),
+        }
+    }
+}
+
+/// A row of a table that a reader can sort.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// In the order of the columns; the first names the row.
+    pub cells: Vec<Cell>,
+    /// Whether it stands for something that failed.
+    pub failed: bool,
+}
 
 /// A picture of 8-bit RGBA pixels, rows from the top.
 #[derive(Clone, PartialEq, Debug)]
@@ -69,6 +157,8 @@ impl Column {
 pub struct Page {
     title: String,
     body: String,
+    /// Whether a table can be sorted.
+    has_script: bool,
 }
 
 impl Page {
@@ -76,7 +166,11 @@ impl Page {
     pub fn new(title: &str) -> Self {
         let title = escaped(title);
         let body = format!("<h1>{title}</h1>\n");
-        Self { title, body }
+        Self {
+            title,
+            body,
+            has_script: false,
+        }
     }
 
     // Writing to a string does not fail.
@@ -146,6 +240,44 @@ impl Page {
         self.body.push_str("</tbody></table></div>\n");
     }
 
+    /// A table that a reader sorts by pressing a heading; without scripts it keeps the order of the rows.
+    pub fn sortable_table(&mut self, caption: &str, columns: &[Column], rows: &[Row]) {
+        self.has_script = true;
+        let class = |column: Option<&Column>| match column.is_some_and(|c| c.is_number) {
+            true => " class=\"number\"",
+            false => "",
+        };
+        let _ = write!(
+            self.body,
+            "<div class=\"wide\"><table class=\"sortable\"><caption>{}</caption><thead><tr>",
+            escaped(caption)
+        );
+        for column in columns {
+            let heading = escaped(&column.heading);
+            let class = class(Some(column));
+            let _ = write!(
+                self.body,
+                "<th scope=\"col\"{class}><button type=\"button\">{heading}</button></th>"
+            );
+        }
+        self.body.push_str("</tr></thead><tbody>\n");
+        for (i, row) in rows.iter().enumerate() {
+            // One row is reached by Tab, the others by the arrow keys.
+            let tab = if i == 0 { 0 } else { -1 };
+            let failed = if row.failed { " class=\"failed\"" } else { "" };
+            let _ = write!(self.body, "<tr tabindex=\"{tab}\"{failed}>");
+            for (i, cell) in row.cells.iter().enumerate() {
+                let (html, key) = (cell.html(), cell.attribute());
+                let _ = match i {
+                    0 => write!(self.body, "<th scope=\"row\"{key}>{html}</th>"),
+                    _ => write!(self.body, "<td{}{key}>{html}</td>", class(columns.get(i))),
+                };
+            }
+            self.body.push_str("</tr>\n");
+        }
+        self.body.push_str("</tbody></table></div>\n");
+    }
+
     /// Pictures side by side, each with its description and its caption.
     pub fn pictures(&mut self, pictures: &[(&PagePicture, String, String)]) -> Result<(), Error> {
         self.body.push_str("<div class=\"pictures\">\n");
@@ -176,11 +308,24 @@ impl Page {
 
     /// The whole page.
     pub fn html(&self) -> String {
+        let (policy, script) = match self.has_script {
+            false => (String::new(), String::new()),
+            true => {
+                let sum = STANDARD.encode(Sha256::digest(SCRIPT));
+                let policy = format!("; script-src 'sha256-{sum}'");
+                (policy, format!("<script>{SCRIPT}</script>\n"))
+            }
+        };
+        let body_class = if self.has_script {
+            " class=\"wide-page\""
+        } else {
+            ""
+        };
         format!(
             "<!DOCTYPE html>\n<html lang=\"en-GB\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src \
-             'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
+             'unsafe-inline'{policy}\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main{body_class}>\n{}</main>\n{script}</body>\n</html>\n",
             self.title, self.body
         )
     }

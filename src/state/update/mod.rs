@@ -33,8 +33,8 @@ pub use crate::state::streamlines::update::{panel_command, selection_command};
 pub use crate::state::track_noise::update::command_line as track_noise_command;
 use crate::state::{
     CommandLine, State, UnsavedAction, alignment, density, device, figures, filter, pathways,
-    pictures, regions, sampling, segment, session_report, sessions, snapshots, streamlines,
-    tensors, track, track_noise,
+    pictures, protocols, regions, sampling, segment, session_report, sessions, snapshots,
+    streamlines, tensors, track, track_noise,
 };
 use stopping::{escape, stop};
 
@@ -120,6 +120,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Report(action) => {
             session_report::actions::act(state, action, super::methods::methods, effects);
         }
+        Action::Protocol(action) => protocols::actions::act(state, action, effects),
         Action::Snapshot(action) => snapshots::actions::act(state, action, effects),
         Action::Device(action) => device::actions::act(state, action, effects),
         Action::View(action) => view::act(state, action, effects),

@@ -1,23 +1,21 @@
 //! The purpose of a path, which decides endings, titles and the action.
 
+use super::distribution_files::files_of_distributions;
 use crate::data::odf_field::Tissue;
 use crate::data::region::RegionId;
-use crate::data::text::file_name;
 use crate::io::Format;
 use crate::state::files::types::RecentExports;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{NoiseFile, PathwayAction, PathwayFile, PathwayNoiseAction};
 use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
-use crate::state::tensors::jobs::fod::{ENDING as FOD_ENDING, FodFiles};
-use crate::state::tensors::recipe::fod::{FodMap, SAVED_MAPS};
 use crate::state::tensors::types::fods::TissueChoice;
 use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, Content, FigureAction, FigureTable, FilesAction, LayerId, Look, Pane,
-    Picture, PictureAction, RegionAction, ReportAction, SaveLabels, SaveMasks, SegmentAction,
-    SessionAction, State, StreamlineAction, TensorAction, TrackNoiseAction, Turntable,
-    UnsavedAction, ValueNames,
+    Picture, PictureAction, ProtocolAction, RegionAction, ReportAction, SaveLabels, SaveMasks,
+    SegmentAction, SessionAction, State, StreamlineAction, TensorAction, TrackNoiseAction,
+    Turntable, UnsavedAction, ValueNames,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -62,6 +60,8 @@ pub enum PathPurpose {
     },
     /// The report of what is open.
     Report,
+    /// The protocol of what is open.
+    Protocol,
     /// `next` follows once the session is saved.
     Session {
         next: Option<UnsavedAction>,
@@ -290,6 +290,7 @@ impl PathPurpose {
             Self::Regions { .. } => "Export regions as masks, one file each",
             Self::Screenshot { .. } => "Save a screenshot",
             Self::Report => "Save a report",
+            Self::Protocol => "Save as protocol",
             Self::Csv(BottomPanel::Table) => "Export the table",
             Self::Csv(BottomPanel::Profile) => "Export the profile",
             Self::Csv(BottomPanel::Matrix) => "Export the matrix",
@@ -430,6 +431,7 @@ impl PathPurpose {
             Self::Segment(SegmentFile::Script) | Self::Distributions { .. } => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
             Self::Report => vec!["html"],
+            Self::Protocol => vec!["toml"],
             Self::Csv(_)
             | Self::Figures(_)
             | Self::PathwayNoise(NoiseFile::Distances)
@@ -492,6 +494,7 @@ impl PathPurpose {
             Self::Filter(FilterFile::Weights, _) => vec!["Text".to_owned()],
             Self::Filter(FilterFile::Histogram, _) => vec!["SVG".to_owned(), "CSV".to_owned()],
             Self::Report => vec!["HTML".to_owned()],
+            Self::Protocol => vec!["TOML".to_owned()],
             _ => IMAGES.map(|(_, name)| name.to_owned()).to_vec(),
         }
     }
@@ -567,33 +570,10 @@ impl PathPurpose {
                 Action::Streamline(StreamlineAction::SaveScores(path))
             }
             Self::Report => Action::Report(ReportAction::Save(path)),
+            Self::Protocol => Action::Protocol(ProtocolAction::Save(path)),
             Self::Screenshot { pane, look } => {
                 Action::Picture(PictureAction::Take(Picture { pane, path, look }))
             }
         })
     }
-}
-
-/// The files beside the report of distributions of these tissues.
-fn files_of_distributions(
-    tissues: &[Tissue],
-    masks: &[Tissue],
-    with_bootstrap: bool,
-    report: &Path,
-) -> Vec<(String, PathBuf)> {
-    let files = FodFiles {
-        folder: report.parent().unwrap_or(Path::new("")),
-        ending: FOD_ENDING,
-    };
-    let maps = SAVED_MAPS.iter().copied();
-    let maps: Vec<FodMap> = maps
-        .filter(|map| *map != FodMap::Fractions || tissues.len() > 1)
-        .filter(|map| with_bootstrap || !map.is_of_bootstrap())
-        .collect();
-    let all = files.all(tissues.iter().copied(), &maps);
-    // The first is the report itself.
-    let others = all.into_iter().skip(1);
-    let others = others.chain(masks.iter().map(|tissue| files.mask(*tissue)));
-    let described = others.map(|path| (format!("Writes {}", file_name(&path)), path));
-    described.collect()
 }

@@ -173,6 +173,8 @@ fn saving(state: &State, list: &mut Entries) {
     .about(Subject::Methods);
     list.add("Save a report of the session…", "", EntryAction::Report)
         .about(Subject::Report);
+    list.add("Save the session as a protocol…", "", EntryAction::Protocol)
+        .about(Subject::Protocol);
     if let Some(step) = state.history.undo_label() {
         list.add(
             &format!("Undo: {}", within_sentence(step)),

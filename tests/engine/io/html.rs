@@ -1,7 +1,7 @@
 //! Pages and plots: escaping, structure, data URIs, positions of marks.
 
 use crate::support::test;
-use arcuate::io::html::{Column, Page, PagePicture};
+use arcuate::io::html::{Cell, Column, Page, PagePicture, Row};
 use arcuate::io::svg::{Marks, Plot, Sample, escaped};
 use libtest_mimic::Trial;
 
@@ -9,6 +9,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("html::text is escaped", text_is_escaped),
         test("html::pictures are data", pictures),
+        test("html::sortable tables", sortable),
         test("html::plots have their marks in place", plots),
     ]
 }
@@ -41,6 +42,81 @@ fn text_is_escaped() {
     // The title, its heading, 5 blocks, 3 parts of the table, 5 of the plot.
     assert_eq!(text.matches("&lt;script&gt;").count(), 15, "{text}");
     assert!(text.starts_with("<!DOCTYPE html>") && text.contains("<html lang=\"en-GB\">"));
+}
+
+/// A page with a table to sort allows its own script and no other, and its cells state what they are sorted by.
+fn sortable() {
+    let mut page = Page::new("p");
+    let row = |name: &str, value: f64, failed| Row {
+        cells: vec![
+            Cell::text(name),
+            Cell::number(value, "shown"),
+            Cell::pictures(vec![(vec![1, 2, 3], "a \"view\"".to_owned())]),
+        ],
+        failed,
+    };
+    let rows = [row("<b>", 2.5, true), row("c", f64::NAN, false)];
+    let columns = [
+        Column::text("Name"),
+        Column::number("Value"),
+        Column::text("Pictures"),
+    ];
+    assert!(!page.html().contains("<script"));
+    page.sortable_table("Caption", &columns, &rows);
+    let text = page.html();
+    assert_eq!(text.matches("<script>").count(), 1);
+    let script = text
+        .split("<script>")
+        .nth(1)
+        .and_then(|t| t.split("</script>").next());
+    let sum = base64(&sha256(script.expect("a script")));
+    assert!(
+        text.contains(&format!("script-src 'sha256-{sum}'")),
+        "{text}"
+    );
+    assert!(
+        text.contains("<tr tabindex=\"0\" class=\"failed\"><th scope=\"row\">&lt;b&gt;</th>"),
+        "{text}"
+    );
+    assert!(
+        text.contains("<td class=\"number\" data-key=\"2.5\">shown</td>"),
+        "{text}"
+    );
+    assert!(
+        text.contains("<td class=\"number\" data-key=\"\">shown</td>"),
+        "{text}"
+    );
+    assert!(
+        text.contains("alt=\"a &quot;view&quot;\" src=\"data:image/png;base64,AQID\""),
+        "{text}"
+    );
+    assert_eq!(text.matches("<button type=\"button\">").count(), 3);
+}
+
+/// The bytes of a checksum.
+fn sha256(text: &str) -> Vec<u8> {
+    let hex = arcuate::io::checksum::of_text(text);
+    let byte = |i: usize| u8::from_str_radix(&hex[i..i + 2], 16).expect("digits");
+    (0..hex.len()).step_by(2).map(byte).collect()
+}
+
+/// RFC 4648.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(group.get(i).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * i) & 63) as usize];
+            text.push(if i <= group.len() {
+                char::from(digit)
+            } else {
+                '='
+            });
+        }
+    }
+    text
 }
 
 fn pictures() {

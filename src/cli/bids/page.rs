@@ -1,0 +1,213 @@
+//! The report of a group: a row for each participant, failures first, and the measures with their outliers.
+
+use super::measures::{MeasureName, OUTLYING_Z, Outlier, Summary, UnitResult};
+use crate::data::text::counted;
+use crate::io::html::{Cell, Column, Page, Row};
+use crate::io::{self, DISCLAIMER};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Measures that have a column of their own in the table of participants.
+const MAX_COLUMNS: usize = 8;
+/// Rows of the table of measures.
+const MAX_MEASURES: usize = 2000;
+
+/// A number for people: at most five significant digits.
+fn number(value: f64) -> String {
+    match value.abs() {
+        _ if !value.is_finite() => "–".to_owned(),
+        x if x >= 1e5 || x.fract() == 0.0 => format!("{value:.0}"),
+        x if x >= 100.0 => format!("{value:.1}"),
+        x if x >= 1.0 => format!("{value:.3}"),
+        _ => format!("{value:.5}"),
+    }
+}
+
+/// The page of a group.
+pub fn page(
+    title: &str,
+    units: &[UnitResult],
+    summaries: &BTreeMap<MeasureName, Summary>,
+    outliers: &[Outlier],
+) -> Page {
+    let mut page = Page::new(match title {
+        "" => "Report of a group",
+        title => title,
+    });
+    let failed = units.iter().filter(|unit| !unit.done).count();
+    page.note(&format!(
+        "Written by Arcuate {}. {DISCLAIMER}.",
+        env!("CARGO_PKG_VERSION")
+    ));
+    page.paragraph(&format!(
+        "{}: {} done, {failed} failed. Values whose robust z exceeds {OUTLYING_Z} are outliers: {}.",
+        counted(units.len(), "participant"),
+        units.len() - failed,
+        outliers.len()
+    ));
+    let versions: BTreeSet<&str> = units
+        .iter()
+        .flat_map(|u| u.versions.iter().map(String::as_str))
+        .collect();
+    if versions.len() > 1 {
+        let versions: Vec<&str> = versions.into_iter().collect();
+        page.paragraph(&format!(
+            "The results come from several versions of Arcuate ({}): run the participants again with one of them.",
+            versions.join(", ")
+        ));
+    }
+    page.note("Press a heading to sort; the arrow keys, Home and End move between rows.");
+    participants(&mut page, units, summaries, outliers);
+    outlier_table(&mut page, units, outliers);
+    measure_table(&mut page, summaries);
+    page
+}
+
+fn participants(
+    page: &mut Page,
+    units: &[UnitResult],
+    summaries: &BTreeMap<MeasureName, Summary>,
+    outliers: &[Outlier],
+) {
+    page.heading(2, "Participants");
+    // Numbers of streamlines first, since they show what went wrong at a glance.
+    let without_nodes = summaries.keys().filter(|(_, _, node)| node.is_none());
+    let mut shown: Vec<&MeasureName> = without_nodes.collect();
+    shown.sort_by_key(|(_, measure, _)| !matches!(measure.as_str(), "kept" | "streamlines"));
+    shown.truncate(MAX_COLUMNS);
+    let mut columns = ["Participant", "Session", "State"]
+        .map(Column::text)
+        .to_vec();
+    columns.extend([
+        Column::text("Pictures"),
+        Column::number("Outliers"),
+        Column::number("Largest |z|"),
+    ]);
+    columns.extend(
+        shown
+            .iter()
+            .map(|(bundle, measure, _)| Column::number(&format!("{bundle}, {measure}"))),
+    );
+    columns.push(Column::number("Time, s"));
+    let row = |(i, unit): (usize, &UnitResult)| {
+        let own = || outliers.iter().filter(|outlier| outlier.unit == i);
+        let largest = own()
+            .map(|outlier| outlier.robust_z.abs())
+            .fold(f64::NAN, f64::max);
+        let state = match (&unit.sentence, unit.done) {
+            (_, true) => "done".to_owned(),
+            (Some(sentence), false) => format!("failed: {sentence}"),
+            (None, false) => "failed".to_owned(),
+        };
+        let pictures = unit.pictures.iter().filter_map(|path| {
+            let view = path.file_stem()?.to_string_lossy();
+            let description = format!("{}, {view}", unit.name());
+            Some((io::disk::read(path).ok()?, description))
+        });
+        let pictures: Vec<_> = pictures.collect();
+        let pictures = match (pictures.is_empty(), &unit.no_pictures) {
+            (true, Some(why)) => Cell::text(why),
+            _ => Cell::pictures(pictures),
+        };
+        let count = own().count();
+        let mut cells = vec![
+            Cell::text(&unit.participant),
+            Cell::text(unit.session.as_deref().unwrap_or("–")),
+            Cell::text(&state),
+            pictures,
+            Cell::number(count as f64, &count.to_string()),
+            Cell::number(largest, &number(largest)),
+        ];
+        for name in &shown {
+            let values = summaries
+                .get(*name)
+                .map(|summary| summary.values.as_slice());
+            let value = values.into_iter().flatten().find(|(unit, _)| *unit == i);
+            let value = value.map_or(f64::NAN, |(_, value)| *value);
+            cells.push(Cell::number(value, &number(value)));
+        }
+        cells.push(Cell::number(unit.wall_s, &format!("{:.1}", unit.wall_s)));
+        Row {
+            cells,
+            failed: !unit.done,
+        }
+    };
+    let mut rows: Vec<Row> = units.iter().enumerate().map(row).collect();
+    rows.sort_by_key(|row| !row.failed);
+    page.sortable_table(
+        "Failures first, then in the order of their names",
+        &columns,
+        &rows,
+    );
+}
+
+fn outlier_table(page: &mut Page, units: &[UnitResult], outliers: &[Outlier]) {
+    page.heading(2, "Outliers");
+    if outliers.is_empty() {
+        page.note(
+            "No value lies far from those of the others. At least five participants are compared.",
+        );
+        return;
+    }
+    let columns = [
+        Column::text("Participant"),
+        Column::text("Bundle"),
+        Column::text("Measure"),
+        Column::text("Node"),
+        Column::number("Value"),
+        Column::number("Median"),
+        Column::number("Robust z"),
+    ];
+    let rows = outliers.iter().take(MAX_MEASURES).map(|outlier| Row {
+        cells: vec![
+            Cell::text(&units[outlier.unit].name()),
+            Cell::text(&outlier.bundle),
+            Cell::text(&outlier.measure),
+            Cell::text(outlier.node.as_deref().unwrap_or("–")),
+            Cell::number(outlier.value, &number(outlier.value)),
+            Cell::number(outlier.median, &number(outlier.median)),
+            Cell::number(outlier.robust_z, &format!("{:.1}", outlier.robust_z)),
+        ],
+        failed: false,
+    });
+    let rows: Vec<Row> = rows.collect();
+    let caption = "Robust z: difference from the median divided by 1.4826 times the median absolute deviation";
+    page.sortable_table(caption, &columns, &rows);
+}
+
+fn measure_table(page: &mut Page, summaries: &BTreeMap<MeasureName, Summary>) {
+    page.heading(2, "Measures");
+    let columns = [
+        Column::text("Bundle"),
+        Column::text("Measure"),
+        Column::number("Participants"),
+        Column::number("Median"),
+        Column::number("Robust SD"),
+        Column::number("Smallest"),
+        Column::number("Largest"),
+    ];
+    let without_nodes = summaries.iter().filter(|((_, _, node), _)| node.is_none());
+    let rows = without_nodes
+        .take(MAX_MEASURES)
+        .map(|((bundle, measure, _), summary)| {
+            let values = || summary.values.iter().map(|(_, value)| *value);
+            let (least, most) = (
+                values().fold(f64::NAN, f64::min),
+                values().fold(f64::NAN, f64::max),
+            );
+            let mut cells = vec![Cell::text(bundle), Cell::text(measure)];
+            let n = summary.values.len();
+            cells.push(Cell::number(n as f64, &n.to_string()));
+            let figures = [summary.median, summary.spread, least, most];
+            cells.extend(figures.map(|value| Cell::number(value, &number(value))));
+            Row {
+                cells,
+                failed: false,
+            }
+        });
+    let rows: Vec<Row> = rows.collect();
+    page.sortable_table(
+        "Values without a node; group_measures.tsv has those along bundles",
+        &columns,
+        &rows,
+    );
+}

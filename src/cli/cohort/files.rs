@@ -1,0 +1,156 @@
+//! The files of a subject, by their names in the protocol.
+
+use super::super::Failure;
+use super::LoadedProtocol;
+use crate::compute::Control;
+use crate::data::protocol::{FOLDER_NAME, InputRole};
+use crate::io;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A subject, or one session of it.
+pub struct Subject {
+    /// `sub-01 ses-1`, or the name of the folder.
+    pub name: String,
+    /// Folders in which its files are looked for, in this order.
+    pub folders: Vec<PathBuf>,
+    /// Whether these belong to BIDS datasets.
+    pub bids: bool,
+    /// Files that were named, by input.
+    pub given: BTreeMap<String, PathBuf>,
+    /// The folder of its results.
+    pub out: PathBuf,
+}
+
+/// Files of a subject that were found, with their checksums.
+pub struct SubjectFiles<'a> {
+    pub loaded: &'a LoadedProtocol,
+    pub subject: &'a Subject,
+    found: BTreeMap<String, PathBuf>,
+    sums: BTreeMap<PathBuf, String>,
+}
+
+impl<'a> SubjectFiles<'a> {
+    pub fn new(loaded: &'a LoadedProtocol, subject: &'a Subject) -> Self {
+        Self {
+            loaded,
+            subject,
+            found: subject.given.clone(),
+            sums: BTreeMap::new(),
+        }
+    }
+
+    /// The file of an input.
+    pub fn input(&mut self, name: &str) -> Result<PathBuf, Failure> {
+        if let Some(path) = self.found.get(name) {
+            return Ok(path.clone());
+        }
+        let path = self.find(name)?;
+        self.found.insert(name.to_owned(), path.clone());
+        Ok(path)
+    }
+
+    fn find(&self, name: &str) -> Result<PathBuf, Failure> {
+        let (subject, protocol) = (self.subject, &self.loaded.protocol);
+        let Some(input) = protocol.inputs.get(name) else {
+            return Err(Failure::new(format!("The protocol has no input “{name}”")));
+        };
+        let role = input.role.name();
+        let patterns = input.patterns(subject.bids);
+        for pattern in &patterns {
+            for folder in &subject.folders {
+                let matches = io::cohort::matching(folder, pattern);
+                match matches.as_slice() {
+                    [] => {}
+                    [path] => return Ok(path.clone()),
+                    [first, second, ..] => {
+                        return Err(Failure::new(format!(
+                            "{} has {} files that match “{pattern}”, expected one {role}; state a narrower pattern in \
+                             [input.{name}]: {}, {}",
+                            subject.name,
+                            matches.len(),
+                            first.display(),
+                            second.display()
+                        )));
+                    }
+                }
+            }
+        }
+        let folders = subject.folders.iter().map(|f| f.display().to_string());
+        let folders = folders.collect::<Vec<_>>().join(", ");
+        Err(Failure::new(match patterns.is_empty() {
+            true => format!(
+                "The input “{name}” ({role}) has no pattern of its name; add one to [input.{name}], or name the file with \
+                 --input {name}=FILE"
+            ),
+            false => format!(
+                "{} has no {role} “{name}”: found no file that matches {} in {folders}; add it, or state its name in \
+                 [input.{name}]",
+                subject.name,
+                patterns.join(" or ")
+            ),
+        }))
+    }
+
+    /// The inputs that were found or named.
+    pub fn found(&self) -> impl Iterator<Item = (InputRole, &PathBuf)> {
+        let inputs = &self.loaded.protocol.inputs;
+        let found = self.found.iter();
+        found.filter_map(|(name, path)| Some((inputs.get(name)?.role, path)))
+    }
+
+    /// A file of the protocol's folder, or that folder.
+    pub fn in_protocol_folder(&self, name: &str) -> PathBuf {
+        let rest = name.strip_prefix(FOLDER_NAME).unwrap_or_default();
+        self.loaded.folder().join(rest.trim_start_matches('/'))
+    }
+
+    /// The file of a finished step.
+    pub fn of_step(&self, name: &str) -> Result<PathBuf, Failure> {
+        let folder = |step: &str| self.subject.out.join(step);
+        if let Some((step, file)) = name.split_once('/') {
+            let path = folder(step).join(file);
+            return match path.exists() {
+                true => Ok(path),
+                false => Err(Failure::new(format!(
+                    "The step “{step}” wrote no file “{file}”; name one of its files, as its folder lists them: {}",
+                    folder(step).display()
+                ))),
+            };
+        }
+        let files =
+            io::cohort::files_below(&folder(name)).map_err(|e| Failure::new(e.to_string()))?;
+        let mut files = files
+            .into_iter()
+            .filter(|f| f != Path::new(super::steps::PROVENANCE));
+        match (files.next(), files.next()) {
+            (Some(file), None) => Ok(folder(name).join(file)),
+            (None, _) => Err(Failure::new(format!("The step “{name}” wrote no file"))),
+            (Some(file), Some(_)) => Err(Failure::new(format!(
+                "The step “{name}” wrote several files, expected the name of one, as in {{{name}/{}}}",
+                file.display()
+            ))),
+        }
+    }
+
+    /// The checksum of a file, read once.
+    pub fn sum(&mut self, path: &Path) -> Result<String, Failure> {
+        if let Some(sum) = self.sums.get(path) {
+            return Ok(sum.clone());
+        }
+        let sum = io::checksum::of_file(path, &Control::new());
+        let sum = sum.map_err(|e| Failure::new(e.to_string()))?;
+        self.sums.insert(path.to_owned(), sum.clone());
+        Ok(sum)
+    }
+
+    /// The gradients of a scan: beside it, or inherited from above it in a dataset; empty if there are none.
+    pub fn gradients(scan: &Path) -> Vec<PathBuf> {
+        let adjacent = ["bval", "bvec", "b"].map(|ending| io::with_extension(scan, ending));
+        let adjacent: Vec<PathBuf> = adjacent.into_iter().filter(|file| file.is_file()).collect();
+        match adjacent.is_empty() {
+            false => adjacent,
+            true => io::bids::inherited_gradients(scan).map_or_else(Vec::new, Into::into),
+        }
+    }
+}
