@@ -31,6 +31,7 @@ pub enum Subject {
     Letters,
     Crosshair,
     Mosaic,
+    ObliqueSlices,
     OneView,
     FrameEverything,
     Slab,
@@ -132,6 +133,10 @@ const NAMES: &[Names] = &[
     row(Subject::Letters, "orientation, labels"),
     row(Subject::Crosshair, "cursor"),
     row(Subject::Mosaic, "lightbox, montage"),
+    row(
+        Subject::ObliqueSlices,
+        "oblique, reformat, MPR, rotate, tilt, turn, ACPC, midline, reset",
+    ),
     row(Subject::OneView, "single"),
     row(Subject::FrameEverything, "reset view, fit, home"),
     row(Subject::Slab, "slab, crop, clip"),

@@ -369,6 +369,7 @@ fn single_key(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
             state.view.convention,
         )))),
         Key::F => actions.push(Action::View(ViewAction::ToggleCrosshair)),
+        Key::Z => actions.push(Action::View(ViewAction::StraightenSlices)),
         Key::O => actions.push(Action::View(ViewAction::ToggleLetters)),
         Key::Num1 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Axial))),
         Key::Num2 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Sagittal))),

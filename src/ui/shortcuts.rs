@@ -41,6 +41,8 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Right-drag", RIGHT),
                 ("Right double-click", "Reset window and level"),
                 ("P + drag", "Sample values"),
+                ("Drag an end ring", "Turn the slices"),
+                ("Z", "Slices back to the axes"),
                 ("F,  O", "Crosshair, letters"),
                 ("Shift + G", "Glyphs"),
             ],

@@ -536,6 +536,7 @@ pub fn view(saved: &View, now: &View) -> View {
         tool: Tool::Crosshair,
         moving: false,
         slab: saved.slab.filter(Slab::is_valid),
+        turn: saved.turn.valid(),
         ..saved.clone()
     };
     for slice in &mut view.slices {
