@@ -7,6 +7,7 @@ use arcuate_tests as support;
 mod in_place;
 mod jobs;
 mod live;
+mod oblique;
 mod origins;
 mod overlays;
 mod progress;
@@ -20,6 +21,7 @@ fn main() {
         in_place::tests(),
         jobs::tests(),
         live::tests(),
+        oblique::tests(),
         origins::tests(),
         overlays::tests(),
         progress::tests(),

@@ -365,7 +365,8 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     match &mut drag.kind {
         DragKind::Sample { last, .. } => sampling::extend(last, slice.world(at), actions),
         DragKind::Crosshair => move_crosshair(slice, slice.world(at), actions),
-        DragKind::Turn { before } => {
+        DragKind::Turn { before } if drag.changed || at.distance(drag.pressed) >= CLICK => {
+            drag.changed = true;
             let turn = turn_handles::turned(slice, *before, drag.pressed, at);
             if turn != state.view.turn {
                 actions.push(Action::View(ViewAction::TurnSlices(turn)));
@@ -429,6 +430,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             spheres::drag(state, drag, Some(slice.world(at)), actions);
         }
         DragKind::Pan
+        | DragKind::Turn { .. }
         | DragKind::Zoom { .. }
         | DragKind::NewRegion { .. }
         | DragKind::Sphere { .. }
@@ -464,6 +466,9 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
             move_crosshair(slice, *centre, actions);
             let sphere = spheres::new(*add, *centre, dragged);
             actions.push(Action::Segment(SegmentAction::Sphere(sphere)));
+        }
+        DragKind::Turn { .. } if !drag.changed => {
+            move_crosshair(slice, slice.world(drag.pressed), actions);
         }
         DragKind::Window { .. } if drag.button == PointerButton::Primary && !drag.changed => {
             move_crosshair(slice, slice.world(drag.pressed), actions);
