@@ -16,7 +16,7 @@ use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::update::is_session;
 use crate::state::{
     Content, Convention, FilesAction, LayerAction, Layout, Pane, Reading, RegionAction, State,
-    Task, Turntable, ViewAction,
+    Task, Turntable, ViewAction, ViewpointAction,
 };
 use glam::{DVec2, DVec3};
 use serde_json::json;
@@ -59,6 +59,9 @@ pub struct Options {
     /// A point between the hemispheres, away from that line
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
     pub midline: Option<DVec3>,
+    /// Look from the named view of the session
+    #[arg(long, value_name = "NAME")]
+    pub viewpoint: Option<String>,
     /// Show only this image layer, by its name in the window: DEC, FA, MD, b0 or the name of the file
     #[arg(long, value_name = "LAYER")]
     pub show: Option<String>,
@@ -316,6 +319,7 @@ impl Options {
             window.act(ViewAction::SetLayout(Layout::Mosaic))?;
             window.act(ViewAction::SetMosaic(pane, mm))?;
         }
+        self.look_from_named(window)?;
         self.turn_slices(window)?;
         if let Some(at) = self.at {
             window.act(ViewAction::MoveCrosshair(at))?;
@@ -333,6 +337,26 @@ impl Options {
 }
 
 impl Options {
+    fn look_from_named(&self, window: &mut Headless) -> Result<(), Failure> {
+        let Some(name) = &self.viewpoint else {
+            return Ok(());
+        };
+        let named = &window.state.view.named;
+        match named.iter().position(|named| named.name == *name) {
+            Some(index) => window.act(ViewAction::Viewpoint(ViewpointAction::Show(index))),
+            None if named.is_empty() => Err(Failure::usage(format!(
+                "Found no named view, expected a session with the view “{name}”: save it in the window"
+            ))),
+            None => {
+                let names: Vec<&str> = named.iter().map(|named| named.name.as_str()).collect();
+                Err(Failure::usage(format!(
+                    "There is no view “{name}”, expected one of {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
     /// Turns the slices about the centre of what they frame, or aligns them to the commissures.
     fn turn_slices(&self, window: &mut Headless) -> Result<(), Failure> {
         if let Some(angles) = self.turn {

@@ -32,6 +32,7 @@ pub enum Subject {
     Crosshair,
     Mosaic,
     ObliqueSlices,
+    Viewpoint,
     OneView,
     FrameEverything,
     Slab,
@@ -132,6 +133,10 @@ const NAMES: &[Names] = &[
     row(Subject::Convention, "flip, left, right, convention, mirror"),
     row(Subject::Letters, "orientation, labels"),
     row(Subject::Crosshair, "cursor"),
+    row(
+        Subject::Viewpoint,
+        "camera, bookmark, undo, previous, next, scene view",
+    ),
     row(Subject::Mosaic, "lightbox, montage"),
     row(
         Subject::ObliqueSlices,

@@ -9,6 +9,8 @@ use crate::state::core::pane::Pane;
 use crate::state::core::phase::Phase;
 use crate::state::core::slice_turn::{Commissures, SliceTurn, last_within};
 use crate::state::core::task::Task;
+use crate::state::core::viewpoint::NamedViewpoint;
+pub use crate::state::core::viewpoint::{SliceCamera, Viewpoint};
 use crate::state::regions::types::Drawing;
 use crate::state::streamlines::{BottomPanel, TableView};
 use glam::{DVec2, DVec3};
@@ -129,25 +131,6 @@ impl Tool {
     }
 }
 
-/// Zoom and pan of one slice view.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SliceCamera {
-    /// 1 fits the data into the pane.
-    pub zoom: f64,
-    /// From the document's centre to the pane's centre, mm along the axes of the slices (the component along the
-    /// normal is ignored).
-    pub pan_mm: DVec3,
-}
-
-impl Default for SliceCamera {
-    fn default() -> Self {
-        Self {
-            zoom: 1.0,
-            pan_mm: DVec3::ZERO,
-        }
-    }
-}
-
 /// The lists that open beside the views where the window is too narrow for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SideList {
@@ -184,6 +167,8 @@ pub struct Visibility {
     pub missed: bool,
     /// The list that is open where the window is narrow.
     pub side_list: Option<SideList>,
+    /// Height of the panel below the views, points.
+    pub bottom_panel_height: f32,
     /// Background of the 3-D view, if it differs from the theme's; sRGB.
     #[serde(skip)]
     pub ground: Option<[u8; 3]>,
@@ -200,6 +185,7 @@ impl Default for Visibility {
             outline: true,
             missed: true,
             side_list: None,
+            bottom_panel_height: 260.0,
             ground: None,
         }
     }
@@ -235,14 +221,15 @@ pub struct View {
     #[serde(skip_serializing_if = "SliceTurn::is_straight")]
     pub turn: SliceTurn,
     pub camera: Camera,
+    /// Viewpoints that the session keeps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<NamedViewpoint>,
     /// The camera is being dragged: pictures are coarser.
     #[serde(skip)]
     pub moving: bool,
     pub light_theme: bool,
     /// The panel below the views.
     pub bottom_panel: Option<BottomPanel>,
-    /// Height of that panel, points.
-    pub bottom_panel_height: f32,
     pub table: TableView,
 }
 
@@ -264,10 +251,10 @@ impl Default for View {
             slices: [SliceCamera::default(); 3],
             turn: SliceTurn::STRAIGHT,
             camera: Camera::framing(DVec3::splat(-90.0), DVec3::splat(90.0)),
+            named: Vec::new(),
             moving: false,
             light_theme: false,
             bottom_panel: None,
-            bottom_panel_height: 260.0,
             table: TableView::default(),
         }
     }
@@ -336,6 +323,28 @@ impl Plane {
 }
 
 impl View {
+    pub fn viewpoint(&self) -> Viewpoint {
+        Viewpoint {
+            crosshair: self.crosshair,
+            slices: self.slices,
+            turn: self.turn,
+            camera: self.camera,
+        }
+    }
+
+    /// Looks from a viewpoint, with the crosshair within these bounds.
+    pub fn look_from(&mut self, viewpoint: Viewpoint, (low, high): (DVec3, DVec3)) {
+        let Viewpoint {
+            crosshair,
+            slices,
+            turn,
+            camera,
+        } = viewpoint;
+        self.crosshair = crosshair.clamp(low, high);
+        (self.slices, self.turn, self.camera) = (slices, turn, camera);
+        self.moving = false;
+    }
+
     /// Position of a slice through the crosshair along its normal, mm, given the axis of the straight slice.
     pub fn place(&self, axis: usize) -> f64 {
         self.turn.straight_point(self.crosshair)[axis]
@@ -543,6 +552,7 @@ pub enum ViewAction {
     AlignToCommissures(Commissures),
     /// Turns the slices back to the axes.
     StraightenSlices,
+    Viewpoint(ViewpointAction),
     SetConvention(Convention),
     SetTool(Tool),
     ToggleCrosshair,
@@ -561,4 +571,21 @@ pub enum ViewAction {
     /// The 3-D view shows only live curves with an end that stopped for this reason; `None`: all.
     ShowStop(Option<StopReason>),
     ToggleTheme,
+}
+
+/// Actions on viewpoints; those with an index concern the named ones.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ViewpointAction {
+    /// The views rest.
+    Remember,
+    Back,
+    Forward,
+    /// Keeps the present one, under a name of its own.
+    Save,
+    Show(usize),
+    Rename {
+        index: usize,
+        name: String,
+    },
+    Delete(usize),
 }

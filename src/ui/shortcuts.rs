@@ -99,6 +99,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Space", "Press the focused control"),
                 ("Ctrl + 1 – 5", "The tasks, in their order"),
                 ("1 – 4", "Enlarge a view"),
+                ("Alt + ← →", "Earlier or later view"),
                 ("R", "Left–right convention"),
                 ("M,  N", "Distance, angle"),
                 ("Ctrl + \\", "Side panels"),

@@ -18,4 +18,5 @@ pub(in crate::state) mod settings;
 pub mod slice_turn;
 pub mod task;
 pub mod text;
+pub mod viewpoint;
 pub mod volume_look;

@@ -1,5 +1,6 @@
 //! Actions on the views: tasks, layouts, slices, the 3-D camera and what is visible.
 
+use super::viewpoints;
 use crate::state::Effect;
 use crate::state::core::glyph_look::GlyphLook;
 use crate::state::core::pane::Pane;
@@ -40,6 +41,7 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
         ViewAction::TurnSlices(turn) => state.view.turn = turn.valid(),
         ViewAction::AlignToCommissures(points) => align(state, points, effects),
         ViewAction::StraightenSlices => straighten(state),
+        ViewAction::Viewpoint(action) => viewpoints::act(state, action),
         ViewAction::SetConvention(convention) => state.view.convention = convention,
         ViewAction::SetTool(tool) => regions::draw::activate_tool(state, tool, effects),
         ViewAction::ToggleCrosshair => state.view.visible.crosshair ^= true,

@@ -27,6 +27,7 @@ mod scene;
 pub mod streamlines;
 pub mod tensor_fit;
 pub mod tracking;
+mod viewpoints;
 pub mod volume;
 
 pub use csd::{ShellCache, fod_images, is_shown as can_estimate_fods};

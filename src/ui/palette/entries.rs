@@ -17,7 +17,7 @@ use crate::state::update::panel_command;
 use crate::state::{
     Action, AlignmentAction, FilesAction, Layout, Look, Method, Phase, PictureAction, RegionAction,
     SessionAction, Slab, SnapshotAction, State, StreamlineAction, Task, TensorAction, Tool,
-    TrackAction, UnsavedAction, ViewAction,
+    TrackAction, UnsavedAction, ViewAction, ViewpointAction,
 };
 use crate::ui::forms::geodesic::through;
 use crate::ui::{forms, keys, regions as region_list};
@@ -393,6 +393,7 @@ fn views(state: &State, list: &mut Entries) {
     list.add("Slices: back to the axes", "Z", plain(Key::Z))
         .about(Subject::ObliqueSlices);
     turned_slices(state, list);
+    viewpoints(state, list);
     list.add("Glyphs", "Shift+G", shift(Key::G));
     list.add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
     list.add("Slices in 3-D", "", act(ViewAction::ToggleSlicesInScene));
@@ -424,6 +425,29 @@ fn views(state: &State, list: &mut Entries) {
     list.add("3-D from the front", "Alt+1", alt(Key::Num1));
     list.add("3-D from the side", "Alt+3", alt(Key::Num3));
     list.add("3-D from above", "Alt+7", alt(Key::Num7));
+}
+
+/// Going back and forth, and the named viewpoints.
+fn viewpoints(state: &State, list: &mut Entries) {
+    let viewpoint = |action| act(ViewAction::Viewpoint(action));
+    list.add("View: go back", "Alt+←", viewpoint(ViewpointAction::Back))
+        .about(Subject::Viewpoint);
+    list.add(
+        "View: go forward",
+        "Alt+→",
+        viewpoint(ViewpointAction::Forward),
+    )
+    .about(Subject::Viewpoint);
+    list.add(
+        "View: save the present one",
+        "",
+        viewpoint(ViewpointAction::Save),
+    )
+    .about(Subject::Viewpoint);
+    for (index, named) in state.view.named.iter().enumerate() {
+        let name = format!("View: show {}", named.name);
+        list.add(&name, "", viewpoint(ViewpointAction::Show(index)));
+    }
 }
 
 /// Slices turned to the voxels of an image, if these are oblique by at least a tenth of a degree.

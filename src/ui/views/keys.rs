@@ -49,6 +49,10 @@ impl Views {
         if egui::Popup::is_any_open(ui.ctx()) {
             return;
         }
+        // With Alt, the arrows go back and forth through viewpoints.
+        if ui.input(|i| i.modifiers.alt) {
+            return;
+        }
         self.copy_slice(ui, hovered, state, actions);
         let Some(pane) = self.focused(ui) else {
             let free = ui.memory(|m| m.focused()).is_none();
