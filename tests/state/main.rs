@@ -15,6 +15,7 @@ mod scores;
 mod sessions;
 mod space;
 mod update;
+mod viewpoints;
 
 fn main() {
     support::run([
@@ -29,5 +30,6 @@ fn main() {
         sessions::tests(),
         space::tests(),
         update::tests(),
+        viewpoints::tests(),
     ])
 }
