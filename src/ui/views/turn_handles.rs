@@ -110,7 +110,7 @@ fn pointer_of(painter: &Painter) -> Option<Pos2> {
     painter.ctx().input(|i| i.pointer.latest_pos())
 }
 
-/// A ring with two arrow heads would be too small: a ring, filled under the pointer.
+/// Arrow heads would be too small to see, so a handle is a ring, which is filled under the pointer.
 fn handle(painter: &Painter, at: Pos2, is_under: bool) {
     let fill = match is_under {
         true => IN_VIEW.accent,
