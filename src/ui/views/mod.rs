@@ -39,10 +39,7 @@ mod spheres;
 mod turn_handles;
 
 use crate::render::PaneId;
-use crate::state::{
-    Action, Camera, Layout, Pane, PathwayAction, State, View, ViewAction, Viewpoint,
-    ViewpointAction,
-};
+use crate::state::{Action, Camera, Layout, Pane, PathwayAction, State, View};
 use crate::ui::theme;
 use crate::ui::widgets::focus;
 use drag::Drag;
@@ -52,8 +49,6 @@ use glam::DVec3;
 
 /// The pointer counts as resting when it has not moved for this long, seconds.
 const REST_S: f64 = 0.12;
-/// The views rest at a viewpoint that does not change for this long, seconds.
-const VIEWPOINT_S: f64 = 0.4;
 /// Time to move to a camera preset, seconds.
 const SNAP_S: f64 = 0.15;
 
@@ -195,7 +190,6 @@ impl Views {
         if !self.still {
             self.keys(ui, hovered, state, actions);
             self.settle(ui, state, actions);
-            self.remember(ui, state, actions);
         }
         ui.advance_cursor_after_rect(area);
     }
@@ -283,33 +277,6 @@ impl Views {
             distance_mm: from.distance_mm + (requested.distance_mm - from.distance_mm) * eased,
             azimuth: (from.azimuth + turn * eased).rem_euclid(TAU),
             elevation: from.elevation + (requested.elevation - from.elevation) * eased,
-        }
-    }
-
-    /// The history of viewpoints records those at which the views rest.
-    fn remember(&self, ui: &Ui, state: &State, actions: &mut Vec<Action>) {
-        let now = state.view.viewpoint();
-        let is_known = state.viewpoints.last() == Some(&now);
-        if is_known || self.drag.is_some() || self.compared {
-            return;
-        }
-        let (id, time) = (Id::unique("viewpoint"), ui.input(|i| i.time));
-        let before = ui.data(|d| d.get_temp::<(Viewpoint, f64)>(id));
-        let since = match before.filter(|(before, _)| *before == now) {
-            Some((_, since)) => since,
-            None => {
-                ui.data_mut(|d| d.insert_temp(id, (now, time)));
-                time
-            }
-        };
-        let rested = time - since;
-        if rested >= VIEWPOINT_S {
-            actions.push(Action::View(ViewAction::Viewpoint(
-                ViewpointAction::Remember,
-            )));
-        } else {
-            let wait = std::time::Duration::from_secs_f64(VIEWPOINT_S - rested);
-            ui.ctx().request_repaint_after(wait);
         }
     }
 
