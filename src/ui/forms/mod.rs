@@ -18,7 +18,7 @@ mod lines;
 pub mod measure;
 pub mod mosaic;
 mod noise;
-mod oblique;
+pub mod oblique;
 pub mod odf_tracking;
 mod overlay;
 pub mod parameters;

@@ -11,6 +11,13 @@ use theme::space;
 
 const BLOCK: &str = "Oblique slices";
 
+/// Unfolds the block.
+pub fn open(memory: &mut Memory) {
+    if !memory.is_open(BLOCK, false) {
+        memory.toggle(BLOCK);
+    }
+}
+
 /// Rows of the angles: their names, largest angles and hints.
 const ANGLES: [(&str, f64, &str); 3] = [
     (

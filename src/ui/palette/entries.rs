@@ -384,6 +384,8 @@ fn views(state: &State, list: &mut Entries) {
         .about(Subject::Crosshair);
     list.add("Letters", "O", plain(Key::O))
         .about(Subject::Letters);
+    list.add("Slices: turn by angles…", "", EntryAction::TurnSlices)
+        .about(Subject::ObliqueSlices);
     list.add(
         "Slices: align to AC–PC by three clicks",
         "",
