@@ -7,6 +7,7 @@ pub mod offscreen;
 mod parts;
 mod pictures;
 mod record;
+pub mod rest;
 mod start;
 pub mod store;
 pub mod window_size;

@@ -2,6 +2,7 @@
 
 pub mod look;
 
+use super::rest::Rest;
 use crate::state::{Action, SessionAction, State};
 use egui::Context;
 use look::Look;
@@ -38,10 +39,11 @@ impl LastSave {
     }
 }
 
-/// Recovery tasks that a window runs by the clock.
+/// Tasks that a window runs by the clock: those of recovery, and the history of viewpoints.
 pub struct Timers {
     save: LastSave,
     look: Look,
+    rest: Rest,
 }
 
 impl Timers {
@@ -49,6 +51,7 @@ impl Timers {
         Self {
             save: LastSave::default(),
             look: Look::started(Instant::now()),
+            rest: Rest::default(),
         }
     }
 
@@ -57,6 +60,7 @@ impl Timers {
         let now = Instant::now();
         let look = self.look.due(state, ctx, now);
         let save = self.save.due(state, ctx, now);
-        save.into_iter().chain(look).collect()
+        let rest = self.rest.due(state, ctx, now);
+        save.into_iter().chain(look).chain(rest).collect()
     }
 }

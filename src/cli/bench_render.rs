@@ -61,6 +61,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     results.extend(super::bench_regions::run(choice, backend, &mut offscreen));
     results.extend(super::bench_volumes::run(choice, backend, &mut offscreen));
     results.extend(super::bench_glyphs::run(choice, backend, &mut offscreen));
+    results.extend(super::bench_slices::run(choice, backend, &mut offscreen));
     results
 }
 

@@ -72,7 +72,7 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
 }
 
 /// A folded head: dense sheets in empty surroundings, as in FA.
-fn folded(side: usize) -> Option<Volume> {
+pub(super) fn folded(side: usize) -> Option<Volume> {
     let spacing = EDGE_MM / side as f64;
     let origin = DVec3::splat(0.5 * (spacing - EDGE_MM));
     let grid = Grid::axis_aligned([side; 3], DVec3::splat(spacing), origin)?;

@@ -43,6 +43,7 @@ mod bench_papers;
 mod bench_regions;
 mod bench_render;
 mod bench_select;
+mod bench_slices;
 mod bench_tracking;
 mod bench_uncertainty;
 mod bench_volumes;

@@ -10,12 +10,13 @@ use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::text::number;
 use crate::jobs::Ffmpeg;
+use crate::state::core::slice_turn::{Commissures, SliceTurn};
 use crate::state::pictures::jobs::SaveFilm;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::update::is_session;
 use crate::state::{
     Content, Convention, FilesAction, LayerAction, Layout, Pane, Reading, RegionAction, State,
-    Task, Turntable, ViewAction,
+    Task, Turntable, ViewAction, ViewpointAction,
 };
 use glam::{DVec2, DVec3};
 use serde_json::json;
@@ -25,6 +26,7 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate render dwi.nii.gz --view axial --at -24,-18,8 --out axial.png
   arcuate render t1.nii.gz tracks.tck --view 3d --size 1600x1200 --out tracks.png
+  arcuate render t1.nii.gz --view coronal --ac 0,2,4 --pc 0,-23,3 --midline 0,-10,40 --out acpc.png
   arcuate render phantom:1 --seed sphere:-24,-18,8,5 --view window --size 1920x1080 --out window.png
   arcuate render t1.nii.gz stat.nii.gz --limits stat:2.3..8 --symmetric stat --outline stat --view axial --out stat.png
   arcuate render t1.nii.gz fa.nii.gz tracks.trk --line-colour image:fa --line-range 0.2..0.7 --out fa.png
@@ -45,6 +47,21 @@ pub struct Options {
     /// Crosshair, world mm (default: the middle)
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
     pub at: Option<DVec3>,
+    /// Turn the slices about the axes x, y and z, one after the other, degrees
+    #[arg(long, value_name = "X,Y,Z", value_parser = angles, allow_hyphen_values = true, conflicts_with = "ac")]
+    pub turn: Option<DVec3>,
+    /// Align the slices to the line of the commissures: the anterior one, world mm
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires_all = ["pc", "midline"])]
+    pub ac: Option<DVec3>,
+    /// The posterior commissure
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
+    pub pc: Option<DVec3>,
+    /// A point between the hemispheres, away from that line
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
+    pub midline: Option<DVec3>,
+    /// Look from the named view of the session
+    #[arg(long, value_name = "NAME")]
+    pub viewpoint: Option<String>,
     /// Show only this image layer, by its name in the window: DEC, FA, MD, b0 or the name of the file
     #[arg(long, value_name = "LAYER")]
     pub show: Option<String>,
@@ -110,6 +127,13 @@ fn point(text: &str) -> Result<DVec3, ValueError> {
         Some(&[x, y, z]) if [x, y, z].iter().all(|v| v.is_finite()) => Ok(DVec3::new(x, y, z)),
         _ => Err(ValueError::new("X,Y,Z in mm", text)),
     }
+}
+
+fn angles(text: &str) -> Result<DVec3, ValueError> {
+    let valid = point(text)
+        .ok()
+        .filter(|angles| angles.abs().max_element() <= 180.0);
+    valid.ok_or_else(|| ValueError::new("X,Y,Z in degrees, each from -180 to 180", text))
 }
 
 fn size(text: &str) -> Result<DVec2, ValueError> {
@@ -295,6 +319,8 @@ impl Options {
             window.act(ViewAction::SetLayout(Layout::Mosaic))?;
             window.act(ViewAction::SetMosaic(pane, mm))?;
         }
+        self.look_from_named(window)?;
+        self.turn_slices(window)?;
         if let Some(at) = self.at {
             window.act(ViewAction::MoveCrosshair(at))?;
             let moved = window.state.view.crosshair;
@@ -307,6 +333,49 @@ impl Options {
             }
         }
         Ok(())
+    }
+}
+
+impl Options {
+    fn look_from_named(&self, window: &mut Headless) -> Result<(), Failure> {
+        let Some(name) = &self.viewpoint else {
+            return Ok(());
+        };
+        let named = &window.state.view.named;
+        match named.iter().position(|named| named.name == *name) {
+            Some(index) => window.act(ViewAction::Viewpoint(ViewpointAction::Show(index))),
+            None if named.is_empty() => Err(Failure::usage(format!(
+                "Found no named view, expected a session with the view “{name}”: save it in the window"
+            ))),
+            None => {
+                let names: Vec<&str> = named.iter().map(|named| named.name.as_str()).collect();
+                Err(Failure::usage(format!(
+                    "There is no view “{name}”, expected one of {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// Turns the slices about the centre of what they frame, or aligns them to the commissures.
+    fn turn_slices(&self, window: &mut Headless) -> Result<(), Failure> {
+        if let Some(angles) = self.turn {
+            let (low, high) = window.state.document.sliced();
+            let rotation = SliceTurn::rotation_from_angles(angles);
+            let turn = SliceTurn::about((low + high) * 0.5, rotation);
+            window.act(ViewAction::TurnSlices(turn))?;
+        }
+        let (Some(anterior), Some(posterior), Some(midline)) = (self.ac, self.pc, self.midline)
+        else {
+            return Ok(());
+        };
+        let points = Commissures {
+            anterior,
+            posterior,
+            midline,
+        };
+        points.rotation().map_err(Failure::usage)?;
+        window.act(ViewAction::AlignToCommissures(points))
     }
 }
 

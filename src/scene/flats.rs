@@ -4,7 +4,8 @@ use crate::state::segment::frame_of;
 use crate::state::{Camera, State, Task};
 use glam::DVec3;
 
-/// A rectangle of a slice: flat along one world axis.
+/// A rectangle of a slice: flat along one axis. Its corners are those of straight slices, which a turn moves into the
+/// world.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Flat {
     pub normal: usize,
@@ -15,17 +16,18 @@ pub struct Flat {
 /// The three slices through the crosshair. While an image is segmented, they end where it shows nothing more, and the
 /// quarter of each nearest to the viewer is removed, so that the surface behind is visible.
 pub fn flats(state: &State, camera: &Camera) -> Vec<Flat> {
-    let (mut low, mut high) = state.document.bounds();
-    let crosshair = state.view.crosshair;
+    let turn = state.view.turn;
+    let (mut low, mut high) = turn.straight_bounds(state.document.bounds());
+    let crosshair = turn.straight_point(state.view.crosshair);
     let segments = state.view.task == Task::Segment;
     if let Some((layer, image)) = state.document.segmented_image().filter(|_| segments) {
         let [first, last] = image.content(frame_of(layer, image));
-        let (from, to) = image.grid.block_bounds((first, last));
+        let (from, to) = turn.straight_bounds(image.grid.block_bounds((first, last)));
         // Extended so that a crosshair beyond it remains visible.
         (low, high) = (low.max(from.min(crosshair)), high.min(to.max(crosshair)));
     }
     let cut = segments && super::segment::live(state).is_some();
-    let near = camera.eye() - crosshair;
+    let near = turn.straight_point(camera.eye()) - crosshair;
     let flat = |normal: usize| {
         let (mut low, mut high) = (low, high);
         (low[normal], high[normal]) = (crosshair[normal], crosshair[normal]);

@@ -72,7 +72,7 @@ fn place(
     Some(match (requested, slice) {
         (glyph_look::GlyphPlace::Pathways, None) => GlyphPlace::Below(pathways::sets(state)),
         (glyph_look::GlyphPlace::Scene | glyph_look::GlyphPlace::Slices, None) => {
-            GlyphPlace::Planes(DVec3::AXES.map(plane).to_vec())
+            GlyphPlace::Planes(state.view.turn.axes().map(plane).to_vec())
         }
         (glyph_look::GlyphPlace::Slices, Some((point, normal))) => {
             GlyphPlace::Planes(vec![CutPlane { point, normal }])
@@ -98,7 +98,8 @@ pub fn odf_every(state: &State, mm_per_point: f64) -> Option<usize> {
         false => (MIN_GLYPH_POINTS / points.max(1e-9)).ceil() as usize,
     };
     let legible = legible.clamp(1, MAX_EVERY);
-    let fits = |every: &usize| crossed(grid, *every) <= OdfGlyphs::MAX_COUNT;
+    let normals = state.view.turn.axes();
+    let fits = |every: &usize| crossed(grid, normals, *every) <= OdfGlyphs::MAX_COUNT;
     (legible..=MAX_EVERY).find(fits).or(Some(MAX_EVERY))
 }
 
@@ -121,7 +122,7 @@ pub fn every(state: &State) -> usize {
     let within = (look.place == glyph_look::GlyphPlace::Pathways).then(|| pathways::voxels(state));
     let fits = |every: &usize| {
         let count = within.map_or_else(
-            || crossed(grid, *every),
+            || crossed(grid, state.view.turn.axes(), *every),
             |within| within.min(left(grid, *every, None)),
         );
         count <= TensorGlyphs::MAXIMUM_COUNT
@@ -136,12 +137,12 @@ fn left(grid: &Grid, every: usize, but: Option<usize>) -> usize {
 }
 
 /// Upper bound of the voxels that the three planes of the 3-D view cross: one layer each.
-fn crossed(grid: &Grid, every: usize) -> usize {
+fn crossed(grid: &Grid, normals: [DVec3; 3], every: usize) -> usize {
     let edges = grid.world_from_voxel.matrix3;
     let layer = |normal: DVec3| {
         let across: [f64; 3] = [0, 1, 2].map(|a| edges.col(a).dot(normal).abs());
         let along = (0..3).max_by(|&a, &b| across[a].total_cmp(&across[b]));
         left(grid, every, along)
     };
-    DVec3::AXES.map(layer).iter().sum()
+    normals.map(layer).iter().sum()
 }

@@ -161,6 +161,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         clip_from_world: camera.clip_from_world(size.aspect()),
         eye: camera.eye(),
         background: view
+            .visible
             .ground
             .unwrap_or([if view.light_theme { 255 } else { 0 }; 3]),
         slices: if view.slices_in_scene() {
@@ -178,7 +179,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         slab: view.slab.and_then(|slab| {
             Some(Slab {
                 point: view.crosshair,
-                normal: DVec3::AXES[slab.pane.normal_axis()?],
+                normal: view.normal(slab.pane)?,
                 half_mm: slab.thickness_mm * 0.5,
             })
         }),
@@ -313,10 +314,11 @@ fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
     let quad = |flat: Flat| {
         let (u, v) = ((flat.normal + 1) % 3, (flat.normal + 2) % 3);
         let size = flat.high - flat.low;
+        let turn = state.view.turn;
         SliceQuad {
-            origin: flat.low,
-            edge_u: DVec3::AXES[u] * size[u],
-            edge_v: DVec3::AXES[v] * size[v],
+            origin: turn.point(flat.low),
+            edge_u: turn.direction(DVec3::AXES[u] * size[u]),
+            edge_v: turn.direction(DVec3::AXES[v] * size[v]),
             images: images.clone(),
             contours: contours.clone(),
             cut_out: head.clone().map(ById),

@@ -246,7 +246,7 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     }
     all.extend(share);
     all.extend(noise::object_surface(state));
-    let planes = planes(settings.cut, state.view.crosshair, camera);
+    let planes = planes(settings.cut, &state.view, camera);
     if !planes.is_empty() {
         for volume in &mut all {
             // A cut shows the interior, not values: the cost itself is on the slices.

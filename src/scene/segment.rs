@@ -124,7 +124,7 @@ fn fade(state: &State, camera: &Camera) -> Option<Fade> {
     let reach_mm = state.document.segment.settings.fade_mm?;
     let (layer, _) = state.document.segmented_image()?;
     let look = layer.display.volume.as_ref()?;
-    let planes = volumes::planes(look.cut, state.view.crosshair, camera);
+    let planes = volumes::planes(look.cut, &state.view, camera);
     (!planes.is_empty()).then_some(Fade { planes, reach_mm })
 }
 

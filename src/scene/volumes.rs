@@ -7,7 +7,7 @@ use crate::scene::draw_list::{
 };
 use crate::state::core::layer::Layer;
 use crate::state::core::volume_look::{VolumeCut, VolumeLook, VolumeStyle};
-use crate::state::{Camera, State};
+use crate::state::{Camera, State, View};
 use glam::DVec3;
 
 /// The image of a layer if it can be shown as a volume: numbers, not colours or labels.
@@ -46,7 +46,7 @@ fn draw(
             opacity: look.opacity,
         },
     };
-    let planes = planes(look.cut, state.view.crosshair, camera);
+    let planes = planes(look.cut, &state.view, camera);
     let reach_mm = look.fade_mm.filter(|_| !planes.is_empty());
     let fade = reach_mm.map(|reach_mm| Fade {
         planes: planes.clone(),
@@ -77,7 +77,8 @@ fn draw(
 }
 
 /// The planes of a cut for this camera.
-pub(super) fn planes(cut: VolumeCut, crosshair: DVec3, camera: &Camera) -> Vec<CutPlane> {
+pub(super) fn planes(cut: VolumeCut, view: &View, camera: &Camera) -> Vec<CutPlane> {
+    let crosshair = view.crosshair;
     let plane = |normal| CutPlane {
         point: crosshair,
         normal,
@@ -88,8 +89,9 @@ pub(super) fn planes(cut: VolumeCut, crosshair: DVec3, camera: &Camera) -> Vec<C
         VolumeCut::Facing => vec![plane(-camera.forward())],
         VolumeCut::Corner => {
             let viewer = camera.eye() - crosshair;
-            let toward = |a: usize| DVec3::AXES[a] * viewer[a].signum();
-            (0..3).map(|a| plane(toward(a))).collect()
+            // The faces of the corner are the slices.
+            let toward = |axis: DVec3| axis * viewer.dot(axis).signum();
+            view.turn.axes().map(toward).map(plane).to_vec()
         }
         VolumeCut::Plane { at: point, normal } => vec![CutPlane { point, normal }],
     }

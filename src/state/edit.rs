@@ -55,6 +55,8 @@ pub(in crate::state) fn frame_all(state: &mut State) {
         ..camera
     };
     state.view.slices = [SliceCamera::default(); 3];
+    let (low, high) = state.document.sliced();
+    state.view.turn = state.view.turn.centred((low + high) * 0.5);
 }
 
 /// Shows an image and hides all others.

@@ -75,6 +75,7 @@ pub use core::notices::{Message, Severity};
 pub use core::pane::Pane;
 pub use core::phase::Phase;
 pub use core::task::Task;
+pub use core::viewpoint::{NamedViewpoint, Viewpoint, ViewpointHistory};
 pub use device::types::OpenBackend;
 pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
@@ -90,7 +91,7 @@ pub use tensors::recipe::ScanSource;
 pub use track::types::{CurveResult, Standing};
 pub use track_noise::TrackNoiseAction;
 pub use update::update;
-pub use view::{Convention, Layout, Slab, Tool, View};
+pub use view::{Convention, Layout, Slab, Tool, View, ViewpointAction};
 
 /// Everything the window shows.
 #[derive(Clone, Debug)]
@@ -98,6 +99,8 @@ pub struct State {
     pub document: Document,
     pub history: History,
     pub view: View,
+    /// Where the views have looked, apart from the steps of undo.
+    pub viewpoints: ViewpointHistory,
     pub runtime: Runtime,
 }
 
@@ -108,6 +111,7 @@ impl State {
             document: Document::default(),
             history: History::default(),
             view: View::default(),
+            viewpoints: ViewpointHistory::default(),
             runtime: Runtime::new(backend),
         }
     }

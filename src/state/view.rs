@@ -7,7 +7,10 @@ use crate::state::core::camera::Camera;
 use crate::state::core::glyph_look::GlyphLook;
 use crate::state::core::pane::Pane;
 use crate::state::core::phase::Phase;
+use crate::state::core::slice_turn::{Commissures, SliceTurn, last_within};
 use crate::state::core::task::Task;
+use crate::state::core::viewpoint::NamedViewpoint;
+pub use crate::state::core::viewpoint::{SliceCamera, Viewpoint};
 use crate::state::regions::types::Drawing;
 use crate::state::streamlines::{BottomPanel, TableView};
 use glam::{DVec2, DVec3};
@@ -114,6 +117,8 @@ pub enum Tool {
     /// Measure a distance, or the angle at the second of three points.
     Ruler,
     Angle,
+    /// Turn the slices by three points: the commissures and the midline.
+    Commissures,
 }
 
 impl Tool {
@@ -123,25 +128,6 @@ impl Tool {
             self,
             Self::Brush | Self::Rectangle | Self::Polygon | Self::Fill
         )
-    }
-}
-
-/// Zoom and pan of one slice view.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SliceCamera {
-    /// 1 fits the data into the pane.
-    pub zoom: f64,
-    /// World mm from the document's centre to the pane's centre (the component along the normal is
-    /// ignored).
-    pub pan_mm: DVec3,
-}
-
-impl Default for SliceCamera {
-    fn default() -> Self {
-        Self {
-            zoom: 1.0,
-            pan_mm: DVec3::ZERO,
-        }
     }
 }
 
@@ -181,6 +167,11 @@ pub struct Visibility {
     pub missed: bool,
     /// The list that is open where the window is narrow.
     pub side_list: Option<SideList>,
+    /// Height of the panel below the views, points.
+    pub bottom_panel_height: f32,
+    /// Background of the 3-D view, if it differs from the theme's; sRGB.
+    #[serde(skip)]
+    pub ground: Option<[u8; 3]>,
 }
 
 impl Default for Visibility {
@@ -194,6 +185,8 @@ impl Default for Visibility {
             outline: true,
             missed: true,
             side_list: None,
+            bottom_panel_height: 260.0,
+            ground: None,
         }
     }
 }
@@ -224,18 +217,19 @@ pub struct View {
     pub drawing: Drawing,
     /// Axial, sagittal, coronal: the order of [`Pane::ALL`].
     pub slices: [SliceCamera; 3],
+    /// The rotation of all slices.
+    #[serde(skip_serializing_if = "SliceTurn::is_straight")]
+    pub turn: SliceTurn,
     pub camera: Camera,
+    /// Viewpoints that the session keeps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<NamedViewpoint>,
     /// The camera is being dragged: pictures are coarser.
     #[serde(skip)]
     pub moving: bool,
-    /// Background of the 3-D view, if it differs from the theme's; sRGB.
-    #[serde(skip)]
-    pub ground: Option<[u8; 3]>,
     pub light_theme: bool,
     /// The panel below the views.
     pub bottom_panel: Option<BottomPanel>,
-    /// Height of that panel, points.
-    pub bottom_panel_height: f32,
     pub table: TableView,
 }
 
@@ -255,12 +249,12 @@ impl Default for View {
             tool: Tool::Crosshair,
             drawing: Drawing::default(),
             slices: [SliceCamera::default(); 3],
+            turn: SliceTurn::STRAIGHT,
             camera: Camera::framing(DVec3::splat(-90.0), DVec3::splat(90.0)),
+            named: Vec::new(),
             moving: false,
-            ground: None,
             light_theme: false,
             bottom_panel: None,
-            bottom_panel_height: 260.0,
             table: TableView::default(),
         }
     }
@@ -283,7 +277,8 @@ impl View {
     /// Positions of a mosaic's slices along their normal, mm, from the lowest; one of them is the crosshair's.
     pub fn mosaic_slices(&self, bounds: (DVec3, DVec3)) -> Vec<f64> {
         let axis = self.mosaic_pane().normal_axis().unwrap_or(2);
-        let (low, high, here) = (bounds.0[axis], bounds.1[axis], self.crosshair[axis]);
+        let bounds = self.turn.straight_bounds(bounds);
+        let (low, high, here) = (bounds.0[axis], bounds.1[axis], self.place(axis));
         let first = ((low - here) / self.mosaic_mm).ceil() as i64;
         let last = ((high - here) / self.mosaic_mm).floor() as i64;
         let all = (first..=last).map(|k| here + k as f64 * self.mosaic_mm);
@@ -328,6 +323,69 @@ impl Plane {
 }
 
 impl View {
+    pub fn viewpoint(&self) -> Viewpoint {
+        Viewpoint {
+            crosshair: self.crosshair,
+            slices: self.slices,
+            turn: self.turn,
+            camera: self.camera,
+        }
+    }
+
+    /// Looks from a viewpoint, with the crosshair within these bounds.
+    pub fn look_from(&mut self, viewpoint: Viewpoint, (low, high): (DVec3, DVec3)) {
+        let Viewpoint {
+            crosshair,
+            slices,
+            turn,
+            camera,
+        } = viewpoint;
+        self.crosshair = crosshair.clamp(low, high);
+        (self.slices, self.turn, self.camera) = (slices, turn, camera);
+        self.moving = false;
+    }
+
+    /// Position of a slice through the crosshair along its normal, mm, given the axis of the straight slice.
+    pub fn place(&self, axis: usize) -> f64 {
+        self.turn.straight_point(self.crosshair)[axis]
+    }
+
+    /// Moves the crosshair along the normal of a slice view, to this position.
+    pub fn look_at_place(&mut self, axis: usize, place: f64) {
+        let mut straight = self.turn.straight_point(self.crosshair);
+        straight[axis] = place;
+        self.crosshair = self.turn.point(straight);
+    }
+
+    /// The point of a slice view's plane nearest to a point, as far as the bounds allow.
+    pub fn on_slice(&self, pane: Pane, world: DVec3, bounds: (DVec3, DVec3)) -> DVec3 {
+        let (Some(axis), Some(normal)) = (pane.normal_axis(), self.normal(pane)) else {
+            return world;
+        };
+        if self.turn.is_straight() {
+            let mut world = world.clamp(bounds.0, bounds.1);
+            world[axis] = self.crosshair[axis];
+            return world;
+        }
+        let on_plane = world - normal * (world - self.crosshair).dot(normal);
+        last_within(self.crosshair, on_plane, bounds)
+    }
+
+    /// The crosshair moved along the normal of a slice view, as far as the bounds allow.
+    pub fn stepped_along(&self, pane: Pane, mm: f64, bounds: (DVec3, DVec3)) -> DVec3 {
+        let Some(normal) = self.normal(pane) else {
+            return self.crosshair;
+        };
+        match (self.turn.is_straight(), pane.normal_axis()) {
+            (true, Some(axis)) => {
+                let mut world = self.crosshair;
+                world[axis] += mm;
+                world.clamp(bounds.0, bounds.1)
+            }
+            _ => last_within(self.crosshair, self.crosshair + normal * mm, bounds),
+        }
+    }
+
     /// Whether the 3-D view shows the slices: as set in the task, and always while a region is placed or painted, since
     /// that is done on them.
     pub fn slices_in_scene(&self) -> bool {
@@ -342,8 +400,19 @@ impl View {
         switched_on || placed_on
     }
 
+    /// Unit normal of a slice view: along the world's axis if the slices are straight.
+    pub fn normal(&self, pane: Pane) -> Option<DVec3> {
+        Some(self.turn.direction(DVec3::AXES[pane.normal_axis()?]))
+    }
+
     /// Screen right and screen down of a slice view in world axes.
     pub fn screen_axes(&self, pane: Pane) -> Option<(DVec3, DVec3)> {
+        let (right, down) = self.straight_axes(pane)?;
+        Some((self.turn.direction(right), self.turn.direction(down)))
+    }
+
+    /// Screen right and screen down of a straight slice.
+    fn straight_axes(&self, pane: Pane) -> Option<(DVec3, DVec3)> {
         let towards_left = match self.convention {
             Convention::Radiological => DVec3::NEG_X,
             Convention::Neurological => DVec3::X,
@@ -365,37 +434,91 @@ impl View {
 
     /// The plane a slice view shows; `bounds` are those it frames, `size` the pane's in points.
     pub fn plane(&self, pane: Pane, bounds: (DVec3, DVec3), size: DVec2) -> Option<Plane> {
-        let (right, down) = self.screen_axes(pane)?;
+        // The scale is that of straight slices, so that a turn does not change it.
+        let (right, down) = self.straight_axes(pane)?;
         let axis = pane.normal_axis()?;
         let slice = self.slice_camera(pane)?;
         let extent = bounds.1 - bounds.0;
         let fit = (extent.dot(right.abs()) / size.x.max(1.0))
             .max(extent.dot(down.abs()) / size.y.max(1.0));
         let mut centre = (bounds.0 + bounds.1) * 0.5 + slice.pan_mm;
-        centre[axis] = self.crosshair[axis];
+        centre[axis] = self.place(axis);
         // 4 % of margin so that letters do not cover the head.
         let mm_per_point = (fit * 1.04 / slice.zoom).max(1e-6);
         Some(Plane {
-            centre,
-            right,
-            down,
+            centre: self.turn.point(centre),
+            right: self.turn.direction(right),
+            down: self.turn.direction(down),
             mm_per_point,
             size,
         })
     }
 
-    /// Letters at the pane's left, right, top and bottom edge.
-    pub fn letters(&self, pane: Pane) -> Option<[char; 4]> {
-        let (right, down) = self.screen_axes(pane)?;
-        Some([letter(-right), letter(right), letter(-down), letter(down)])
+    /// What a slice view shows: `Axial`, or `Oblique coronal` by the axis nearest to the normal of a turned slice.
+    pub fn slice_name(&self, pane: Pane) -> String {
+        let normal = self.normal(pane).filter(|_| !self.turn.is_straight());
+        let Some(normal) = normal else {
+            return pane.name().to_owned();
+        };
+        let name = nearest_plane(normal).name();
+        match tilt_deg(normal) < STRAIGHT_DEG {
+            true => name.to_owned(),
+            false => format!("Oblique {}", name.to_lowercase()),
+        }
     }
+
+    /// Letters at the pane's left, right, top and bottom edge: one each on straight slices.
+    pub fn letters(&self, pane: Pane) -> Option<[String; 4]> {
+        let (right, down) = self.screen_axes(pane)?;
+        Some([-right, right, -down, down].map(letters))
+    }
+}
+
+/// A slice tilted by less than this is named like a straight one, degrees.
+pub const STRAIGHT_DEG: f64 = 0.05;
+
+/// The slice view whose axis is nearest to a normal.
+pub fn nearest_plane(normal: DVec3) -> Pane {
+    let axis = Some(nearest_axis(normal));
+    let mut panes = Pane::ALL.into_iter();
+    panes
+        .find(|pane| pane.normal_axis() == axis)
+        .unwrap_or(Pane::Axial)
+}
+
+/// Angle between a unit normal and the nearest axis, degrees.
+pub fn tilt_deg(normal: DVec3) -> f64 {
+    let axis = nearest_axis(normal);
+    let mut off = normal;
+    off[axis] = 0.0;
+    off.length().atan2(normal[axis].abs()).to_degrees()
+}
+
+/// Sine of the angle from which on a direction has a second letter: 5°.
+const SECOND_LETTER: f64 = 0.087_155_742_747_658_17;
+
+/// The anatomical letter of a direction, followed by that of the next nearest axis if it leans towards that: `R` or
+/// `RA`.
+pub fn letters(direction: DVec3) -> String {
+    let nearest = letter(direction);
+    let mut rest = direction;
+    rest[nearest_axis(direction)] = 0.0;
+    match rest.abs().max_element() >= SECOND_LETTER {
+        true => String::from_iter([nearest, letter(rest)]),
+        false => nearest.to_string(),
+    }
+}
+
+/// The world axis nearest to a direction.
+pub fn nearest_axis(direction: DVec3) -> usize {
+    (0..3)
+        .max_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()))
+        .unwrap_or(0)
 }
 
 /// The anatomical letter of the world axis nearest to a direction.
 pub fn letter(direction: DVec3) -> char {
-    let axis = (0..3)
-        .max_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()))
-        .unwrap_or(0);
+    let axis = nearest_axis(direction);
     [['L', 'R'], ['P', 'A'], ['I', 'S']][axis][usize::from(direction[axis] >= 0.0)]
 }
 
@@ -423,6 +546,13 @@ pub enum ViewAction {
         phase: Phase,
     },
     FrameAll,
+    /// Turns all slices.
+    TurnSlices(SliceTurn),
+    /// Turns the slices so that the commissures lie as in the standard position, and looks at the anterior one.
+    AlignToCommissures(Commissures),
+    /// Turns the slices back to the axes.
+    StraightenSlices,
+    Viewpoint(ViewpointAction),
     SetConvention(Convention),
     SetTool(Tool),
     ToggleCrosshair,
@@ -441,4 +571,21 @@ pub enum ViewAction {
     /// The 3-D view shows only live curves with an end that stopped for this reason; `None`: all.
     ShowStop(Option<StopReason>),
     ToggleTheme,
+}
+
+/// Actions on viewpoints; those with an index concern the named ones.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ViewpointAction {
+    /// The views rest.
+    Remember,
+    Back,
+    Forward,
+    /// Keeps the present one, under a name of its own.
+    Save,
+    Show(usize),
+    Rename {
+        index: usize,
+        name: String,
+    },
+    Delete(usize),
 }

@@ -37,6 +37,7 @@ pub fn rect(state: &State, views: Rect) -> Option<Rect> {
     let max_height = views.height() * (1.0 - VIEWS);
     let height = state
         .view
+        .visible
         .bottom_panel_height
         .clamp(140.0, max_height.max(140.0));
     let top = (views.bottom() - height).round();

@@ -61,6 +61,7 @@ fn viewpoint(view: &View, pane: Pane) -> String {
     };
     match pane {
         Pane::Scene => format!("As in the 3-D view, seen from {side}"),
+        _ if !view.turn.is_straight() => format!("Seen from {side}, turned"),
         Pane::Sagittal => format!("Seen from {side}"),
         Pane::Axial | Pane::Coronal => format!("Seen from {side}, {convention}"),
     }

@@ -16,6 +16,7 @@ use crate::state::{
     Action, AlignmentAction, Camera, Convention, Drawing, FilterAction, LayerAction, Pane,
     PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction, SessionAction,
     SnapshotAction, State, StreamlineAction, Task, Tool, UnsavedAction, ViewAction,
+    ViewpointAction,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -255,12 +256,18 @@ fn loading(state: &State) -> bool {
     state.runtime.jobs.is_running(&[LOAD])
 }
 
-/// Standard views of the 3-D camera.
+fn viewpoint(action: ViewpointAction) -> Action {
+    Action::View(ViewAction::Viewpoint(action))
+}
+
+/// Standard views of the 3-D camera, and the keys of viewpoints.
 fn standard_view(key: Key, state: &State, actions: &mut Vec<Action>) {
     use std::f64::consts::{FRAC_PI_2, PI};
     match key {
         Key::ArrowUp => return actions.extend(move_region(state, -1)),
         Key::ArrowDown => return actions.extend(move_region(state, 1)),
+        Key::ArrowLeft => return actions.push(viewpoint(ViewpointAction::Back)),
+        Key::ArrowRight => return actions.push(viewpoint(ViewpointAction::Forward)),
         _ => {}
     }
     let (azimuth, elevation) = match key {
@@ -369,6 +376,7 @@ fn single_key(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
             state.view.convention,
         )))),
         Key::F => actions.push(Action::View(ViewAction::ToggleCrosshair)),
+        Key::Z => actions.push(Action::View(ViewAction::StraightenSlices)),
         Key::O => actions.push(Action::View(ViewAction::ToggleLetters)),
         Key::Num1 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Axial))),
         Key::Num2 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Sagittal))),

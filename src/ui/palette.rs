@@ -14,7 +14,7 @@ use crate::data::region::RegionId;
 use crate::guide::synonyms::Subject;
 use crate::state::filter::FilterFile;
 use crate::state::segment::SegmentFile;
-use crate::state::{Action, Look, Pane, State};
+use crate::state::{Action, Look, Pane, State, Task, ViewAction};
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
     Ui, WidgetInfo, pos2, vec2,
@@ -60,6 +60,8 @@ enum EntryAction {
     /// Asks for a path to open.
     Path,
     Screenshot,
+    /// Opens the angles of the slices.
+    TurnSlices,
     /// Asks where to write the report.
     Report,
     Protocol,
@@ -372,6 +374,10 @@ fn carry_out(
             memory
                 .files
                 .type_path(PathPurpose::Protocol, DialogPosition::Middle, &text);
+        }
+        EntryAction::TurnSlices => {
+            forms::oblique::open(memory);
+            actions.push(Action::View(ViewAction::SelectTask(Task::View)));
         }
         EntryAction::Screenshot => {
             let purpose = PathPurpose::Screenshot {

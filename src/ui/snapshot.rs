@@ -146,7 +146,7 @@ impl Drawing {
             false => vec![None],
         };
         let on = |ground: Option<[u8; 3]>| {
-            state.view.ground = ground;
+            state.view.visible.ground = ground;
             let mut views = Views::still();
             let light = state.view.light_theme;
             LaidOutFrame::new(renderer, frame, light, &mut |ui| {

@@ -7,6 +7,7 @@ use arcuate_tests as support;
 mod in_place;
 mod jobs;
 mod live;
+mod oblique;
 mod origins;
 mod overlays;
 mod progress;
@@ -15,12 +16,14 @@ mod scores;
 mod sessions;
 mod space;
 mod update;
+mod viewpoints;
 
 fn main() {
     support::run([
         in_place::tests(),
         jobs::tests(),
         live::tests(),
+        oblique::tests(),
         origins::tests(),
         overlays::tests(),
         progress::tests(),
@@ -29,5 +32,6 @@ fn main() {
         sessions::tests(),
         space::tests(),
         update::tests(),
+        viewpoints::tests(),
     ])
 }

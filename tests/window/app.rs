@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
             "app::saves for recovery by the minute and after jobs",
             clock,
         ),
+        test("app::the views rest", rests),
         test("app::a job that ends asks to be saved", demanded),
         test("app::the first window fits its monitor", first_size),
         test(
@@ -194,6 +195,62 @@ fn clock() {
     assert!(due(&mut clock, &state, 66.3).0);
     let clean = State::new(String::new());
     assert!(!due(&mut LastSave::default(), &clean, 100.0).0);
+}
+
+/// A viewpoint is recorded once it has not changed for 0.4 s, and once only; while a button is down, it is not.
+fn rests() {
+    use arcuate::app::rest::Rest;
+    use arcuate::state::{ViewAction, ViewpointAction};
+    let ctx = Context::default();
+    let start = Instant::now();
+    let due = |rest: &mut Rest, state: &State, s: f64, events: Vec<egui::Event>| {
+        let mut due = None;
+        let input = RawInput {
+            events,
+            ..RawInput::default()
+        };
+        let now = start + Duration::from_secs_f64(s);
+        let output = ctx.run_ui(input, |ui| due = rest.due(state, ui.ctx(), now));
+        output.drop_without_applying_deltas();
+        due
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut window = crate::support::session_window::Window::with_scan(folder.path());
+    let mut rest = Rest::default();
+    assert!(due(&mut rest, &window.state, 0.0, Vec::new()).is_none());
+    assert!(due(&mut rest, &window.state, 0.3, Vec::new()).is_none());
+    window.state.view.crosshair.x += 1.0;
+    assert!(
+        due(&mut rest, &window.state, 0.5, Vec::new()).is_none(),
+        "it moved"
+    );
+    let button = |pressed| egui::Event::PointerButton {
+        pos: egui::pos2(5.0, 5.0),
+        button: egui::PointerButton::Primary,
+        pressed,
+        modifiers: egui::Modifiers::NONE,
+    };
+    assert!(due(&mut rest, &window.state, 1.0, vec![button(true)]).is_none());
+    assert!(
+        due(&mut rest, &window.state, 2.0, Vec::new()).is_none(),
+        "dragged"
+    );
+    assert!(due(&mut rest, &window.state, 2.1, vec![button(false)]).is_none());
+    let action = due(&mut rest, &window.state, 2.6, Vec::new()).expect("it rests");
+    let expected = Action::View(ViewAction::Viewpoint(ViewpointAction::Remember));
+    assert_eq!(format!("{action:?}"), format!("{expected:?}"));
+    window.act(action);
+    assert_eq!(
+        window.state.viewpoints.last(),
+        Some(&window.state.view.viewpoint())
+    );
+    assert!(
+        due(&mut rest, &window.state, 9.0, Vec::new()).is_none(),
+        "once"
+    );
+    let empty = State::new(String::new());
+    assert!(due(&mut rest, &empty, 9.0, Vec::new()).is_none());
+    assert!(due(&mut rest, &empty, 19.0, Vec::new()).is_none());
 }
 
 /// Any job that ends well; a recovery job itself requests nothing.

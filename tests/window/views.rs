@@ -10,6 +10,7 @@ mod labels;
 mod large;
 mod marks;
 mod mice;
+mod oblique;
 mod picture;
 mod pointer;
 mod readable;
@@ -34,6 +35,7 @@ pub fn tests() -> Vec<Trial> {
         labels::tests(),
         large::tests(),
         marks::tests(),
+        oblique::tests(),
         picture::tests(),
         readable::tests(),
         sampling::tests(),

@@ -55,6 +55,19 @@ impl Stroke {
         changed
     }
 
+    /// How far centres of voxels of a disc lie from its plane, along each voxel axis: those of a disc that is oblique to
+    /// the voxels may lie beyond its radius.
+    fn half_layer_voxels(&self, grid: &Grid) -> DVec3 {
+        const NONE: f64 = 1e-6;
+        let Some(normal) = self.disc else {
+            return DVec3::ZERO;
+        };
+        let along = grid.voxel_from_world.transform_vector3(normal);
+        let across = (along * half_layer_mm(grid, normal)).abs();
+        let is_oblique = across.to_array().iter().filter(|v| **v > NONE).count() > 1;
+        if is_oblique { across } else { DVec3::ZERO }
+    }
+
     /// Paints a piece of the path from one point to another: a capsule, or a flat one.
     fn paint_segment(
         &self,
@@ -64,7 +77,7 @@ impl Stroke {
         allowed: &dyn Fn([usize; 3]) -> bool,
     ) -> usize {
         let grid = mask.grid.clone();
-        let reach = grid.voxels_per_mm() * self.radius_mm;
+        let reach = grid.voxels_per_mm() * self.radius_mm + self.half_layer_voxels(&grid);
         let (a, b) = (grid.voxel_at(from), grid.voxel_at(to));
         let mut changed = 0;
         if let Some((low, high)) = grid.block_around(a.min(b) - reach, a.max(b) + reach) {

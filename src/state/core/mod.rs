@@ -15,6 +15,8 @@ pub mod overlay;
 pub mod pane;
 pub mod phase;
 pub(in crate::state) mod settings;
+pub mod slice_turn;
 pub mod task;
 pub mod text;
+pub mod viewpoint;
 pub mod volume_look;

@@ -8,6 +8,7 @@ use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
+use crate::state::core::slice_turn::SliceTurn;
 use crate::state::core::text::{counted, file_stem};
 use crate::state::edit::edit;
 use crate::state::files::jobs::SAVE;
@@ -378,6 +379,7 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
 /// Shows the new data first. The export folder of the previous document is not reused.
 pub(in crate::state) fn show_first(state: &mut State) {
     state.runtime.files.exports.folder = None;
+    state.view.turn = SliceTurn::STRAIGHT;
     let (low, high) = state.document.bounds();
     crate::state::edit::look_at_middle(state, (low, high));
     state.view.camera = Camera::framing(low, high);

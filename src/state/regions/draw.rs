@@ -122,6 +122,11 @@ pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut 
 
 /// Adds the voxels of the slice at the crosshair to the next one, where the crosshair moves to.
 pub fn copy_slice(state: &mut State, slices: SliceAxis, forward: bool, effects: &mut Vec<Effect>) {
+    if !state.view.turn.is_straight() {
+        state.runtime.notices.status =
+            "Turned slices are no slices of voxels to copy between: Z turns them back".into();
+        return;
+    }
     let Some(region) = drawn(state).cloned() else {
         state.runtime.notices.status = "Draw on a slice first: there is no region to copy".into();
         return;

@@ -34,7 +34,10 @@ impl State {
         });
         planes.map_or(set, |(whole, cropped)| SliceCamera {
             zoom: whole.mm_per_point / cropped.mm_per_point,
-            pan_mm: cropped.centre - whole.centre,
+            pan_mm: self
+                .view
+                .turn
+                .straight_direction(cropped.centre - whole.centre),
         })
     }
 

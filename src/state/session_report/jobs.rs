@@ -109,7 +109,7 @@ impl Report<'_> {
         };
         let mut drawn = Vec::new();
         for picture in pictures {
-            let name = picture.pane.name();
+            let name = self.state.view.slice_name(picture.pane);
             let caption = match picture.pane {
                 Pane::Scene => "3-D view".to_owned(),
                 _ => format!("{name} slice at {x}, {y}, {z} mm"),

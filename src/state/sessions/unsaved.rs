@@ -36,6 +36,8 @@ pub enum UnsavedPart {
     Surface(usize),
     Measurements(usize),
     Snapshots(usize),
+    /// Named viewpoints.
+    Viewpoints(usize),
     /// Gradient axes of this many scans that were permuted or flipped.
     Axes(usize),
     /// Layers, regions and pathways of a session that could not be read.
@@ -65,6 +67,7 @@ impl UnsavedPart {
             Self::Surface(n) => format!("The surface in Segment, from {}", counted(*n, "sphere")),
             Self::Measurements(n) => counted(*n, "measurement"),
             Self::Snapshots(n) => counted(*n, "snapshot"),
+            Self::Viewpoints(n) => counted(*n, "named viewpoint"),
             Self::Axes(n) => format!("Corrected gradient axes of {}", counted(*n, "scan")),
             Self::Missing(n) => format!(
                 "{} of the session that could not be read",
@@ -285,6 +288,10 @@ impl State {
             (
                 new(self.runtime.snapshots.all.len(), base.snapshots),
                 UnsavedPart::Snapshots,
+            ),
+            (
+                new(self.view.named.len(), base.viewpoints),
+                UnsavedPart::Viewpoints,
             ),
             (new(turned(document), base.axes), UnsavedPart::Axes),
             // A result that was recomputed or removed is not missing, so only an increase counts.

@@ -13,6 +13,7 @@ use crate::state::core::layer::LayerId;
 use crate::state::core::live::Live;
 use crate::state::core::notices::{Message, Severity, Status, StatusSubject, Topic};
 use crate::state::core::text::shortened_list;
+use crate::state::core::viewpoint::ViewpointHistory;
 use crate::state::edit::edit;
 use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::Loaded;
@@ -180,6 +181,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     }
     untouched(state);
     let side_list = state.view.visible.side_list;
+    state.viewpoints = ViewpointHistory::default();
     state.view = View {
         light_theme: state.view.light_theme,
         convention: state.view.convention,
@@ -360,6 +362,7 @@ pub(in crate::state) fn was_loaded(
     state.document = document;
     state.runtime.tensors.offered_mask = offered_mask;
     state.runtime.snapshots.all = snapshots;
+    state.viewpoints = ViewpointHistory::default();
     state.view = content.view.as_ref().map_or_else(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),

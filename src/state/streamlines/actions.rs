@@ -64,7 +64,7 @@ pub fn act(state: &mut State, action: StreamlineAction, effects: &mut Vec<Effect
         StreamlineAction::Sort(table) => state.view.table = table,
         StreamlineAction::Open(drawer) => state.view.bottom_panel = drawer,
         StreamlineAction::SetHeight(height) => {
-            state.view.bottom_panel_height = height.clamp(140.0, 2000.0);
+            state.view.visible.bottom_panel_height = height.clamp(140.0, 2000.0);
         }
         StreamlineAction::SaveTable(path) => save::table(state, path, effects),
         StreamlineAction::SaveProfile(path) => save::profile(state, path, effects),

@@ -6,6 +6,7 @@ mod settings;
 mod steps;
 mod stopping;
 mod view;
+mod viewpoints;
 
 use crate::data::Role;
 use crate::jobs::JobHandle;

@@ -1,14 +1,17 @@
 //! Actions on the views: tasks, layouts, slices, the 3-D camera and what is visible.
 
+use super::viewpoints;
 use crate::state::Effect;
 use crate::state::core::glyph_look::GlyphLook;
 use crate::state::core::pane::Pane;
+use crate::state::core::slice_turn::{Commissures, SliceTurn};
+use crate::state::core::text::fixed;
 use crate::state::edit::{frame_all, stepped};
 use crate::state::runtime::TourStep;
 use crate::state::track::jobs::LIVE;
 use crate::state::view::SliceCamera;
 use crate::state::{
-    Layout, Phase, Slab, State, Task, View, ViewAction, pathways, regions, segment,
+    Layout, Phase, Severity, Slab, State, Task, Tool, View, ViewAction, pathways, regions, segment,
 };
 use glam::DVec3;
 
@@ -35,6 +38,10 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
             (state.view.camera, state.view.moving) = (camera, phase == Phase::Live);
         }
         ViewAction::FrameAll => frame_all(state),
+        ViewAction::TurnSlices(turn) => state.view.turn = turn.valid(),
+        ViewAction::AlignToCommissures(points) => align(state, points, effects),
+        ViewAction::StraightenSlices => straighten(state),
+        ViewAction::Viewpoint(action) => viewpoints::act(state, action),
         ViewAction::SetConvention(convention) => state.view.convention = convention,
         ViewAction::SetTool(tool) => regions::draw::activate_tool(state, tool, effects),
         ViewAction::ToggleCrosshair => state.view.visible.crosshair ^= true,
@@ -85,25 +92,46 @@ fn set_mosaic(view: &mut View, pane: Pane, mm: f64) {
 }
 
 fn step_slice(state: &mut State, pane: Pane, steps: i32) {
-    let Some(axis) = pane.normal_axis() else {
+    let Some(normal) = state.view.normal(pane) else {
         return;
     };
     // The voxel edge closest to the normal.
     let step = stepped(state).map_or(1.0, |grid| {
         let m = grid.world_from_voxel.matrix3;
-        (0..3).map(|a| m.col(a)).fold(DVec3::ZERO, |best, edge| {
-            if edge[axis].abs() > best[axis].abs() {
-                edge
-            } else {
-                best
-            }
-        })[axis]
-            .abs()
+        let along = |a: usize| m.col(a).dot(normal).abs();
+        (0..3).map(along).fold(0.0, f64::max)
     });
-    let mut world = state.view.crosshair;
-    world[axis] += f64::from(steps) * step;
-    let (low, high) = state.document.bounds();
-    state.view.crosshair = world.clamp(low, high);
+    let mm = f64::from(steps) * step;
+    let bounds = state.document.bounds();
+    state.view.crosshair = state.view.stepped_along(pane, mm, bounds);
+}
+
+/// Turns the slices to the standard position of a head, through the anterior commissure.
+fn align(state: &mut State, points: Commissures, effects: &mut Vec<Effect>) {
+    let rotation = match points.rotation() {
+        Ok(rotation) => rotation,
+        Err(sentence) => return state.runtime.notify(Severity::Error, sentence),
+    };
+    if state.view.tool == Tool::Commissures {
+        regions::draw::activate_tool(state, Tool::Crosshair, effects);
+    }
+    move_crosshair(state, points.anterior);
+    let turn = state.view.turn.turned_to(points.anterior, rotation);
+    state.view.turn = turn;
+    let degrees = fixed(turn.degrees(), 1);
+    state.runtime.notices.status =
+        format!("Slices aligned to the commissures, turned by {degrees}°. Z turns them back")
+            .into();
+}
+
+fn straighten(state: &mut State) {
+    let was_turned = !state.view.turn.is_straight();
+    state.view.turn = SliceTurn::STRAIGHT;
+    state.runtime.notices.status = match was_turned {
+        true => "Slices are back at the axes",
+        false => "The slices lie at the axes: drag the handle of a crosshair line to turn them",
+    }
+    .into();
 }
 
 /// A task is looked at.

@@ -23,6 +23,8 @@ pub(in crate::ui) enum RenameTarget {
     Region(RegionId),
     /// A kept pathway.
     Pathway(LayerId),
+    /// A named viewpoint, by its index.
+    Viewpoint(usize),
 }
 
 /// Opens the field for a new name.

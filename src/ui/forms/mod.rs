@@ -18,6 +18,7 @@ mod lines;
 pub mod measure;
 pub mod mosaic;
 mod noise;
+pub mod oblique;
 pub mod odf_tracking;
 mod overlay;
 pub mod parameters;
@@ -26,6 +27,7 @@ mod scene;
 pub mod streamlines;
 pub mod tensor_fit;
 pub mod tracking;
+mod viewpoints;
 pub mod volume;
 mod warp;
 

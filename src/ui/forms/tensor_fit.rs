@@ -9,7 +9,9 @@ mod overlap;
 
 use super::display::{controls, select_row};
 use super::parameters::{self, Rows};
-use super::{alignment, command_line, csd, density, glyphs, scene, shown_layer, volume};
+use super::{
+    alignment, command_line, csd, density, glyphs, oblique, scene, shown_layer, viewpoints, volume,
+};
 use crate::data::text::file_name;
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
@@ -79,6 +81,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if state.document.scan().is_some() {
         fit(ui, state, memory, actions);
     }
+    oblique::show(ui, state, memory, actions);
+    viewpoints::show(ui, state, memory, actions);
     section::end(ui);
 }
 

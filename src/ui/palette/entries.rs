@@ -7,6 +7,7 @@ use crate::guide::PAGES;
 use crate::guide::synonyms::Subject;
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::pane::Pane;
+use crate::state::core::slice_turn::{SliceTurn, voxel_rotation};
 use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
 use crate::state::tensors::map_name;
@@ -16,7 +17,7 @@ use crate::state::update::panel_command;
 use crate::state::{
     Action, AlignmentAction, FilesAction, Layout, Look, Method, Phase, PictureAction, RegionAction,
     SessionAction, Slab, SnapshotAction, State, StreamlineAction, Task, TensorAction, Tool,
-    TrackAction, UnsavedAction, ViewAction,
+    TrackAction, UnsavedAction, ViewAction, ViewpointAction,
 };
 use crate::ui::forms::geodesic::through;
 use crate::ui::{forms, keys, regions as region_list};
@@ -90,7 +91,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
         Task::View | Task::Track | Task::Pathways => {}
     }
     results(state, &mut list);
-    views(&mut list);
+    views(state, &mut list);
     pictures(state, &mut list);
     tables(state, &mut list);
     list.add("Start the guide", "", EntryAction::Act(Action::StartTour))
@@ -378,13 +379,25 @@ fn shape_maps(state: &State, list: &mut Entries) {
 }
 
 /// Entries for the views.
-fn views(list: &mut Entries) {
+fn views(state: &State, list: &mut Entries) {
     list.add("Radiological or neurological", "R", plain(Key::R))
         .about(Subject::Convention);
     list.add("Crosshair", "F", plain(Key::F))
         .about(Subject::Crosshair);
     list.add("Letters", "O", plain(Key::O))
         .about(Subject::Letters);
+    list.add("Slices: turn by angles…", "", EntryAction::TurnSlices)
+        .about(Subject::ObliqueSlices);
+    list.add(
+        "Slices: align to AC–PC by three clicks",
+        "",
+        act(ViewAction::SetTool(Tool::Commissures)),
+    )
+    .about(Subject::ObliqueSlices);
+    list.add("Slices: back to the axes", "Z", plain(Key::Z))
+        .about(Subject::ObliqueSlices);
+    turned_slices(state, list);
+    viewpoints(state, list);
     list.add("Glyphs", "Shift+G", shift(Key::G));
     list.add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
     list.add("Slices in 3-D", "", act(ViewAction::ToggleSlicesInScene));
@@ -416,6 +429,44 @@ fn views(list: &mut Entries) {
     list.add("3-D from the front", "Alt+1", alt(Key::Num1));
     list.add("3-D from the side", "Alt+3", alt(Key::Num3));
     list.add("3-D from above", "Alt+7", alt(Key::Num7));
+}
+
+/// Going back and forth, and the named viewpoints.
+fn viewpoints(state: &State, list: &mut Entries) {
+    let viewpoint = |action| act(ViewAction::Viewpoint(action));
+    list.add("View: go back", "Alt+←", viewpoint(ViewpointAction::Back))
+        .about(Subject::Viewpoint);
+    list.add(
+        "View: go forward",
+        "Alt+→",
+        viewpoint(ViewpointAction::Forward),
+    )
+    .about(Subject::Viewpoint);
+    list.add(
+        "View: save the present one",
+        "",
+        viewpoint(ViewpointAction::Save),
+    )
+    .about(Subject::Viewpoint);
+    for (index, named) in state.view.named.iter().enumerate() {
+        let name = format!("View: show {}", named.name);
+        list.add(&name, "", viewpoint(ViewpointAction::Show(index)));
+    }
+}
+
+/// Slices turned to the voxels of an image, if these are oblique by at least a tenth of a degree.
+fn turned_slices(state: &State, list: &mut Entries) {
+    for layer in state.document.layers.iter().rev() {
+        let Some(grid) = layer.content.volume().map(|volume| &volume.grid) else {
+            continue;
+        };
+        let turn = SliceTurn::about(state.view.crosshair, voxel_rotation(grid));
+        if turn.degrees() >= 0.1 {
+            let name = format!("Slices: turn to the voxels of {}", layer.name);
+            list.add(&name, "", act(ViewAction::TurnSlices(turn)))
+                .about(Subject::ObliqueSlices);
+        }
+    }
 }
 
 /// Commands of pictures, and parts of streamlines.

@@ -13,6 +13,11 @@ pub enum Cut {
         radius: f32,
     },
     Box(Rect),
+    /// A box on a turned slice: the corners in their order, and the mean of them.
+    Polygon {
+        corners: Vec<Pos2>,
+        middle: Pos2,
+    },
     Mask {
         /// Closed lines around the region and its holes.
         border: Vec<Vec<Pos2>>,
@@ -50,8 +55,18 @@ impl Cut {
                     radius: (radius_mm / plane.mm_per_point) as f32,
                 })
             }
+            Shape::Box { centre, half_mm } if !is_straight(plane) => {
+                let corners = box_on_plane(*centre, *half_mm, plane);
+                let corners: Vec<Pos2> = corners.map(|p| to_screen(plane, rect, p)).collect();
+                (corners.len() >= 3).then(|| {
+                    let sum = corners.iter().map(|p| p.to_vec2());
+                    let sum = sum.fold(egui::Vec2::ZERO, |a, b| a + b);
+                    let middle = (sum / corners.len() as f32).to_pos2();
+                    Self::Polygon { corners, middle }
+                })
+            }
             Shape::Box { centre, half_mm } => {
-                // Slice planes are parallel to the world's axes, as boxes are.
+                // These planes are parallel to the world's axes, as boxes are.
                 let reach = half_mm.dot(plane.normal().abs());
                 (plane.distance(*centre).abs() < reach).then(|| {
                     let half = DVec2::new(
@@ -87,6 +102,7 @@ impl Cut {
         match self {
             Self::Circle { centre, radius } => centre.distance(at) - radius,
             Self::Box(rect) => rect.signed_distance_to_pos(at),
+            Self::Polygon { corners, .. } => distance_to_polygon(corners, at),
             Self::Mask { inside, .. } => {
                 if inside.iter().any(|r| r.contains(at)) {
                     -1e3
@@ -108,7 +124,7 @@ impl Cut {
         ])
     }
 
-    /// `None` for a mask, which cannot be reshaped by dragging.
+    /// `None` for a mask and for a box on a turned slice, which cannot be reshaped by dragging there.
     pub fn bounds(&self) -> Option<Rect> {
         match self {
             Self::Circle { centre, radius } => Some(Rect::from_center_size(
@@ -116,7 +132,58 @@ impl Cut {
                 egui::Vec2::splat(2.0 * radius),
             )),
             Self::Box(rect) => Some(*rect),
-            Self::Mask { .. } => None,
+            Self::Polygon { .. } | Self::Mask { .. } => None,
         }
+    }
+}
+
+/// Whether a plane and its screen axes run along the world's axes.
+fn is_straight(plane: &Plane) -> bool {
+    let is_along = |v: DVec3| v.abs().to_array().contains(&1.0);
+    is_along(plane.right) && is_along(plane.down)
+}
+
+/// The corners of the polygon in which a plane cuts a box, around its middle.
+fn box_on_plane(centre: DVec3, half_mm: DVec3, plane: &Plane) -> impl Iterator<Item = DVec3> {
+    let corner = |i: usize| {
+        let side = |bit: usize| if i >> bit & 1 == 1 { 1.0 } else { -1.0 };
+        centre + half_mm * DVec3::new(side(0), side(1), side(2))
+    };
+    let edges = (0..8).flat_map(|i| (0..3).map(move |bit| (i, i | 1 << bit)));
+    let edges = edges.filter(|(a, b)| a != b);
+    let mut crossings: Vec<DVec3> = Vec::new();
+    for (a, b) in edges {
+        let (a, b) = (corner(a), corner(b));
+        let (off_a, off_b) = (plane.distance(a), plane.distance(b));
+        // Half open: a corner on the plane counts for one side.
+        if (off_a > 0.0) != (off_b > 0.0) {
+            crossings.push(a.lerp(b, off_a / (off_a - off_b)));
+        }
+    }
+    let sum: DVec3 = crossings.iter().sum();
+    let middle = sum / crossings.len().max(1) as f64;
+    let angle = |p: &DVec3| {
+        let off = *p - middle;
+        off.dot(plane.down).atan2(off.dot(plane.right))
+    };
+    crossings.sort_by(|a, b| angle(a).total_cmp(&angle(b)));
+    crossings.into_iter()
+}
+
+/// Signed distance to a convex polygon: negative inside.
+fn distance_to_polygon(corners: &[Pos2], at: Pos2) -> f32 {
+    let mut nearest = f32::INFINITY;
+    let (mut left, mut right) = (false, false);
+    for (i, from) in corners.iter().enumerate() {
+        let to = corners[(i + 1) % corners.len()];
+        let (edge, off) = (to - *from, at - *from);
+        let share = (off.dot(edge) / edge.length_sq().max(1e-12)).clamp(0.0, 1.0);
+        nearest = nearest.min((off - edge * share).length());
+        let side = edge.x * off.y - edge.y * off.x;
+        (left, right) = (left || side > 0.0, right || side < 0.0);
+    }
+    match left && right {
+        true => nearest,
+        false => -nearest,
     }
 }

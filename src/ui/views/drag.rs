@@ -6,6 +6,7 @@ use crate::data::region::RegionId;
 use crate::data::{Role, Shape, VolumeKind};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::slice_turn::SliceTurn;
 use crate::state::regions::region_radius_mm;
 use crate::state::view::SliceCamera;
 use crate::state::{Action, Document, LayerAction, Pane, Phase, RegionAction, State};
@@ -65,6 +66,10 @@ pub enum DragKind {
         grip: Grip,
         /// In the 3-D view: the plane of the drag, a point and its normal.
         plane: Option<(DVec3, DVec3)>,
+    },
+    /// Turns the slices about the crosshair; the turn at the start.
+    Turn {
+        before: SliceTurn,
     },
     Pan,
     /// Zooms; holds the camera at the start.
@@ -224,6 +229,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         DragKind::Orbit
         | DragKind::Pan
         | DragKind::Zoom { .. }
+        | DragKind::Turn { .. }
         | DragKind::Crosshair
         | DragKind::NewRegion { .. }
         | DragKind::Sphere { .. }

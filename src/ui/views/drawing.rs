@@ -25,8 +25,25 @@ pub(super) struct Polygon {
     pane: Pane,
     /// World mm, in the plane of the first corner.
     points: Vec<DVec3>,
+    /// Unit normal of that plane.
+    normal: DVec3,
     /// When and where the last corner was set.
     last: (f64, Pos2),
+}
+
+impl Polygon {
+    /// Adds a corner in the plane of the first one, even if the slice has moved or turned since.
+    fn add(&mut self, mut world: DVec3, slice: &Slice) {
+        let is_straight = slice.state.view.turn.is_straight();
+        match (slice.pane.normal_axis(), self.points.first()) {
+            (Some(axis), Some(first)) if is_straight && self.normal[axis].abs() == 1.0 => {
+                world[axis] = first[axis];
+            }
+            (_, Some(first)) => world -= self.normal * (world - *first).dot(self.normal),
+            _ => {}
+        }
+        self.points.push(world);
+    }
 }
 
 impl Views {
@@ -67,7 +84,9 @@ impl Views {
         actions: &mut Vec<Action>,
     ) {
         let begins = !std::mem::replace(&mut drag.has_started, true);
-        let axis = slice.pane.normal_axis();
+        // Turned slices are no slices of voxels, between which regions are interpolated.
+        let is_straight = slice.state.view.turn.is_straight();
+        let axis = slice.pane.normal_axis().filter(|_| is_straight);
         let drawing = &slice.state.view.drawing;
         if let Some(slices) = axis.and_then(SliceAxis::from_world_axis)
             && begins
@@ -111,7 +130,7 @@ impl Views {
                         && polygon.last.1.distance(p) >= FREEHAND
                         && drag.pressed.distance(p) >= CLICK
                     {
-                        polygon.points.push(slice.world(p));
+                        polygon.add(slice.world(p), slice);
                         polygon.last = (f64::NEG_INFINITY, p);
                     }
                 }
@@ -136,6 +155,7 @@ impl Views {
             self.polygon = Some(Polygon {
                 pane: slice.pane,
                 points: vec![slice.world(at)],
+                normal: slice.plane.normal(),
                 last: (now, at),
             });
             return;
@@ -150,12 +170,7 @@ impl Views {
             return self.close_polygon(slice.state, actions);
         }
         if !twice {
-            let mut world = slice.world(at);
-            // In the plane of the first corner, even if the slice has moved since.
-            if let (Some(axis), Some(first)) = (slice.pane.normal_axis(), polygon.points.first()) {
-                world[axis] = first[axis];
-            }
-            polygon.points.push(world);
+            polygon.add(slice.world(at), slice);
             polygon.last = (now, at);
         }
     }
@@ -167,13 +182,10 @@ impl Views {
         if polygon.points.len() < 3 {
             return;
         }
-        let Some((right, down)) = state.view.screen_axes(polygon.pane) else {
-            return;
-        };
         actions.push(Action::Region(RegionAction::DrawOutline {
             outline: Outline {
                 points: polygon.points,
-                normal: right.cross(down),
+                normal: polygon.normal,
                 thickness_mm: state.view.drawing.thickness_mm,
             },
             erase: state.view.drawing.erase,

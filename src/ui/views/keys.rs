@@ -5,7 +5,7 @@ use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, drag, pane_widget};
 use crate::solvers::region::SliceAxis;
-use crate::state::{Action, Pane, Phase, RegionAction, State, Tool, ViewAction};
+use crate::state::{Action, Pane, Phase, RegionAction, State, Tool, View, ViewAction};
 use egui::{EventFilter, Key, Modifiers, PointerButton, Ui};
 use glam::DVec3;
 
@@ -49,6 +49,10 @@ impl Views {
         if egui::Popup::is_any_open(ui.ctx()) {
             return;
         }
+        // With Alt, the arrows go back and forth through viewpoints.
+        if ui.input(|i| i.modifiers.alt) {
+            return;
+        }
         self.copy_slice(ui, hovered, state, actions);
         let Some(pane) = self.focused(ui) else {
             let free = ui.memory(|m| m.focused()).is_none();
@@ -70,8 +74,8 @@ impl Views {
         let down = pressed(ui, Key::ArrowDown, far) - pressed(ui, Key::ArrowUp, far);
         match state.view.screen_axes(pane) {
             Some((to_right, to_down)) => {
-                along(to_right, right, actions);
-                along(to_down, down, actions);
+                along(&state.view, to_right, right, actions);
+                along(&state.view, to_down, down, actions);
                 let by = pressed(ui, Key::PageUp, FAR) - pressed(ui, Key::PageDown, FAR);
                 step(pane, by, actions);
             }
@@ -144,12 +148,10 @@ fn step(pane: Pane, steps: i32, actions: &mut Vec<Action>) {
 }
 
 /// Moves the crosshair by voxels along a direction of the screen.
-fn along(direction: DVec3, steps: i32, actions: &mut Vec<Action>) {
+fn along(view: &View, direction: DVec3, steps: i32, actions: &mut Vec<Action>) {
     let across = |pane: &Pane| {
-        let axis = pane
-            .normal_axis()
-            .map(|axis| DVec3::AXES[axis].dot(direction));
-        axis.filter(|along| along.abs() > 0.5)
+        let along = view.normal(*pane).map(|normal| normal.dot(direction));
+        along.filter(|along| along.abs() > 0.5)
     };
     let mut panes = Pane::ALL.into_iter();
     let moved_pane = panes.find_map(|pane| Some((pane, across(&pane)?)));

@@ -11,23 +11,109 @@ const MAXIMUM_SAMPLES_PER_SIDE: f64 = 640.0;
 
 /// A mask on a plane.
 pub struct MaskOutline {
-    axis: usize,
-    level: f64,
+    frame: Frame,
     /// Closed lines, without repeating their first point.
     pub border: Vec<Vec<DVec2>>,
     /// Runs of the inside: two opposite corners each.
     pub inside: Vec<[DVec2; 2]>,
 }
 
+/// Coordinates in a plane.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Frame {
+    /// The plane `world[axis] = level`, with the coordinates of the other two axes.
+    Straight { axis: usize, level: f64 },
+    /// The plane through a point, with coordinates along screen right and screen down.
+    Turned {
+        origin: DVec3,
+        right: DVec3,
+        down: DVec3,
+    },
+}
+
+impl Frame {
+    fn of_plane(plane: &Plane) -> Self {
+        let normal = plane.normal();
+        let along = |a: &usize| normal[*a].abs() == 1.0 && is_along(plane.right);
+        match (0..3).find(along) {
+            Some(axis) => Self::Straight {
+                axis,
+                level: plane.centre[axis],
+            },
+            None => Self::Turned {
+                // The foot of the origin, so that moving the plane within itself changes nothing.
+                origin: normal * plane.centre.dot(normal),
+                right: plane.right,
+                down: plane.down,
+            },
+        }
+    }
+
+    /// The world point of a point on the plane.
+    fn world(&self, at: DVec2) -> DVec3 {
+        match *self {
+            Self::Straight { axis, level } => {
+                let mut world = DVec3::ZERO;
+                world[axis] = level;
+                world[(axis + 1) % 3] = at.x;
+                world[(axis + 2) % 3] = at.y;
+                world
+            }
+            Self::Turned {
+                origin,
+                right,
+                down,
+            } => origin + right * at.x + down * at.y,
+        }
+    }
+
+    /// The directions of its coordinates.
+    fn axes(&self) -> [DVec3; 2] {
+        match *self {
+            Self::Straight { axis, .. } => [1, 2].map(|step| DVec3::AXES[(axis + step) % 3]),
+            Self::Turned { right, down, .. } => [right, down],
+        }
+    }
+
+    /// The range of coordinates within a box; `None` if the plane misses it.
+    fn range(&self, (low, high): (DVec3, DVec3)) -> Option<(DVec2, DVec2)> {
+        match *self {
+            Self::Straight { axis, level } => {
+                let flat = |p: DVec3| DVec2::new(p[(axis + 1) % 3], p[(axis + 2) % 3]);
+                let is_met = level >= low[axis] && level <= high[axis];
+                is_met.then(|| (flat(low), flat(high)))
+            }
+            Self::Turned {
+                origin,
+                right,
+                down,
+            } => {
+                let (centre, half) = ((low + high) * 0.5 - origin, (high - low) * 0.5);
+                let normal = right.cross(down);
+                let reach = DVec2::new(half.dot(right.abs()), half.dot(down.abs()));
+                let middle = DVec2::new(centre.dot(right), centre.dot(down));
+                let is_met = centre.dot(normal).abs() <= half.dot(normal.abs());
+                is_met.then(|| (middle - reach, middle + reach))
+            }
+        }
+    }
+}
+
+/// Whether a unit vector runs along a world axis.
+fn is_along(direction: DVec3) -> bool {
+    direction.abs().to_array().contains(&1.0)
+}
+
 /// Outlines of the masks on screen.
 #[derive(Default)]
 pub struct MaskOutlines {
-    outlines: HashMap<(DataId, usize), CachedOutline>,
+    /// By mask and by normal of the plane.
+    outlines: HashMap<(DataId, [u64; 3]), CachedOutline>,
     clock: u64,
 }
 
 struct CachedOutline {
-    level: f64,
+    frame: Frame,
     last_used: u64,
     outline: Arc<MaskOutline>,
 }
@@ -43,22 +129,21 @@ impl MaskOutlines {
     }
 
     pub fn outline(&mut self, mask: &Mask, plane: &Plane) -> Arc<MaskOutline> {
-        let normal = plane.normal().abs();
-        let axis = (0..3).find(|&a| normal[a] > 0.5).unwrap_or(2);
-        let level = plane.centre[axis];
+        let frame = Frame::of_plane(plane);
+        let key = (mask.id(), plane.normal().abs().to_array().map(f64::to_bits));
         let last_used = self.clock;
-        let kept = self.outlines.get_mut(&(mask.id(), axis));
-        if let Some(kept) = kept.filter(|kept| kept.level == level) {
+        let kept = self.outlines.get_mut(&key);
+        if let Some(kept) = kept.filter(|kept| kept.frame == frame) {
             kept.last_used = last_used;
             return kept.outline.clone();
         }
-        let outline = Arc::new(MaskOutline::new(mask, axis, level));
+        let outline = Arc::new(MaskOutline::new(mask, frame));
         let kept = CachedOutline {
-            level,
+            frame,
             last_used,
             outline: outline.clone(),
         };
-        self.outlines.insert((mask.id(), axis), kept);
+        self.outlines.insert(key, kept);
         outline
     }
 }
@@ -73,13 +158,14 @@ struct Cells {
 impl Cells {
     /// Cells are the voxels themselves where their edges run along the plane's axes, else squares of
     /// half their size.
-    fn new(grid: &Grid, low: DVec2, high: DVec2, [u, v]: [usize; 2]) -> (Self, bool) {
-        let edge = |axis: usize| {
+    fn new(grid: &Grid, low: DVec2, high: DVec2, [u, v]: [DVec3; 2]) -> (Self, bool) {
+        let edge = |axis: DVec3| {
             let m = grid.world_from_voxel.matrix3;
             let along = |a: usize| {
                 let column = m.col(a);
-                let off = (column - DVec3::AXES[axis] * column[axis]).length();
-                (off < 1e-4 * column.length()).then(|| column[axis].abs())
+                let own = column.dot(axis);
+                let off = (column - axis * own).length();
+                (off < 1e-4 * column.length()).then(|| own.abs())
             };
             (0..3).find_map(along)
         };
@@ -109,32 +195,23 @@ impl Cells {
 impl MaskOutline {
     /// The world point of a point on the plane.
     pub fn world(&self, at: DVec2) -> DVec3 {
-        let mut world = DVec3::ZERO;
-        world[self.axis] = self.level;
-        world[(self.axis + 1) % 3] = at.x;
-        world[(self.axis + 2) % 3] = at.y;
-        world
+        self.frame.world(at)
     }
 
-    /// On the plane `world[axis] = level`: along voxel faces where the grid is straight, else by marching
-    /// squares (Lorensen and Cline 1987, in two dimensions).
-    pub fn new(mask: &Mask, axis: usize, level: f64) -> Self {
-        let plane = [(axis + 1) % 3, (axis + 2) % 3];
+    /// Along voxel faces where the grid is straight on the plane, else by marching squares (Lorensen and Cline 1987, in
+    /// two dimensions).
+    fn new(mask: &Mask, frame: Frame) -> Self {
         let mut outline = Self {
-            axis,
-            level,
+            frame,
             border: Vec::new(),
             inside: Vec::new(),
         };
-        let Some((low, high)) = mask.bounds_inside() else {
+        let bounds = mask.bounds_inside();
+        let Some((low, high)) = bounds.and_then(|bounds| frame.range(bounds)) else {
             return outline;
         };
-        if level < low[axis] || level > high[axis] {
-            return outline;
-        }
-        let flat = |p: DVec3| DVec2::new(p[plane[0]], p[plane[1]]);
-        let (cells, straight) = Cells::new(&mask.grid, flat(low), flat(high), plane);
-        let samples = sample(mask, &cells, |at| outline.world(at), plane);
+        let (cells, straight) = Cells::new(&mask.grid, low, high, frame.axes());
+        let samples = sample(mask, &cells, &frame);
         outline.border = loops(&samples, cells.count)
             .into_iter()
             .map(|line| {
@@ -165,21 +242,16 @@ impl MaskOutline {
 }
 
 /// Whether the centre of each cell is inside, row by row.
-fn sample(
-    mask: &Mask,
-    cells: &Cells,
-    world: impl Fn(DVec2) -> DVec3,
-    [u, _]: [usize; 2],
-) -> Vec<bool> {
+fn sample(mask: &Mask, cells: &Cells, frame: &Frame) -> Vec<bool> {
     let grid = &mask.grid;
     let [nu, nv] = cells.count;
-    let step = grid.voxel_from_world.matrix3 * (DVec3::AXES[u] * cells.step.x);
+    let step = grid.voxel_from_world.matrix3 * (frame.axes()[0] * cells.step.x);
     let shape = grid.shape.map(|n| n as f64);
     let mut samples = Vec::with_capacity(nu * nv);
     for j in 0..nv {
         let first = cells.corner(0, j) + cells.step * 0.5;
         // Rounds like Grid::nearest, without a transform for each cell.
-        let start = grid.voxel_at(world(first)) + 0.5;
+        let start = grid.voxel_at(frame.world(first)) + 0.5;
         samples.extend((0..nu).map(|i| {
             let at = start + step * i as f64;
             let inside = (0..3).all(|a| at[a] >= 0.0 && at[a] < shape[a]);

@@ -9,6 +9,7 @@ pub mod badge;
 mod bars;
 mod choose;
 mod chrome;
+mod commissures;
 mod compare;
 mod cut;
 mod drag;
@@ -35,6 +36,7 @@ mod slice_paint;
 mod slice_view;
 mod speed_comparison;
 mod spheres;
+mod turn_handles;
 
 use crate::render::PaneId;
 use crate::state::{Action, Camera, Layout, Pane, PathwayAction, State, View};

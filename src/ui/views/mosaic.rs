@@ -25,6 +25,10 @@ fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
         Pane::Sagittal => "nose left".to_owned(),
         _ => slice.state.view.convention.name().to_lowercase(),
     };
+    let sides = match slice.state.view.turn.is_straight() {
+        true => sides,
+        false => "turned".to_owned(),
+    };
     let corner = slice.rect.left_top() + vec2(6.0, 10.0);
     let lines = [(name, IN_VIEW.t1), (&*sides, IN_VIEW.t2)];
     for (i, (text, colour)) in lines.into_iter().enumerate() {
@@ -32,6 +36,16 @@ fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
         let span = (text, theme::medium(size::CAPTION), colour);
         annotations::bare(painter, at, Align2::LEFT_CENTER, &[span]);
     }
+}
+
+/// The position of a slice; of a turned one, its distance from the crosshair.
+fn name(state: &State, axis: usize, off_mm: f64) -> String {
+    if state.view.turn.is_straight() {
+        let at = with_unit(&fixed(state.view.crosshair[axis], 1), "mm");
+        return format!("{} {at}", ["x", "y", "z"][axis]);
+    }
+    let sign = if off_mm >= 0.05 { "+" } else { "" };
+    with_unit(&format!("{sign}{}", fixed(off_mm, 1)), "mm")
 }
 
 /// The number of columns that makes slices of this aspect ratio largest.
@@ -83,11 +97,13 @@ impl Views {
         // One copy, whose crosshair moves from slice to slice.
         let mut seen = state.clone();
         for (i, (place, rect)) in places.into_iter().zip(cells).enumerate() {
-            seen.view.crosshair[axis] = place;
+            seen.view.look_at_place(axis, place);
             let first = if self.still { FIRST_STILL } else { FIRST };
             let id = PaneId(first + i as u32);
-            let here = (place - state.view.crosshair[axis]).abs() < 1e-9;
-            self.mosaic_slice(ui, (pane, rect, id), &seen, (i == 0, here), actions);
+            let off_mm = place - state.view.place(axis);
+            let here = off_mm.abs() < 1e-9;
+            let name = name(&seen, axis, off_mm);
+            self.mosaic_slice(ui, (pane, rect, id), &seen, (i == 0, here, name), actions);
         }
     }
 
@@ -96,7 +112,7 @@ impl Views {
         ui: &mut Ui,
         (pane, rect, id): (Pane, Rect, PaneId),
         state: &State,
-        (first, here): (bool, bool),
+        (first, here, name): (bool, bool, String),
         actions: &mut Vec<Action>,
     ) {
         let Some((slice, list)) = Slice::new(ui, pane, rect, state) else {
@@ -113,9 +129,6 @@ impl Views {
         }
         let under = painter.add(Shape::Noop);
         let mut text = Vec::new();
-        let axis = pane.normal_axis().unwrap_or(2);
-        let at = with_unit(&fixed(state.view.crosshair[axis], 1), "mm");
-        let name = format!("{} {at}", ["x", "y", "z"][axis]);
         if first {
             // A small slice has no space for the whole title.
             match rect.width() < WIDE {
@@ -148,7 +161,7 @@ impl Views {
             .filter(|_| response.clicked())
         {
             let world = to_world(&slice.plane, rect, pointer);
-            let world = world.clamp(slice.bounds.0, slice.bounds.1);
+            let world = state.view.on_slice(pane, world, slice.bounds);
             actions.push(Action::View(ViewAction::MoveCrosshair(world)));
         }
     }

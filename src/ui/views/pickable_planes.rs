@@ -39,19 +39,30 @@ impl Scene<'_> {
     /// The nearest of the three slices that a ray meets inside the head.
     fn slice_on(&self, (origin, direction): (DVec3, DVec3)) -> Option<PlanePoint> {
         let head = scene::head_mask(&self.state.document);
-        let inside = |p: &DVec3, low: DVec3, high: DVec3| {
-            let within = p.cmpge(low - 1e-6).all() && p.cmple(high + 1e-6).all();
-            within && head.as_ref().is_none_or(|mask| mask.contains(*p))
+        let turn = self.state.view.turn;
+        let within = |p: DVec3, low: DVec3, high: DVec3| {
+            p.cmpge(low - 1e-6).all() && p.cmple(high + 1e-6).all()
         };
+        let (first, last) = self.state.document.bounds();
+        let shows = |world: DVec3| {
+            // The rectangles of turned slices extend beyond the images.
+            let is_inside = turn.is_straight() || within(world, first, last);
+            is_inside && head.as_ref().is_none_or(|mask| mask.contains(world))
+        };
+        let (origin, direction) = (
+            turn.straight_point(origin),
+            turn.straight_direction(direction),
+        );
         let hit = |flat: &scene::Flat| {
             let axis = flat.normal;
             let mm = (flat.low[axis] - origin[axis]) / direction[axis];
             let mut point = origin + direction * mm;
             // Exactly on the slice, so that its view does not move.
             point[axis] = flat.low[axis];
-            let normal = DVec3::AXES[axis];
-            let met = mm.is_finite() && mm > 0.0 && inside(&point, flat.low, flat.high);
-            met.then_some(PlanePoint { point, normal, mm })
+            let normal = turn.direction(DVec3::AXES[axis]);
+            let met = mm.is_finite() && mm > 0.0 && within(point, flat.low, flat.high);
+            let point = turn.point(point);
+            (met && shows(point)).then_some(PlanePoint { point, normal, mm })
         };
         let flats = scene::flats(self.state, &self.camera);
         flats

@@ -42,6 +42,20 @@ pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected:
             }
             glyph(painter, role, rect.center(), rect.size() * 0.5, colour);
         }
+        Cut::Polygon { corners, middle } => {
+            painter.add(Shape::convex_polygon(corners.clone(), fill, Stroke::NONE));
+            if role == Role::Exclude {
+                let mut closed = corners.clone();
+                closed.extend(corners.first());
+                dashed(painter, &closed, stroke);
+            } else {
+                painter.add(Shape::closed_line(corners.clone(), stroke));
+            }
+            // The sign fits into the polygon.
+            let radius = corners.iter().map(|c| c.distance(*middle));
+            let radius = 0.6 * radius.fold(f32::INFINITY, f32::min);
+            glyph(painter, role, *middle, vec2(radius, radius), colour);
+        }
         Cut::Mask { border, inside } => {
             let mut mesh = Mesh::default();
             for run in inside {

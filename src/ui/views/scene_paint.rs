@@ -51,7 +51,7 @@ impl Views {
         let opaque = |[r, g, b]: [u8; 3]| Color32::from_rgb(r, g, b);
         let ground = annotations::Ground {
             colour: p.canvas,
-            shade: Some(state.view.ground.map_or(p.canvas, opaque)),
+            shade: Some(state.view.visible.ground.map_or(p.canvas, opaque)),
         };
         // If there is a badge, it shows this.
         let late = self.badge.drawing_is_late(ui, drawn) && badge::text(state).is_none();

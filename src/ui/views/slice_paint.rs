@@ -12,12 +12,14 @@ use super::{
 use crate::data::{AffineSource, VolumeKind};
 use crate::scene;
 use crate::state::regions::region_radius_mm;
-use crate::state::{Content, Convention, Layer, Pane, State, Tool};
+use crate::state::view::{STRAIGHT_DEG, nearest_axis, tilt_deg};
+use crate::state::{Content, Layer, State, Tool};
 use crate::ui::format::{decimals_of, fixed, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::{Span, line};
 use egui::emath::GuiRounding as _;
 use egui::{Align2, Color32, Painter, Pos2, Rangef, Rect, Shape, Ui, Vec2, vec2};
+use glam::DVec3;
 
 /// Space between the pane's border and text.
 const MARGIN: f32 = 10.0;
@@ -267,6 +269,8 @@ impl Views {
         let at = pointer(ui).filter(|_| hovered && self.drag.is_none());
         self.drawing_marks(ui, painter, slice, at);
         self.ruler_marks(painter, slice, at);
+        self.commissure_marks(painter, slice, at);
+        self.turn_handles(painter, slice, hovered);
         sampling::on_slice(painter, slice, taken);
         spheres::preview(painter, slice, self.drag.as_ref(), at, taken);
         spheres::fixed_on_slice(painter, slice, at, taken);
@@ -373,6 +377,9 @@ fn resampled(state: &State) -> Option<String> {
     if oblique > OBLIQUE_DEG {
         return Some(format!("resampled, oblique {}°", fixed(oblique, 0)));
     }
+    if !state.view.turn.is_straight() {
+        return Some("turned, resampled".to_owned());
+    }
     let differ = grids.iter().any(|g| !g.same_space(top, 0.01));
     differ.then(|| "resampled".to_owned())
 }
@@ -407,14 +414,21 @@ fn in_lines<'a>(
 pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rect> {
     let state = slice.state;
     let crosshair = state.view.crosshair;
-    let (axis, value) = match slice.pane {
-        Pane::Sagittal => ("x", crosshair.x),
-        Pane::Coronal => ("y", crosshair.y),
-        _ => ("z", crosshair.z),
-    };
+    let normal = slice.plane.normal();
+    let axis = nearest_axis(normal);
+    let value = crosshair[axis];
+    let tilt_deg = tilt_deg(normal);
     let unknown = sides_unknown(state);
-    let position = format!(" {axis} {}", with_unit(&fixed(value, 1), "mm"));
-    let has_side = slice.pane == Pane::Sagittal && value.abs() >= 0.05 && !unknown;
+    let is_straight = tilt_deg < STRAIGHT_DEG;
+    let position = match is_straight {
+        true => format!(
+            " {} {}",
+            ["x", "y", "z"][axis],
+            with_unit(&fixed(value, 1), "mm")
+        ),
+        false => format!(" {}°", fixed(tilt_deg, 1)),
+    };
+    let has_side = is_straight && axis == 0 && value.abs() >= 0.05 && !unknown;
     let sides = has_side.then_some(match value < 0.0 {
         true => ["left", "left side"],
         false => ["right", "right side"],
@@ -422,16 +436,13 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     let side = sides.map(|[short_name, _]| short_name);
     let extra = resampled(state);
     let (regular, medium) = (theme::regular(size::LABEL), theme::medium(size::LABEL));
+    let slice_name = state.view.slice_name(slice.pane);
     let name = vec![
-        (slice.pane.name(), theme::semibold(size::LABEL), IN_VIEW.t1),
+        (&*slice_name, theme::semibold(size::LABEL), IN_VIEW.t1),
         (&*position, regular.clone(), IN_VIEW.t2),
     ];
     let quiet = |text| vec![(text, regular.clone(), IN_VIEW.t2)];
-    let (letters, colour) = match (slice.pane, state.view.convention) {
-        (Pane::Sagittal, _) => ("nose left", IN_VIEW.t2),
-        (_, Convention::Radiological) => ("radiological", IN_VIEW.t2),
-        (_, Convention::Neurological) => ("neurological", IN_VIEW.warning),
-    };
+    let (letters, colour) = orientation(slice.plane.right);
     let only = state.stopped();
     let only = only.map(|(s, _)| format!("only: {}", s.reason.label()));
     let at = slice.rect.min + vec2(MARGIN, MARGIN + 6.0);
@@ -457,17 +468,35 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     lines.collect()
 }
 
+/// The side of the screen that shows a side of the patient, given the direction to the right.
+fn orientation(right: DVec3) -> (&'static str, Color32) {
+    let axis = nearest_axis(right);
+    match (axis, right[axis] < 0.0) {
+        (0, true) => ("radiological", IN_VIEW.t2),
+        (0, false) => ("neurological", IN_VIEW.warning),
+        (1, true) => ("nose left", IN_VIEW.t2),
+        (1, false) => ("nose right", IN_VIEW.warning),
+        (_, true) => ("head left", IN_VIEW.warning),
+        (_, false) => ("head right", IN_VIEW.warning),
+    }
+}
+
 /// Half of a letter's width.
 const HALF: f32 = 5.0;
 
 /// The place of the upper letter: in the middle, else to the right of a line of the title, or below all lines if there
 /// is no room. Below them, the letter would lie over the picture of a small view.
-fn clear_of_title(slice: &Slice, title: &[Rect], middle: Pos2, place: &dyn Fn(f32) -> f32) -> Pos2 {
+fn clear_of_title(
+    slice: &Slice,
+    title: &[Rect],
+    (middle, half): (Pos2, f32),
+    place: &dyn Fn(f32) -> f32,
+) -> Pos2 {
     /// Closer to a line of the title, a letter would read as part of it.
     const TITLE_GAP: f32 = 6.0;
     /// Space between a letter and the view's right edge.
     const EDGE: f32 = 4.0;
-    let size = vec2(2.0 * HALF, size::LETTER);
+    let size = vec2(2.0 * half, size::LETTER);
     let rect = |at: Pos2| Align2::CENTER_TOP.anchor_size(at, size);
     let covers = |at: Pos2, line: &Rect| rect(at).intersects(line.expand2(vec2(TITLE_GAP, 0.0)));
     let is_clear = |at: Pos2| !title.iter().any(|line| covers(at, line));
@@ -476,7 +505,7 @@ fn clear_of_title(slice: &Slice, title: &[Rect], middle: Pos2, place: &dyn Fn(f3
     }
     let buttons = [true, false].map(|legend| chrome::slice_buttons_at(slice, legend));
     let right_of = |line: &Rect| {
-        let x = line.right() + TITLE_GAP + HALF + 1.0;
+        let x = line.right() + TITLE_GAP + half + 1.0;
         egui::pos2(place(x), line.center().y - 0.5 * size.y)
     };
     let free = |at: &Pos2| {
@@ -511,8 +540,8 @@ pub(super) fn letters(
     let unknown = sides_unknown(slice.state);
     let rect = slice.rect.shrink(MARGIN);
     let places = [
-        (rect.left_center(), Align2::LEFT_CENTER, HALF),
-        (rect.right_center(), Align2::RIGHT_CENTER, -HALF),
+        (rect.left_center(), Align2::LEFT_CENTER, 1.0),
+        (rect.right_center(), Align2::RIGHT_CENTER, -1.0),
         (rect.center_top() - vec2(0.0, 2.0), Align2::CENTER_TOP, 0.0),
         (
             rect.center_bottom() + vec2(0.0, 2.0),
@@ -520,18 +549,20 @@ pub(super) fn letters(
             0.0,
         ),
     ];
-    for ((at, align, half), letter) in places.into_iter().zip(letters) {
+    for ((at, align, inwards), letter) in places.into_iter().zip(letters) {
+        let half = HALF * letter.chars().count() as f32;
         // A guessed side is not shown as a letter.
-        let guessed = unknown && matches!(letter, 'L' | 'R');
+        let guessed = unknown && letter.contains(['L', 'R']);
         let (text, colour) = if guessed {
             (format!("{letter}?"), IN_VIEW.warning)
         } else {
-            (letter.to_string(), IN_VIEW.t1)
+            (letter, IN_VIEW.t1)
         };
         let font = theme::semibold(size::LETTER);
-        let mut at = egui::pos2(place(at.x + half) - half, at.y);
+        let to_middle = half * inwards;
+        let mut at = egui::pos2(place(at.x + to_middle) - to_middle, at.y);
         if align == Align2::CENTER_TOP {
-            at = clear_of_title(slice, title, at, place);
+            at = clear_of_title(slice, title, (at, half), place);
         }
         placed.push(annotations::text_over(
             painter,

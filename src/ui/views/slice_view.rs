@@ -3,7 +3,9 @@
 use super::cut::{Cut, to_screen, to_world};
 use super::drag::{self, CLICK, Drag, DragKind};
 use super::region_drag::{Grip, RegionPart};
-use super::{Views, annotations, path_at_pointer, pointer, sampling, spheres, wheel_steps};
+use super::{
+    Views, annotations, path_at_pointer, pointer, sampling, spheres, turn_handles, wheel_steps,
+};
 use crate::data::region::RegionId;
 use crate::scene::draw_list::SlicePane;
 use crate::scene::{self, Size};
@@ -187,6 +189,10 @@ impl Views {
             PointerButton::Middle => Some(DragKind::Pan),
             PointerButton::Primary if state.view.tool == Tool::Pick => Some(DragKind::Choose),
             PointerButton::Primary if modifiers.shift => Some(DragKind::Pan),
+            _ if state.view.tool == Tool::Commissures => {
+                self.commissure_press(slice, button, at, actions);
+                None
+            }
             _ if matches!(state.view.tool, Tool::Ruler | Tool::Angle) => {
                 self.ruler_press(slice, button, at, actions)
             }
@@ -200,6 +206,10 @@ impl Views {
                 if let Tool::Sphere { add } = state.view.tool {
                     let centre = slice.world(at);
                     return Some(DragKind::Sphere { centre, add });
+                }
+                if turn_handles::is_over(slice, at) {
+                    let before = state.view.turn;
+                    return Some(DragKind::Turn { before });
                 }
                 if let Some(grabbed) = spheres::press(slice, at) {
                     return Some(grabbed);
@@ -291,6 +301,7 @@ impl Views {
             if zoom != camera.zoom {
                 // The point under the pointer stays there.
                 let kept = slice.world(at) - slice.plane.centre;
+                let kept = slice.state.view.turn.straight_direction(kept);
                 let pan_mm = camera.pan_mm + kept * (1.0 - camera.zoom / zoom);
                 actions.push(Action::View(ViewAction::SetSlice {
                     pane: slice.pane,
@@ -303,7 +314,7 @@ impl Views {
     fn slice_cursor(&mut self, ui: &Ui, slice: &Slice) {
         let shift = ui.input(|i| i.modifiers.shift);
         let icon = match self.drag.as_ref().map(|d| &d.kind) {
-            Some(DragKind::Pan) => CursorIcon::Grabbing,
+            Some(DragKind::Pan | DragKind::Turn { .. }) => CursorIcon::Grabbing,
             Some(DragKind::Region { grip, .. } | DragKind::MovedSphere { grip, .. }) => {
                 match grip.part {
                     RegionPart::Body => CursorIcon::Grabbing,
@@ -315,6 +326,9 @@ impl Views {
             Some(_) => CursorIcon::Crosshair,
             None if shift => CursorIcon::Grab,
             None if slice.state.view.tool != Tool::Crosshair => CursorIcon::Crosshair,
+            None if pointer(ui).is_some_and(|at| turn_handles::is_over(slice, at)) => {
+                CursorIcon::Grab
+            }
             None => pointer(ui)
                 .and_then(|at| {
                     let (id, part) = self.region_under(slice, at)?;
@@ -351,10 +365,18 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     match &mut drag.kind {
         DragKind::Sample { last, .. } => sampling::extend(last, slice.world(at), actions),
         DragKind::Crosshair => move_crosshair(slice, slice.world(at), actions),
+        DragKind::Turn { before } if drag.changed || at.distance(drag.pressed) >= CLICK => {
+            drag.changed = true;
+            let turn = turn_handles::turned(slice, *before, drag.pressed, at);
+            if turn != state.view.turn {
+                actions.push(Action::View(ViewAction::TurnSlices(turn)));
+            }
+        }
         DragKind::Pan if travelled != egui::Vec2::ZERO => {
             let camera = slice.camera();
             let (x, y) = (f64::from(travelled.x), f64::from(travelled.y));
             let moved = (slice.plane.right * x + slice.plane.down * y) * slice.plane.mm_per_point;
+            let moved = state.view.turn.straight_direction(moved);
             actions.push(Action::View(ViewAction::SetSlice {
                 pane: slice.pane,
                 slice: SliceCamera {
@@ -408,6 +430,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             spheres::drag(state, drag, Some(slice.world(at)), actions);
         }
         DragKind::Pan
+        | DragKind::Turn { .. }
         | DragKind::Zoom { .. }
         | DragKind::NewRegion { .. }
         | DragKind::Sphere { .. }
@@ -444,6 +467,9 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
             let sphere = spheres::new(*add, *centre, dragged);
             actions.push(Action::Segment(SegmentAction::Sphere(sphere)));
         }
+        DragKind::Turn { .. } if !drag.changed => {
+            move_crosshair(slice, slice.world(drag.pressed), actions);
+        }
         DragKind::Window { .. } if drag.button == PointerButton::Primary && !drag.changed => {
             move_crosshair(slice, slice.world(drag.pressed), actions);
         }
@@ -455,11 +481,8 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
 }
 
 /// Moves it within the slice: its own position along the normal stays.
-fn move_crosshair(slice: &Slice, world: DVec3, actions: &mut Vec<Action>) {
-    let mut world = world.clamp(slice.bounds.0, slice.bounds.1);
-    if let Some(axis) = slice.pane.normal_axis() {
-        world[axis] = slice.state.view.crosshair[axis];
-    }
+pub(super) fn move_crosshair(slice: &Slice, world: DVec3, actions: &mut Vec<Action>) {
+    let world = slice.state.view.on_slice(slice.pane, world, slice.bounds);
     if world.distance(slice.state.view.crosshair) > 1e-9 {
         actions.push(Action::View(ViewAction::MoveCrosshair(world)));
     }

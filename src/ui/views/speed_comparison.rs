@@ -74,7 +74,7 @@ impl Views {
         let Some(at) = response.interact_pointer_pos() else {
             return;
         };
-        let world = slice.world(at).clamp(slice.bounds.0, slice.bounds.1);
+        let world = state.view.on_slice(pane, slice.world(at), slice.bounds);
         match state.view.tool {
             Tool::Sphere { add } => {
                 let pressed = ui.input(|i| i.pointer.press_origin());

@@ -21,6 +21,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("region::a dab has the volume of a ball", volume_of_a_ball),
         test("region::a thin brush marks the voxel under it", thin_brush),
+        test(
+            "region::a disc oblique to the voxels is whole",
+            oblique_disc,
+        ),
         test("region::a disc is one voxel thick", disc_is_thin),
         test("region::erasing undoes painting", erasing_undoes),
         test("region::a mask keeps count of what is drawn", keeps_count),
@@ -180,6 +184,36 @@ fn disc_is_thin() {
             );
             let across = (0..3).filter(|a| *a != axis).all(|a| high[a] > low[a] + 3);
             assert!(across, "{low:?} {high:?}");
+        }
+    }
+}
+
+/// All voxels, and only those, whose boxes the plane crosses and whose centres project into the disc.
+fn oblique_disc() {
+    let mut random = Random::fresh("oblique disc");
+    for _ in 0..60 {
+        let grid = any_grid(&mut random, [26, 26, 26], 0.3);
+        let at = inside_of(&grid, &mut random);
+        let normal = random.direction();
+        let radius_mm = random.uniform(2.0, 7.0);
+        let disc = Stroke {
+            disc: Some(normal),
+            ..stroke(vec![at], radius_mm)
+        };
+        let mut mask = Mask::empty(&grid);
+        disc.apply(&mut mask, true);
+        let edges = grid.world_from_voxel.matrix3;
+        let half: f64 = (0..3).map(|a| edges.col(a).dot(normal).abs()).sum::<f64>() * 0.5;
+        let under = grid.nearest(at).map(|voxel| grid.index(voxel));
+        for i in 0..grid.voxel_count() {
+            let off = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64))) - at;
+            let above = off.dot(normal);
+            let within = (off - normal * above).length();
+            if (above.abs() - half).abs() < 1e-5 || (within - radius_mm).abs() < 1e-5 {
+                continue;
+            }
+            let expected = above.abs() < half && within < radius_mm || Some(i) == under;
+            assert_eq!(mask.inside[i] != 0, expected, "{above} {within} {half}");
         }
     }
 }

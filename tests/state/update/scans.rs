@@ -43,7 +43,7 @@ pub fn left_stays_left() {
             let x = plane.position(right_ear).x;
             assert_eq!(x < 200.0, on_left, "{pane:?} {convention:?}");
             let letters = state.view.letters(pane).expect("letters");
-            assert_eq!(letters[0] == 'R', on_left, "{pane:?} {letters:?}");
+            assert_eq!(letters[0] == "R", on_left, "{pane:?} {letters:?}");
             // A position leads back to the same point.
             let returned = plane.world(plane.position(right_ear));
             assert!(returned.distance(right_ear) < 1e-9);

@@ -106,7 +106,8 @@ fn as_slices() {
                 vec2(0.0, -1.0),
                 vec2(0.0, 1.0),
             ];
-            assert_eq!(Some(edges.map(at)), view.letters(pane), "{pane:?}");
+            let sides = edges.map(|edge| at(edge).to_string());
+            assert_eq!(Some(sides), view.letters(pane), "{pane:?}");
         }
         let along = DVec3::new(-0.5, 0.7, 0.2).normalize();
         let (tip, _) = tip(along, &view, Pane::Axial);

@@ -467,9 +467,9 @@ fn above() {
             };
             let inside = seen.iter().filter(|(_, place)| rect.contains_rect(*place));
             let inside: Vec<_> = inside.collect();
-            let letter = inside.iter().find(|(word, place)| {
-                *word == upper.to_string() && place.center().y < rect.center().y
-            });
+            let letter = inside
+                .iter()
+                .find(|(word, place)| *word == upper && place.center().y < rect.center().y);
             let (_, place) = letter.unwrap_or_else(|| panic!("{pane:?} {area:?}: {inside:?}"));
             // Two lines of the title end 42 points below the edge.
             assert!(

@@ -93,13 +93,13 @@ fn letters() {
             );
             // The state agrees.
             let letters = letters_of(&bright, pane, convention);
-            assert_eq!(letters.map(|l| l == 'L'), found);
+            assert_eq!(letters.map(|l| l == "L"), found);
         }
     }
 }
 
 /// Letters at the left and right edge.
-fn letters_of(state: &State, pane: Pane, convention: Convention) -> [char; 2] {
+fn letters_of(state: &State, pane: Pane, convention: Convention) -> [String; 2] {
     let mut state = state.clone();
     update(
         &mut state,

@@ -20,6 +20,7 @@ use crate::state::sessions::saved::{
 use crate::state::sessions::types::file::Parse;
 use crate::state::sessions::{FileComparison, NotRestored, ParseError, ReadSession};
 use crate::state::snapshots::MAXIMUM_SNAPSHOTS;
+use crate::state::view::SliceCamera;
 use crate::state::{Camera, Document, Slab, Tool, View};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -534,20 +535,24 @@ pub fn view(saved: &View, now: &View) -> View {
         tool: Tool::Crosshair,
         moving: false,
         slab: saved.slab.filter(Slab::is_valid),
+        turn: saved.turn.valid(),
         ..saved.clone()
     };
-    for slice in &mut view.slices {
-        if !(slice.zoom.is_finite() && slice.pan_mm.is_finite()) {
-            *slice = View::default().slices[0];
-        }
-        slice.zoom = slice.zoom.clamp(0.2, 40.0);
-    }
+    view.slices = view.slices.map(SliceCamera::valid);
+    view.named
+        .retain_mut(|named| match named.viewpoint.valid() {
+            Some(valid) => {
+                named.viewpoint = valid;
+                true
+            }
+            None => false,
+        });
     if !View::MOSAIC_LIMITS_MM.contains(&view.mosaic_mm) {
         view.mosaic_mm = View::MOSAIC_MM;
     }
-    view.bottom_panel_height = match view.bottom_panel_height.is_finite() {
-        true => view.bottom_panel_height.clamp(140.0, 2000.0),
-        false => View::default().bottom_panel_height,
+    view.visible.bottom_panel_height = match view.visible.bottom_panel_height.is_finite() {
+        true => view.visible.bottom_panel_height.clamp(140.0, 2000.0),
+        false => View::default().visible.bottom_panel_height,
     };
     if !view.crosshair.is_finite() {
         view.crosshair = glam::DVec3::ZERO;

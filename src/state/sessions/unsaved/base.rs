@@ -174,6 +174,7 @@ pub struct Base {
     pub(in crate::state) surface_script: Option<RunHistory>,
     pub(in crate::state) measurements: usize,
     pub(in crate::state) snapshots: usize,
+    pub(in crate::state) viewpoints: usize,
     pub(in crate::state) axes: usize,
     pub(in crate::state) missing: usize,
 }
@@ -212,6 +213,7 @@ impl Base {
             surface_script: state.surface_script().cloned(),
             measurements: document.streamlines.measurements.len(),
             snapshots: state.runtime.snapshots.all.len(),
+            viewpoints: state.view.named.len(),
             axes: turned(document),
             missing: document.missing_count(),
             ..Self::untouched(state)
@@ -254,6 +256,7 @@ impl Base {
             surface_script: in_session.surface_script.clone(),
             measurements: in_session.measurements,
             snapshots: in_session.snapshots,
+            viewpoints: in_session.viewpoints,
             axes: in_session.axes,
             missing: in_session.missing,
         }
@@ -342,6 +345,12 @@ fn listed(document: &Document) -> BTreeSet<LayerId> {
     here.chain(away).chain(awaited).collect()
 }
 
+/// Whether a count is 0.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// The part of a recovery copy that is in the session it belongs to. Layers and pathways are referred to by their
 /// numbers, regions by their indices.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -360,6 +369,8 @@ pub struct PartsInSession {
     surface_script: Option<RunHistory>,
     measurements: usize,
     snapshots: usize,
+    #[serde(skip_serializing_if = "is_none")]
+    viewpoints: usize,
     axes: usize,
     missing: usize,
     /// Parameters are those of the session.
@@ -393,6 +404,7 @@ impl PartsInSession {
             surface_script: base.surface_script.clone(),
             measurements: base.measurements,
             snapshots: base.snapshots,
+            viewpoints: base.viewpoints,
             axes: base.axes,
             missing: base.missing,
             parameters: parameters == Some(true) && !base.parameters_differ,
