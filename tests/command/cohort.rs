@@ -286,11 +286,7 @@ fn one_subject() {
         outcome(&run(LINE, here)),
         expected([false, true, true, true])
     );
-    put(
-        here,
-        "p.toml",
-        &PROTOCOL.replace("fa = 0.1", "fa = 0.12"),
-    );
+    put(here, "p.toml", &PROTOCOL.replace("fa = 0.1", "fa = 0.12"));
     assert_eq!(
         outcome(&run(LINE, here)),
         expected([true, true, false, false])
@@ -381,10 +377,7 @@ fn participants() {
         table.contains("\nsub-01\tn/a\talong\tfa mean\t0\t"),
         "{table}"
     );
-    assert!(
-        table.contains("\nsub-01\tn/a\tcst\tkept\tn/a\t"),
-        "{table}"
-    );
+    assert!(table.contains("\nsub-01\tn/a\tcst\tkept\tn/a\t"), "{table}");
     let page = std::fs::read_to_string(here.join("out/group_report.html")).expect("a page");
     let row = |name: &str| page.find(&format!(">{name}</th>")).expect(name);
     assert!(row("sub-02") < row("sub-01") && row("sub-03") < row("sub-01"));
