@@ -188,10 +188,9 @@ impl LineBuffers {
             used: 0,
             _drawn: Some(drawn.clone()),
         };
-        let name = drawn.drawing.values.as_ref();
-        let source = name.and_then(|name| source(tractogram, name));
-        let values = drawn.values.as_ref().and_then(buffer);
-        if let (Some(name), Some(source), Some(buffer)) = (name, source, values) {
+        let values = drawn.drawing.values.as_ref().zip(drawn.values.as_ref());
+        let values = values.and_then(|(name, (source, copy))| Some((name, source, buffer(copy)?)));
+        if let Some((name, source, buffer)) = values {
             let chunks = drawn.chunks.iter();
             let of_slots = 4 * BLOCK as u64;
             let values = Values {
@@ -272,7 +271,7 @@ impl LineBuffers {
         deadline: Option<Instant>,
     ) {
         let per_point = tractogram.per_point.get(name);
-        let Some(source) = source(tractogram, name) else {
+        let Some(source) = tractogram.values(name) else {
             return;
         };
         let stale = |v: &Values| !v.source.is_same(source);
@@ -323,12 +322,6 @@ impl LineBuffers {
             },
         );
     }
-}
-
-/// The values of this name, of points or of streamlines.
-fn source<'a>(tractogram: &'a Tractogram, name: &str) -> Option<&'a Shared<f32>> {
-    let per_point = tractogram.per_point.get(name);
-    per_point.or(tractogram.per_streamline.get(name))
 }
 
 fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {

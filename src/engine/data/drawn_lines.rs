@@ -1,5 +1,6 @@
 //! Streamlines that a graphics card wrote as the renderer draws them, in memory of the renderer.
 
+use super::Shared;
 use super::line_blocks::{BLOCK, Reach};
 use super::line_order::Detail;
 use crate::compute::DeviceCopy;
@@ -38,8 +39,8 @@ pub struct DrawnLines {
     pub chunks: Vec<DrawnChunk>,
     /// The buffer of all blocks.
     pub blocks: DeviceCopy,
-    /// The buffer of the values, one for each slot, if there are values.
-    pub values: Option<DeviceCopy>,
+    /// The values that colour them, and the buffer that has them, one for each slot.
+    pub values: Option<(Shared<f32>, DeviceCopy)>,
 }
 
 /// Begins a chunk after one with this first slot and capacity.

@@ -364,6 +364,12 @@ impl Tractogram {
         names
     }
 
+    /// The values of this name: those of points, else those of streamlines.
+    pub fn values(&self, name: &str) -> Option<&Shared<f32>> {
+        let per_point = self.per_point.get(name);
+        per_point.or(self.per_streamline.get(name))
+    }
+
     /// Sum of the segment lengths of one streamline, mm.
     pub fn length_mm(&self, index: usize) -> f32 {
         length_mm(self.streamline(index)) as f32

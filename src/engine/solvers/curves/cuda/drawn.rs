@@ -482,6 +482,7 @@ impl PackedLines {
     /// Copies them to memory of the renderer; `None` if another card draws, or if memory cannot be shared.
     fn shared(
         self,
+        source: Option<&Shared<f32>>,
         buffers: &mut DrawnBuffers,
         exporter: &ImageExporter,
     ) -> Result<Option<DrawnLines>, Error> {
@@ -496,15 +497,15 @@ impl PackedLines {
         };
         device.copy_shared(&self.blocks, 0..self.blocks.len(), to, 0, stream)?;
         let blocks = copy.clone();
-        let values = match &self.values {
+        let values = match self.values.as_ref().zip(source) {
             None => None,
-            Some(values) => {
+            Some((values, source)) => {
                 let bytes = 4 * values.len() as u64;
                 let Some((to, copy)) = buffers.free_buffer(bytes, exporter, device) else {
                     return Ok(None);
                 };
                 device.copy_shared(values, 0..values.len(), to, 0, stream)?;
-                Some(copy.clone())
+                Some((source.clone(), copy.clone()))
             }
         };
         device.synchronize(OPERATION)?;
@@ -530,7 +531,11 @@ pub fn drawn(
         _ => None,
     };
     let drawn = match packed {
-        Some(packed) => packed.shared(buffers, exporter)?,
+        Some(packed) => {
+            let name = drawing.values.as_deref();
+            let source = name.and_then(|name| tractogram.values(name));
+            packed.shared(source, buffers, exporter)?
+        }
         None => None,
     };
     let mut tractogram = tractogram;
