@@ -136,7 +136,7 @@ fn bright_side() {
         size: vec2(320.0, 320.0),
         pixels_per_point: 1.0,
     };
-    let mut judged = 0;
+    let mut compared = 0;
     for round in 0..24 {
         let mut state = state();
         state.view.visible.crosshair = false;
@@ -176,10 +176,10 @@ fn bright_side() {
             };
             let (own, other) = (lit(1.0), lit(-1.0));
             assert!(own > other + 500, "{pane:?} {letters:?}: {own} {other}");
-            judged += 1;
+            compared += 1;
         }
     }
-    assert!(judged > 20, "{judged}");
+    assert!(compared > 20, "{compared}");
 }
 
 /// The right handle, and a position to which it is dragged.
