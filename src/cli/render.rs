@@ -47,21 +47,8 @@ pub struct Options {
     /// Crosshair, world mm (default: the middle)
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
     pub at: Option<DVec3>,
-    /// Turn the slices about the axes x, y and z, one after the other, degrees
-    #[arg(long, value_name = "X,Y,Z", value_parser = angles, allow_hyphen_values = true, conflicts_with = "ac")]
-    pub turn: Option<DVec3>,
-    /// Align the slices to the line of the commissures: the anterior one, world mm
-    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires_all = ["pc", "midline"])]
-    pub ac: Option<DVec3>,
-    /// The posterior commissure
-    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
-    pub pc: Option<DVec3>,
-    /// A point between the hemispheres, away from that line
-    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
-    pub midline: Option<DVec3>,
-    /// Look from the named view of the session
-    #[arg(long, value_name = "NAME")]
-    pub viewpoint: Option<String>,
+    #[command(flatten)]
+    pub slices: SliceOptions,
     /// Show only this image layer, by its name in the window: DEC, FA, MD, b0 or the name of the file
     #[arg(long, value_name = "LAYER")]
     pub show: Option<String>,
@@ -99,6 +86,26 @@ pub struct Options {
     /// Picture to write
     #[arg(long, value_name = "FILE.png")]
     pub out: PathBuf,
+}
+
+/// From where the views look.
+#[derive(clap::Args, Debug)]
+pub struct SliceOptions {
+    /// Turn the slices about the axes x, y and z, one after the other, degrees
+    #[arg(long, value_name = "X,Y,Z", value_parser = angles, allow_hyphen_values = true, conflicts_with = "ac")]
+    pub turn: Option<DVec3>,
+    /// Align the slices to the line of the commissures: the anterior one, world mm
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires_all = ["pc", "midline"])]
+    pub ac: Option<DVec3>,
+    /// The posterior commissure
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
+    pub pc: Option<DVec3>,
+    /// A point between the hemispheres, away from that line
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
+    pub midline: Option<DVec3>,
+    /// Look from the named view of the session
+    #[arg(long, value_name = "NAME")]
+    pub viewpoint: Option<String>,
 }
 
 /// A view; `None` for the whole window.
@@ -319,8 +326,8 @@ impl Options {
             window.act(ViewAction::SetLayout(Layout::Mosaic))?;
             window.act(ViewAction::SetMosaic(pane, mm))?;
         }
-        self.look_from_named(window)?;
-        self.turn_slices(window)?;
+        self.slices.look_from_named(window)?;
+        self.slices.turn(window)?;
         if let Some(at) = self.at {
             window.act(ViewAction::MoveCrosshair(at))?;
             let moved = window.state.view.crosshair;
@@ -336,7 +343,7 @@ impl Options {
     }
 }
 
-impl Options {
+impl SliceOptions {
     fn look_from_named(&self, window: &mut Headless) -> Result<(), Failure> {
         let Some(name) = &self.viewpoint else {
             return Ok(());
@@ -358,7 +365,7 @@ impl Options {
     }
 
     /// Turns the slices about the centre of what they frame, or aligns them to the commissures.
-    fn turn_slices(&self, window: &mut Headless) -> Result<(), Failure> {
+    fn turn(&self, window: &mut Headless) -> Result<(), Failure> {
         if let Some(angles) = self.turn {
             let (low, high) = window.state.document.sliced();
             let rotation = SliceTurn::rotation_from_angles(angles);

@@ -454,7 +454,7 @@ impl View {
         })
     }
 
-    /// What a slice view shows: `Axial`, or `Oblique coronal` by the axis nearest to the normal of a turned slice.
+    /// The name of the plane that a slice view shows: `Axial`, or `Oblique coronal` by the axis nearest to the normal of a turned slice.
     pub fn slice_name(&self, pane: Pane) -> String {
         let normal = self.normal(pane).filter(|_| !self.turn.is_straight());
         let Some(normal) = normal else {

@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("viewpoints::back and forward, as in a browser", browser),
-        test("viewpoints::are no steps of undo", apart_from_undo),
+        test("viewpoints::are no steps of undo", not_undone),
         test("viewpoints::are named, shown, renamed and deleted", named),
         test("viewpoints::a file may contain any numbers", from_file),
         test("viewpoints::sessions keep those with names", in_sessions),
@@ -103,7 +103,7 @@ fn browser() {
     assert!((50..150).contains(&steps), "{steps}");
 }
 
-fn apart_from_undo() {
+fn not_undone() {
     let mut state = State::new(String::new());
     act(&mut state, ViewpointAction::Remember);
     let (before, revision) = (state.view.viewpoint(), state.history.revision());

@@ -11,6 +11,7 @@ mod large;
 mod marks;
 mod mice;
 mod oblique;
+mod oblique_drawing;
 mod picture;
 mod pointer;
 mod readable;
@@ -36,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
         large::tests(),
         marks::tests(),
         oblique::tests(),
+        oblique_drawing::tests(),
         picture::tests(),
         readable::tests(),
         sampling::tests(),

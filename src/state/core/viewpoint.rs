@@ -48,7 +48,8 @@ pub struct Viewpoint {
 }
 
 impl Viewpoint {
-    /// As far as it can be shown: a file may contain any numbers. `None` without a crosshair or a camera.
+    /// The viewpoint as far as it can be shown, since a file may contain any numbers. `None` without a crosshair or a
+    /// camera.
     pub fn valid(self) -> Option<Self> {
         let has_meaning = self.crosshair.is_finite() && self.camera.is_valid();
         has_meaning.then(|| Self {

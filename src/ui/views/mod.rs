@@ -19,6 +19,7 @@ mod keys;
 pub mod layout;
 mod leak;
 pub mod legend;
+mod letters;
 mod mask_outline;
 mod mosaic;
 pub mod opening;

@@ -2,7 +2,7 @@
 
 use super::cut::{Cut, to_world};
 use super::slice_view::Slice;
-use super::{Views, annotations, fill_between, rings, slice_paint};
+use super::{Views, annotations, fill_between, letters, rings, slice_paint};
 use crate::render::PaneId;
 use crate::state::{Action, Pane, State, ViewAction};
 use crate::ui::format::{fixed, with_unit};
@@ -137,7 +137,7 @@ impl Views {
             }
             text.push(slice_paint::scale_bar(&painter, &slice));
             if state.view.visible.letters {
-                let letters = slice_paint::letters(&painter, &slice, &text, &[], &|middle| middle);
+                let letters = letters::show(&painter, &slice, &text, &[], &|middle| middle);
                 text.extend(letters);
             }
         } else {

@@ -2,7 +2,7 @@
 
 use super::drag::CLICK;
 use super::slice_view::Slice;
-use super::{Views, annotations, slice_paint, spheres};
+use super::{Views, annotations, letters, slice_paint, spheres};
 use crate::render::PaneId;
 use crate::scene::{self, Size};
 use crate::state::{Action, Pane, SegmentAction, State, Tool, ViewAction};
@@ -39,13 +39,7 @@ impl Views {
         let under = painter.add(egui::Shape::Noop);
         let mut letters = Vec::new();
         if state.view.visible.letters {
-            letters.extend(slice_paint::letters(
-                &painter,
-                &slice,
-                &[],
-                &[],
-                &|middle| middle,
-            ));
+            letters.extend(letters::show(&painter, &slice, &[], &[], &|middle| middle));
         }
         if state.view.visible.crosshair {
             painter.set(under, slice_paint::crosshair(&painter, &slice, &letters));
