@@ -269,9 +269,7 @@ fn one_subject() {
     // Scan, gradients, brain mask and region.
     assert_eq!(provenance["inputs"].as_array().map(Vec::len), Some(5));
     assert!(
-        provenance["report"]["streamlines"]
-            .as_u64()
-            .is_some_and(|n| n > 0),
+        provenance["report"]["kept"].as_u64().is_some_and(|n| n > 0),
         "{provenance}"
     );
     assert!(here.join("out/session.arcuate").is_file());
@@ -286,11 +284,7 @@ fn one_subject() {
         outcome(&run(LINE, here)),
         expected([false, true, true, true])
     );
-    put(
-        here,
-        "p.toml",
-        &PROTOCOL.replace("fa = 0.1", "fa = 0.12"),
-    );
+    put(here, "p.toml", &PROTOCOL.replace("fa = 0.1", "fa = 0.12"));
     assert_eq!(
         outcome(&run(LINE, here)),
         expected([true, true, false, false])
@@ -337,7 +331,7 @@ fn participants() {
     assert_eq!(code, Some(1));
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(
-        found[0].starts_with("sub-02: fit: Found no gradients"),
+        found[0].starts_with("sub-02: fit: Found the .bval of this scan but no .bvec"),
         "{found:?}"
     );
     assert!(found[1].starts_with("sub-03: fit: "), "{found:?}");
@@ -381,14 +375,14 @@ fn participants() {
         table.contains("\nsub-01\tn/a\talong\tfa mean\t0\t"),
         "{table}"
     );
-    assert!(
-        table.contains("\nsub-01\tn/a\tcst\tkept\tn/a\t"),
-        "{table}"
-    );
+    assert!(table.contains("\nsub-01\tn/a\tcst\tkept\tn/a\t"), "{table}");
     let page = std::fs::read_to_string(here.join("out/group_report.html")).expect("a page");
     let row = |name: &str| page.find(&format!(">{name}</th>")).expect(name);
     assert!(row("sub-02") < row("sub-01") && row("sub-03") < row("sub-01"));
-    assert!(page.contains("failed: fit: Found no gradients"), "{page}");
+    assert!(
+        page.contains("failed: fit: Found the .bval of this scan but no .bvec"),
+        "{page}"
+    );
     assert!(page.contains("script-src 'sha256-"));
     for (arguments, part) in [
         ("bids heads out participant", "--protocol"),

@@ -87,10 +87,7 @@ fn round_trip() {
     let step = &first.steps[1];
     assert_eq!(step.options["one-way"], OptionValue::Switch(true));
     assert_eq!(step.options["step"], OptionValue::Text("0.5".to_owned()));
-    assert_eq!(
-        step.options["angle"],
-        OptionValue::Text("45".to_owned())
-    );
+    assert_eq!(step.options["angle"], OptionValue::Text("45".to_owned()));
     let text = protocol::text(&first, &["A note".to_owned()]);
     assert!(text.contains("\n# A note\n"), "{text}");
     let mut second = protocol::parse(&text, here()).expect("what was written");
