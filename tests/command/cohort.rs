@@ -137,6 +137,11 @@ fn heads() {
         "{found:?}"
     );
     assert!(!here.join("other").exists());
+    let (found, code) = errors("phantom --subjects 3 --out other", here);
+    assert!(
+        found[0].contains("without --bids") && code == Some(2),
+        "{found:?}"
+    );
 }
 
 /// A session with all kinds of work becomes a protocol that passes its check once its drawn regions are replaced, and that
