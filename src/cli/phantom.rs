@@ -120,6 +120,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(folder) = &options.dataset.bids {
         return dataset::run(folder, options, runner);
     }
+    options.dataset.check_unused()?;
     let kind = options.phantom().kind;
     let params = options.params.or_defaults(ScanParams::defaults_for(kind))?;
     if !kind.is_plain() && params.spacing_mm > LARGEST_CROSSING_MM {

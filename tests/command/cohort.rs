@@ -137,6 +137,11 @@ fn heads() {
         "{found:?}"
     );
     assert!(!here.join("other").exists());
+    let (found, code) = errors("phantom --subjects 3 --out other", here);
+    assert!(
+        found[0].contains("without --bids") && code == Some(2),
+        "{found:?}"
+    );
 }
 
 /// A session with all kinds of work becomes a protocol that passes its check once its drawn regions are replaced, and that
@@ -269,9 +274,7 @@ fn one_subject() {
     // Scan, gradients, brain mask and region.
     assert_eq!(provenance["inputs"].as_array().map(Vec::len), Some(5));
     assert!(
-        provenance["report"]["streamlines"]
-            .as_u64()
-            .is_some_and(|n| n > 0),
+        provenance["report"]["kept"].as_u64().is_some_and(|n| n > 0),
         "{provenance}"
     );
     assert!(here.join("out/session.arcuate").is_file());
@@ -333,7 +336,7 @@ fn participants() {
     assert_eq!(code, Some(1));
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(
-        found[0].starts_with("sub-02: fit: Found no gradients"),
+        found[0].starts_with("sub-02: fit: Found the .bval of this scan but no .bvec"),
         "{found:?}"
     );
     assert!(found[1].starts_with("sub-03: fit: "), "{found:?}");
@@ -381,7 +384,10 @@ fn participants() {
     let page = std::fs::read_to_string(here.join("out/group_report.html")).expect("a page");
     let row = |name: &str| page.find(&format!(">{name}</th>")).expect(name);
     assert!(row("sub-02") < row("sub-01") && row("sub-03") < row("sub-01"));
-    assert!(page.contains("failed: fit: Found no gradients"), "{page}");
+    assert!(
+        page.contains("failed: fit: Found the .bval of this scan but no .bvec"),
+        "{page}"
+    );
     assert!(page.contains("script-src 'sha256-"));
     for (arguments, part) in [
         ("bids heads out participant", "--protocol"),

@@ -8,6 +8,7 @@ use super::steps::Finished;
 use crate::compute::Control;
 use crate::data::protocol::InputRole;
 use crate::io::{self, Content, Format};
+use crate::state::pictures::jobs::SavePng;
 use crate::state::{FilesAction, Pane, SessionAction, State};
 use glam::DVec2;
 use serde_json::{Value, json};
@@ -18,14 +19,13 @@ const SESSION: &str = "session.arcuate";
 /// Folder of the pictures.
 const PICTURES: &str = "pictures";
 /// The views, each with the name of its picture.
-const VIEWS: [(Pane, &str); 4] = [
+const VIEWS: [(Pane, &str); 3] = [
     (Pane::Axial, "axial.png"),
     (Pane::Coronal, "coronal.png"),
-    (Pane::Sagittal, "sagittal.png"),
     (Pane::Scene, "bundles.png"),
 ];
 /// Size of a picture, pixels: 500 rows of a report stay below 60 MB.
-const SIZE_PX: [f64; 2] = [160.0, 130.0];
+const SIZE_PX: [f64; 2] = [150.0, 120.0];
 /// Results that are opened: more would not be overlooked.
 const MAX_RESULTS: usize = 40;
 
@@ -106,8 +106,17 @@ fn draw(
     let [width, height] = SIZE_PX;
     for (pane, name) in VIEWS {
         let look = (DVec2::new(width, height), 1, false);
-        match drawer.save(state, Some(pane), look, &folder.join(name), runner) {
-            Ok(()) => drawn.push(format!("{PICTURES}/{name}")),
+        let saved = drawer.draw(state, Some(pane), look).and_then(|picture| {
+            // The session beside it has all parameters.
+            runner.run(SavePng {
+                size: picture.size_px,
+                rgba: picture.rgba,
+                metadata: Vec::new(),
+                path: folder.join(name),
+            })
+        });
+        match saved {
+            Ok(_) => drawn.push(format!("{PICTURES}/{name}")),
             Err(failure) => why = Some(failure.sentence),
         }
     }

@@ -78,6 +78,8 @@ pub fn run(
     }
     let text = serde_json::to_string_pretty(&status).unwrap_or_default() + "\n";
     io::atomic::write_text(&subject.out.join(STATUS), &text).map_err(failed)?;
+    // Results of earlier steps are kept in any case, and the folders of unfinished ones are gone.
+    io::atomic::record_written_files();
     ran.map(|()| status)
 }
 

@@ -21,6 +21,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Heads of a dataset unless --subjects states another number.
+const SUBJECTS: u16 = 8;
 /// Most heads of a dataset.
 const MAX_SUBJECTS: u16 = 999;
 /// Version of the standard that the dataset follows.
@@ -52,6 +54,24 @@ pub struct DatasetOptions {
     /// Cut off the scan of this head, counted from 1; may be given several times
     #[arg(long, value_name = "N", requires = "bids", allow_negative_numbers = true, value_parser = whole_from(1, MAX_SUBJECTS))]
     pub corrupt_scan: Vec<u16>,
+}
+
+impl DatasetOptions {
+    /// Refuses options of a dataset without --bids: clap does not, since --out conflicts with it.
+    pub fn check_unused(&self) -> Result<(), Failure> {
+        let given = [
+            ("subjects", self.subjects != SUBJECTS),
+            ("missing-bvec", !self.missing_bvec.is_empty()),
+            ("corrupt-scan", !self.corrupt_scan.is_empty()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((name, _)) => Err(Failure::usage(format!(
+                "Found --{name} without --bids, expected a folder for the dataset; add --bids FOLDER in place of --out, or \
+                 leave it out"
+            ))),
+        }
+    }
 }
 
 /// How a head differs from the others.

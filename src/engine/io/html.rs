@@ -29,7 +29,7 @@ th button::after{content:\" \\2195\";color:var(--soft)}th[aria-sort=ascending] b
 th[aria-sort=descending] button::after{content:\" \\2193\"}\
 th button:focus-visible,tbody tr:focus-visible{outline:2px solid var(--mark);outline-offset:1px}\
 tr.failed>*{background:var(--code)}tr.failed td.state{font-weight:600}\
-td .thumb{display:inline-block;width:auto;margin-right:.3rem}td{overflow-wrap:anywhere}body:has(main.wide-page){max-width:none}\
+td.pictures-cell{white-space:nowrap}td .thumb{display:inline-block;width:auto;margin-right:.3rem}td{overflow-wrap:anywhere}body:has(main.wide-page){max-width:none}\
 figure{margin:0 0 1rem}img,svg.plot{display:block;width:100%;height:auto}svg.plot{max-width:44rem}\
 svg.plot text{font-size:13px;fill:var(--soft)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}\
 .band{fill:var(--mark);fill-opacity:.22}.line{fill:none;stroke:var(--mark);stroke-width:2}.bar{fill:var(--mark)}\
@@ -101,6 +101,9 @@ impl Cell {
     }
 
     fn attribute(&self) -> String {
+        if !self.pictures.is_empty() {
+            return " class=\"pictures-cell\"".to_owned();
+        }
         match self.key {
             None => String::new(),
             Some(key) if key.is_finite() => format!(" data-key=\"{key}\""),
