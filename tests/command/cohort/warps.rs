@@ -182,8 +182,8 @@ pub fn regions() {
         for (side, place) in [("left", LEFT), ("right", RIGHT)] {
             let expected = in_scan(place, shift);
             let mask = centroid(&here.join(format!("out/of_{side}/mask.nii.gz")));
-            // A fifth of a voxel, since the mask is made of voxels and bends with the field.
-            assert!(mask.distance(expected) < 0.6, "{mask} {expected}");
+            // A third of a voxel, since the mask is made of voxels and bends with the field.
+            assert!(mask.distance(expected) < 1.0, "{mask} {expected}");
             let step = named(&format!("of_{side}_ball"));
             let sphere = centre(step);
             // Linear interpolation between voxels of 3 mm leaves up to 0.032 mm of the sine.
