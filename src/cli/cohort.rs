@@ -71,7 +71,7 @@ impl LoadedProtocol {
         let drawn = drawn.map(|(name, _)| {
             format!(
                 "The region “{name}” was drawn by hand in one head and does not carry over; give it by labels of a map, \
-                 or as a mask in the space of a template with a transform: {file}"
+                 or as a mask in the space of a template with a transform or a warp: {file}"
             )
         });
         steps.chain(drawn).collect()
@@ -83,7 +83,7 @@ impl LoadedProtocol {
         let doubts = regions.filter_map(|(name, region)| match region {
             ProtocolRegion::Sphere { space: None, .. } | ProtocolRegion::Box(_) => Some(format!(
                 "The region “{name}” is given in the space of each scan and fits only heads that are aligned with each \
-                 other; name a space with a transform, or labels of a map"
+                 other; name a space with a transform or a warp, or labels of a map"
             )),
             _ => None,
         });

@@ -19,10 +19,10 @@ Examples:
   arcuate run protocol.toml --subject-folder data/anna
   arcuate bids data results participant --protocol protocol.toml
 
-A protocol names inputs by their role in place of a path, and regions by labels of a map, by masks in a space with a
-transform, or by spheres in a named space. Its steps are commands of arcuate with their options. A region that was drawn by
-hand does not carry over to other heads: the protocol says so, and check refuses it until it is replaced. In the window, it
-is in the File menu. See arcuate guide protocols.";
+A protocol names inputs by their role in place of a path, and regions by labels of a map, or by masks or spheres in a space
+with a transform or a warp. Its steps are commands of arcuate with their options. A region that was drawn by hand does not
+carry over to other heads: the protocol says so, and check refuses it until it is replaced. In the window, it is in the File
+menu. See arcuate guide protocols.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

@@ -1,6 +1,8 @@
 //! Protocols, one subject and a BIDS dataset of synthetic heads: what is done, what is skipped, what fails in which
 //! sentence.
 
+mod warps;
+
 use crate::cli::{arcuate, json};
 use crate::support::session_window::Window;
 use crate::support::test;
@@ -18,6 +20,8 @@ pub fn tests() -> Vec<Trial> {
         test("cohort::problems_of_a_protocol", problems),
         test("cohort::runs_on_one_subject", one_subject),
         test("cohort::participants_and_group", participants),
+        test("cohort::warps_take_regions_to_the_scan", warps::regions),
+        test("cohort::warps_that_are_refused", warps::refused),
     ]
 }
 

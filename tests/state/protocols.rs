@@ -2,10 +2,11 @@
 
 use crate::support::test;
 use arcuate::data::labels::Labels;
-use arcuate::data::protocol::{InputRole, LabelName, OptionValue, ProtocolRegion};
+use arcuate::data::protocol::{InputRole, LabelName, OptionValue, ProtocolRegion, ProtocolSpace};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::io::protocol::{parse, text};
+use arcuate::io::{Reading, TransformFile, WarpReading};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
@@ -52,7 +53,31 @@ fn region(number: u64, name: &str, role: Role, shape: Shape, label: Option<u32>)
     }
 }
 
-/// A scan and a label map with files, and streamlines from a sphere through a label to a region drawn by hand.
+/// A mask of a template that was opened with a warp, whose fixed image is the scan.
+fn warped_file() -> Origin {
+    let mut affine = TransformFile::new("/data/0GenericAffine.mat".into());
+    affine.inverse = true;
+    let warp = WarpReading {
+        transforms: vec![
+            affine,
+            TransformFile::new("/data/1InverseWarp.nii.gz".into()),
+        ],
+        fixed: Some("/data/sub-07/dwi/sub-07_desc-preproc_dwi.nii.gz".into()),
+        ..WarpReading::default()
+    };
+    let reading = Reading {
+        warp: Some(Box::new(warp)),
+        ..Reading::default()
+    };
+    Origin::File {
+        file: "/data/motor.nii.gz".into(),
+        reading,
+        gradients: Vec::new(),
+    }
+}
+
+/// A scan, a label map and a warped mask with files, and streamlines from a sphere through a label to a region drawn by
+/// hand.
 fn state() -> State {
     let mut state = State::new(String::new());
     let grid = grid();
@@ -76,16 +101,20 @@ fn state() -> State {
     let table = [(1024, named("precentral"))].into_iter().collect();
     let volume = Volume::scalar(grid.clone(), values).with_labels(Arc::new(Labels { table }));
     add(&mut state, "aparc", Content::Image(volume), labels);
+    let mask = |voxel: usize| {
+        let mut inside = vec![0; 64];
+        inside[voxel] = 1;
+        Mask::new(grid.clone(), inside)
+    };
+    let motor = mask(7);
+    let warped = origins.add(warped_file());
+    add(&mut state, "motor", Content::Mask(motor.clone()), warped);
     let fit = origins.add(FitRecipe {
         scan,
         mask: FitMask::Automatic,
         params: tensor_fit::Params::defaults(),
     });
-    let mask = |voxel: usize| {
-        let mut inside = vec![0; 64];
-        inside[voxel] = 1;
-        Shape::Mask(Mask::new(grid.clone(), inside))
-    };
+    let mask = |voxel: usize| Shape::Mask(mask(voxel));
     let sphere = Shape::Sphere {
         centre: DVec3::new(1.0, 2.0, 3.0),
         radius_mm: 2.5,
@@ -94,6 +123,7 @@ fn state() -> State {
         region(1, "Seed", Role::Seed, sphere, None),
         region(2, "Precentral, left", Role::Include, mask(5), Some(1024)),
         region(3, "My drawing", Role::Target, mask(9), None),
+        region(4, "Motor", Role::Exclude, Shape::Mask(motor), None),
     ];
     let recipe = origins.add(CurveRecipe {
         fit,
@@ -125,6 +155,19 @@ fn named() {
     };
     assert_eq!(protocol.regions["precentral_left"], labels);
     assert_eq!(protocol.regions["my_drawing"], ProtocolRegion::Drawn);
+    let motor = ProtocolRegion::Mask {
+        file: "{mask}".to_owned(),
+        space: Some("template".to_owned()),
+    };
+    assert_eq!(protocol.regions["motor"], motor);
+    let warp = ProtocolSpace::Warp {
+        transforms: vec!["inverse:{transform}".to_owned(), "{transform_2}".to_owned()],
+        fixed: Some("{dwi}".to_owned()),
+        moving: None,
+    };
+    assert_eq!(protocol.spaces["template"], warp);
+    assert_eq!(protocol.inputs["mask"].files[0], "motor.nii.gz");
+    assert_eq!(protocol.inputs["transform"].files, ["0GenericAffine.mat"]);
     let numbers = [1.0, 2.0, 3.0, 2.5];
     let sphere = ProtocolRegion::Sphere {
         numbers,
@@ -140,6 +183,7 @@ fn named() {
     assert_eq!(option("seed"), value("{seed}"));
     assert_eq!(option("include"), value("{precentral_left}"));
     assert_eq!(option("target"), value("{my_drawing}"));
+    assert_eq!(option("exclude"), value("{motor}"));
     assert_eq!(option("step"), value("0.25"));
     assert_eq!(option("out"), value("cst_left.trx"));
     assert!(
@@ -151,8 +195,8 @@ fn named() {
     assert!(!text.contains("/data/"), "{text}");
     let read = parse(&text, Path::new("p.toml")).expect("what was written");
     assert_eq!(
-        (read.steps, read.regions),
-        (protocol.steps, protocol.regions)
+        (read.steps, read.regions, read.spaces),
+        (protocol.steps, protocol.regions, protocol.spaces)
     );
 }
 

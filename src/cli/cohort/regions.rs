@@ -3,9 +3,12 @@
 use super::super::Failure;
 use super::super::Runner;
 use super::super::options::noted_volume;
+use super::super::output::report_message;
 use super::files::SubjectFiles;
+use crate::compute::Control;
 use crate::data::protocol::{LabelName, ProtocolRegion, ProtocolSpace, names, owner};
-use crate::io;
+use crate::io::{self, TransformFile, WarpReading};
+use crate::state::Severity;
 use glam::DVec3;
 use std::path::{Path, PathBuf};
 
@@ -79,14 +82,8 @@ pub fn region(
                 mask.display().to_string(),
                 file.clone(),
             ];
-            let transform = file_of(&space.transform, files)?;
-            line.push(format!("--affine={}", transform.display()));
-            let mut used = vec![mask, transform];
-            if let Some(fixed) = &space.fixed {
-                let fixed = file_of(fixed, files)?;
-                line.push(format!("--fixed={}", fixed.display()));
-                used.push(fixed);
-            }
+            let mut used = vec![mask];
+            line.extend(options_of_space(name, space, files, &mut used)?);
             Ok((SubjectRegion::Command { line, file }, used))
         }
         ProtocolRegion::Sphere {
@@ -113,6 +110,77 @@ pub fn region(
     }
 }
 
+/// The options that take a mask of a space to that of the scan.
+fn options_of_space(
+    region: &str,
+    space: &ProtocolSpace,
+    files: &mut SubjectFiles,
+    used: &mut Vec<PathBuf>,
+) -> Result<Vec<String>, Failure> {
+    match space {
+        ProtocolSpace::Affine { transform, fixed } => {
+            let transform = file_of(transform, files)?;
+            let mut options = vec![format!("--affine={}", transform.display())];
+            used.push(transform);
+            if let Some(fixed) = fixed {
+                let fixed = file_of(fixed, files)?;
+                options.push(format!("--fixed={}", fixed.display()));
+                used.push(fixed);
+            }
+            Ok(options)
+        }
+        ProtocolSpace::Warp {
+            transforms,
+            fixed,
+            moving,
+        } => {
+            let warp = warp_reading(transforms, [fixed, moving], files)?;
+            let has_grid = |first: &TransformFile| first.is_field() && !first.inverse;
+            if let Some(first) = warp.transforms.first().filter(|first| !has_grid(first))
+                && warp.fixed.is_none()
+            {
+                return Err(Failure::new(format!(
+                    "The mask “{region}” needs a fixed image, whose voxels it gets, since the first transform of its space \
+                     is not a field; add fixed = \"{{dwi}}\" to the table of the space: {}",
+                    first.path.display()
+                )));
+            }
+            let transforms = warp.transforms.iter();
+            let mut options: Vec<String> = transforms.map(|t| format!("--warp={t}")).collect();
+            for (key, image) in [("fixed", &warp.fixed), ("moving", &warp.moving)] {
+                if let Some(image) = image {
+                    options.push(format!("--{key}={}", image.display()));
+                }
+            }
+            used.extend(files_of_warp(warp));
+            Ok(options)
+        }
+    }
+}
+
+/// A warp with the files of the subject. `images` are the fixed and the moving one.
+fn warp_reading(
+    transforms: &[String],
+    images: [&Option<String>; 2],
+    files: &mut SubjectFiles,
+) -> Result<WarpReading, Failure> {
+    let mut reading = WarpReading::default();
+    for text in transforms {
+        let mut transform = TransformFile::parse(text);
+        transform.path = file_of(&transform.path.to_string_lossy(), files)?;
+        reading.transforms.push(transform);
+    }
+    let [fixed, moving] = images;
+    let mut image = |text: &Option<String>| text.as_ref().map(|t| file_of(t, files)).transpose();
+    reading.fixed = image(fixed)?;
+    reading.moving = image(moving)?;
+    Ok(reading)
+}
+
+fn files_of_warp(mut warp: WarpReading) -> Vec<PathBuf> {
+    warp.files_mut().map(std::mem::take).collect()
+}
+
 /// A point of a space in the space of the scan.
 fn moved(
     name: &str,
@@ -121,7 +189,20 @@ fn moved(
     files: &mut SubjectFiles,
     used: &mut Vec<PathBuf>,
 ) -> Result<DVec3, Failure> {
-    let path = file_of(&space.transform, files)?;
+    let transform = match space {
+        ProtocolSpace::Affine { transform, .. } => transform,
+        ProtocolSpace::Warp {
+            transforms,
+            fixed,
+            moving,
+        } => {
+            let warp = warp_reading(transforms, [fixed, moving], files)?;
+            let point = pushed(name, point, &warp, files)?;
+            used.extend(files_of_warp(warp));
+            return Ok(point);
+        }
+    };
+    let path = file_of(transform, files)?;
     let affine = io::affine::read(&path).map_err(|e| Failure::new(e.to_string()))?;
     let moved = affine.in_world(None, None).ok_or_else(|| {
         Failure::new(format!(
@@ -132,6 +213,27 @@ fn moved(
     })?;
     used.push(path);
     Ok(moved.transform_point3(point))
+}
+
+/// A point of a space in that of the scan, by the inverse of the warp: the warp itself maps points of the scan to the space.
+fn pushed(
+    name: &str,
+    point: DVec3,
+    warp: &WarpReading,
+    files: &SubjectFiles,
+) -> Result<DVec3, Failure> {
+    let (pushed, warnings) = io::push_point(warp, point, &Control::new())
+        .map_err(|e| Failure::new(format!("In the sphere “{name}”: {e}")))?;
+    for sentence in warnings {
+        let text = format!("{}, sphere {name}: {sentence}", files.subject.name);
+        report_message(Severity::Warning, &text);
+    }
+    pushed.map_err(|why| {
+        Failure::new(format!(
+            "The centre of the sphere “{name}” {why}, so that the warp of its space cannot move it; check the order and \
+             the directions of the transforms, or give the region as a mask"
+        ))
+    })
 }
 
 /// The numbers of labels, names by the table of the map.

@@ -51,8 +51,8 @@ pub struct Steps<'a, 'b> {
     passed_on: &'b PassedOn,
     /// Runs every step, whether it is done or not.
     all: bool,
-    /// The regions so far: as text, or as a file.
-    regions: BTreeMap<String, Result<String, PathBuf>>,
+    /// The regions so far: as text with the files from which it comes, or as a file.
+    regions: BTreeMap<String, Result<(String, Vec<PathBuf>), PathBuf>>,
     pub finished: Vec<Finished>,
 }
 
@@ -133,7 +133,7 @@ impl<'a, 'b> Steps<'a, 'b> {
             if !self.regions.contains_key(own) {
                 let (found, inputs) = region(own, given, &mut self.files, self.runner)?;
                 let known = match found {
-                    SubjectRegion::Text(text) => Ok(text),
+                    SubjectRegion::Text(text) => Ok((text, inputs)),
                     SubjectRegion::File(path) => Err(path),
                     SubjectRegion::Command { line, file } => {
                         let name = format!("region_{own}");
@@ -145,8 +145,11 @@ impl<'a, 'b> Steps<'a, 'b> {
                 };
                 self.regions.insert(own.to_owned(), known);
             }
-            let known = self.regions.get(own);
-            return Ok(known.and_then(|k| k.clone().err()).into_iter().collect());
+            return Ok(match self.regions.get(own) {
+                Some(Ok((_, inputs))) => inputs.clone(),
+                Some(Err(path)) => vec![path.clone()],
+                None => Vec::new(),
+            });
         }
         Ok(vec![self.files.of_step(name)?])
     }
@@ -202,8 +205,8 @@ impl<'a, 'b> Steps<'a, 'b> {
                 continue;
             }
             match self.regions.get(own) {
-                Some(Ok(text)) if region => expanded += text,
-                Some(Ok(text)) => {
+                Some(Ok((text, _))) if region => expanded += text,
+                Some(Ok((text, _))) => {
                     return Err(Failure::new(format!(
                         "Found the region “{own}” ({text}) where a file is needed; give it by labels or as a mask"
                     )));

@@ -60,7 +60,7 @@ pub enum InputRole {
     Image,
     /// Streamlines.
     Streamlines,
-    /// Affine from one space to another.
+    /// Affine or displacement field from one space to another.
     Transform,
     /// Gradients that do not lie beside their scan.
     Gradients,
@@ -177,13 +177,41 @@ impl ProtocolInput {
     }
 }
 
-/// A space in which regions are given, such as that of a template.
+/// A space in which regions are given, such as that of a template, with its alignment to the scan.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ProtocolSpace {
-    /// The affine from this space to that of the scan, as a text with a name.
-    pub transform: String,
-    /// The image to which FLIRT aligned.
-    pub fixed: Option<String>,
+pub enum ProtocolSpace {
+    /// Aligned by an affine.
+    Affine {
+        /// The affine from this space to that of the scan, as a text with a name.
+        transform: String,
+        /// The image to which FLIRT aligned.
+        fixed: Option<String>,
+    },
+    /// Aligned by a warp, whose moving image lies in this space and whose fixed image in that of the scan.
+    Warp {
+        /// Affines and fields in the order in which they map points of the fixed image, each as a text with a name, perhaps
+        /// behind `inverse:` and a convention.
+        transforms: Vec<String>,
+        /// The image whose voxels a mask gets.
+        fixed: Option<String>,
+        /// The image in this space to whose grid coordinates of FSL refer.
+        moving: Option<String>,
+    },
+}
+
+impl ProtocolSpace {
+    /// The texts that name its files.
+    pub fn texts(&self) -> impl Iterator<Item = &String> {
+        let (transforms, fixed, moving) = match self {
+            Self::Affine { transform, fixed } => (std::slice::from_ref(transform), fixed, &None),
+            Self::Warp {
+                transforms,
+                fixed,
+                moving,
+            } => (transforms.as_slice(), fixed, moving),
+        };
+        transforms.iter().chain(fixed).chain(moving)
+    }
 }
 
 /// A label, by its number or by its name in the table of the map.
@@ -232,6 +260,16 @@ pub enum ProtocolRegion {
     Box([f64; 6]),
     /// Drawn by hand in one head: it does not carry over.
     Drawn,
+}
+
+impl ProtocolRegion {
+    /// The name of its space, other than that of the scan.
+    pub fn space(&self) -> Option<&String> {
+        match self {
+            Self::Mask { space, .. } | Self::Sphere { space, .. } => space.as_ref(),
+            Self::Labels { .. } | Self::Box(_) | Self::Drawn => None,
+        }
+    }
 }
 
 /// The value of an option.
@@ -331,6 +369,17 @@ pub fn names(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether a text stands for one file: `{name}`, or `{protocol}/file`.
+pub fn is_file(text: &str) -> bool {
+    match parts(text.trim()).as_deref() {
+        Ok([Part::Name(_)]) => true,
+        Ok([Part::Name(folder), Part::Text(rest)]) => {
+            folder == FOLDER_NAME && rest.starts_with('/')
+        }
+        _ => false,
+    }
+}
+
 /// The step, region or input that a name belongs to, without the file.
 pub fn owner(name: &str) -> &str {
     name.split_once('/').map_or(name, |(owner, _)| owner)
@@ -364,8 +413,7 @@ impl Protocol {
     pub fn names_of_region(&self, region: &ProtocolRegion) -> Vec<String> {
         let of_space = |space: &Option<String>| {
             let space = space.as_ref().and_then(|name| self.spaces.get(name));
-            let texts = space.map(|s| std::iter::once(&s.transform).chain(&s.fixed));
-            let texts = texts.into_iter().flatten();
+            let texts = space.into_iter().flat_map(ProtocolSpace::texts);
             texts.flat_map(|text| names(text)).collect::<Vec<_>>()
         };
         match region {

@@ -1,15 +1,17 @@
 //! Protocols: text in TOML, with a table for each input, space and region, and a table `[[step]]` for each step.
 
+mod write;
+
+pub use write::{save, text};
+
 use super::source::read_text;
-use super::{Error, atomic, json};
+use super::{Error, TransformFile, json};
 use crate::data::protocol::{
     BraceError, InputRole, LabelName, OptionValue, Protocol, ProtocolInput, ProtocolRegion,
-    ProtocolSpace, ProtocolStep, VERSION, is_name, names, owner, parts,
+    ProtocolSpace, ProtocolStep, VERSION, is_file, is_name, names, owner, parts,
 };
-use crate::data::text::number;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 1 << 22;
@@ -63,8 +65,10 @@ struct Input {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Space {
-    transform: String,
+    transform: Option<String>,
+    warp: Option<Texts>,
     fixed: Option<String>,
+    moving: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -151,8 +155,8 @@ fn values(file: File) -> Result<Protocol, String> {
         Ok((name, input))
     });
     let spaces = file.space.into_iter().map(|(name, space)| {
-        let Space { transform, fixed } = space;
-        (name, ProtocolSpace { transform, fixed })
+        let space = space_value(&name, space)?;
+        Ok((name, space))
     });
     let regions = file.region.into_iter().map(|(name, region)| {
         let region = region_value(&name, region)?;
@@ -162,10 +166,49 @@ fn values(file: File) -> Result<Protocol, String> {
     Ok(Protocol {
         title: file.title,
         inputs: inputs.collect::<Result<_, String>>()?,
-        spaces: spaces.collect(),
+        spaces: spaces.collect::<Result<_, String>>()?,
         regions: regions.collect::<Result<_, String>>()?,
         steps: steps.collect::<Result<_, String>>()?,
     })
+}
+
+fn space_value(name: &str, space: Space) -> Result<ProtocolSpace, String> {
+    let Space {
+        transform,
+        warp,
+        fixed,
+        moving,
+    } = space;
+    match (transform, warp) {
+        (Some(transform), None) if moving.is_none() => {
+            Ok(ProtocolSpace::Affine { transform, fixed })
+        }
+        (Some(_), None) => Err(format!(
+            "a moving image of the space “{name}”, which only a space with a warp has"
+        )),
+        (None, Some(warp)) => {
+            let transforms = Texts::list(Some(warp));
+            let is_entry =
+                |text: &String| is_file(&TransformFile::parse(text).path.to_string_lossy());
+            if let Some(text) = transforms.iter().find(|text| !is_entry(text)) {
+                return Err(format!(
+                    "“{text}” in the warp of the space “{name}”, in place of a name in braces such as {{a}} or inverse:{{a}}"
+                ));
+            }
+            match transforms.is_empty() {
+                true => Err(format!("an empty warp of the space “{name}”")),
+                false => Ok(ProtocolSpace::Warp {
+                    transforms,
+                    fixed,
+                    moving,
+                }),
+            }
+        }
+        (Some(_), Some(_)) => Err(format!(
+            "both a transform and a warp of the space “{name}”, in place of one of them"
+        )),
+        (None, None) => Err(format!("the space “{name}” without a transform or a warp")),
+    }
 }
 
 fn region_value(name: &str, region: Region) -> Result<ProtocolRegion, String> {
@@ -280,15 +323,13 @@ fn check_names(protocol: &Protocol) -> Result<(), String> {
     }
     let brace = |e: BraceError| e.to_string();
     for (name, region) in &protocol.regions {
-        let space = match region {
-            ProtocolRegion::Mask { space, .. } | ProtocolRegion::Sphere { space, .. } => space,
-            _ => &None,
-        };
-        if let Some(space) = space.as_ref().filter(|s| !protocol.spaces.contains_key(*s)) {
+        let space = region.space();
+        if let Some(space) = space.filter(|s| !protocol.spaces.contains_key(*s)) {
             return Err(format!(
                 "the space “{space}” of the region “{name}”, which no table [space.{space}] describes"
             ));
         }
+        check_fixed(protocol, name, region)?;
         for used in protocol.names_of_region(region) {
             let used = owner(&used);
             let is_file = protocol.inputs.contains_key(used) || used == FOLDER;
@@ -322,190 +363,31 @@ fn check_names(protocol: &Protocol) -> Result<(), String> {
     Ok(())
 }
 
+/// A mask needs the grid of a fixed image where the warp begins with an inverse, since that of the first field is then not on
+/// the fixed side.
+fn check_fixed(protocol: &Protocol, name: &str, region: &ProtocolRegion) -> Result<(), String> {
+    let ProtocolRegion::Mask {
+        space: Some(space), ..
+    } = region
+    else {
+        return Ok(());
+    };
+    match protocol.spaces.get(space) {
+        Some(ProtocolSpace::Warp {
+            transforms,
+            fixed: None,
+            ..
+        }) if transforms
+            .first()
+            .is_some_and(|text| TransformFile::parse(text).inverse) =>
+        {
+            Err(format!(
+                "the mask “{name}” in the space “{space}”, whose warp begins with an inverse, without the image whose voxels \
+             the mask gets (fixed = \"{{dwi}}\")"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 const FOLDER: &str = crate::data::protocol::FOLDER_NAME;
-
-/// A text in quotes, as TOML reads it.
-fn quoted(text: &str) -> String {
-    let mut quoted = "\"".to_owned();
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c.is_control() => drop(write!(quoted, "\\u{:04X}", u32::from(c))),
-            c => quoted.push(c),
-        }
-    }
-    quoted + "\""
-}
-
-fn list(texts: &[String]) -> String {
-    let all: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
-    match all.as_slice() {
-        [one] => one.clone(),
-        _ => format!("[{}]", all.join(", ")),
-    }
-}
-
-/// A value that looks like a number or a switch is written as one.
-fn value(text: &str) -> String {
-    let is_plain = text.parse::<f64>().is_ok_and(f64::is_finite)
-        && text
-            .trim_start_matches('-')
-            .starts_with(|c: char| c.is_ascii_digit())
-        && !text.ends_with('.')
-        && !(text.trim_start_matches('-').starts_with('0')
-            && !text.contains('.')
-            && text.trim_start_matches('-') != "0")
-        && text.chars().all(|c| c.is_ascii_digit() || "-.".contains(c));
-    match is_plain {
-        true => text.to_owned(),
-        false => quoted(text),
-    }
-}
-
-/// The text of a protocol, with comments. `notes` are sentences about what does not carry over.
-pub fn text(protocol: &Protocol, notes: &[String]) -> String {
-    let mut text = String::from(
-        "# A protocol of Arcuate: the same steps for each head of a cohort.\n\
-         #   arcuate protocol check FILE             checks it\n\
-         #   arcuate run FILE --subject-folder DIR   runs it on one subject\n\
-         #   arcuate bids DATA OUT participant --protocol FILE   runs it on a BIDS dataset\n\
-         # Names in braces stand for inputs, regions and files of earlier steps: {dwi}, {seed}, {fit/fa.nii.gz}.\n",
-    );
-    // Writing to a string does not fail.
-    let _ = write!(
-        text,
-        "arcuate_protocol = {VERSION}\ntitle = {}\n",
-        quoted(&protocol.title)
-    );
-    for note in notes {
-        let _ = writeln!(text, "\n# {}", note.replace('\n', " "));
-    }
-    if !protocol.inputs.is_empty() {
-        text += "\n# Files of a subject. file: patterns of the name in a subject's folder; bids: patterns below the folder of a\n\
-                 # subject or session of a BIDS dataset. The first pattern that matches one file is used.\n";
-    }
-    for (name, input) in &protocol.inputs {
-        let _ = write!(
-            text,
-            "[input.{name}]\nrole = {}\n",
-            quoted(input.role.key())
-        );
-        let patterns = |bids| -> Vec<String> {
-            let all = input.patterns(bids).into_iter();
-            all.map(str::to_owned).collect()
-        };
-        for (key, all) in [("file", patterns(false)), ("bids", patterns(true))] {
-            match all.is_empty() {
-                true => drop(writeln!(
-                    text,
-                    "# {key} = \"…\"  # state where this file is"
-                )),
-                false => drop(writeln!(text, "{key} = {}", list(&all))),
-            }
-        }
-        text.push('\n');
-    }
-    for (name, space) in &protocol.spaces {
-        let _ = writeln!(
-            text,
-            "# An affine of ITK, ANTs or FLIRT that moves images of this space to that of the scan.\n\
-             [space.{name}]\ntransform = {}",
-            quoted(&space.transform)
-        );
-        if let Some(fixed) = &space.fixed {
-            let _ = writeln!(text, "fixed = {}", quoted(fixed));
-        }
-        text.push('\n');
-    }
-    for (name, region) in &protocol.regions {
-        write_region(&mut text, name, region);
-    }
-    text += "# Each step is a command with its arguments and options (arcuate COMMAND --help lists them), and writes into a\n\
-             # folder of its name.\n";
-    for step in &protocol.steps {
-        let _ = write!(
-            text,
-            "[[step]]\nname = {}\ncommand = {}\n",
-            quoted(&step.name),
-            quoted(&step.command)
-        );
-        if !step.arguments.is_empty() {
-            let all: Vec<String> = step.arguments.iter().map(|text| quoted(text)).collect();
-            let _ = writeln!(text, "arguments = [{}]", all.join(", "));
-        }
-        if !step.options.is_empty() {
-            text += "[step.options]\n";
-        }
-        for (key, option) in &step.options {
-            let option = match option {
-                OptionValue::Text(text) => value(text),
-                OptionValue::Switch(on) => on.to_string(),
-                OptionValue::List(texts) => {
-                    let all: Vec<String> = texts.iter().map(|text| value(text)).collect();
-                    format!("[{}]", all.join(", "))
-                }
-            };
-            let _ = writeln!(text, "{key} = {option}");
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn write_region(text: &mut String, name: &str, region: &ProtocolRegion) {
-    let numbers = |all: &[f64]| -> String {
-        let all: Vec<String> = all.iter().map(|n| number(*n)).collect();
-        all.join(", ")
-    };
-    // Writing to a string does not fail.
-    let (comment, members, space) = match region {
-        ProtocolRegion::Labels { map, labels } => {
-            let labels = labels.iter().map(|label| match label {
-                LabelName::Number(number) => number.to_string(),
-                LabelName::Name(name) => quoted(name),
-            });
-            let labels: Vec<String> = labels.collect();
-            let members = format!("map = {}\nlabels = [{}]", quoted(map), labels.join(", "));
-            ("", members, None)
-        }
-        ProtocolRegion::Mask { file, space } => {
-            ("", format!("mask = {}", quoted(file)), space.as_ref())
-        }
-        ProtocolRegion::Sphere { numbers: n, space } => {
-            let comment = match space {
-                None => {
-                    "# In the space of each scan: it fits other heads only if they are aligned with each other.\n"
-                }
-                Some(_) => "",
-            };
-            (
-                comment,
-                format!("sphere = [{}]", numbers(n)),
-                space.as_ref(),
-            )
-        }
-        ProtocolRegion::Box(n) => (
-            "# In the space of each scan: it fits other heads only if they are aligned with each other.\n",
-            format!("box = [{}]", numbers(n)),
-            None,
-        ),
-        ProtocolRegion::Drawn => (
-            "# Drawn by hand in one head: it does not carry over. Replace the next line by labels of a map, or by a mask in\n\
-             # a space:\n\
-             #   map = \"{labels}\"\n\
-             #   labels = [1024]\n",
-            "drawn = true".to_owned(),
-            None,
-        ),
-    };
-    let _ = write!(text, "[region.{name}]\n{comment}{members}\n");
-    if let Some(space) = space {
-        let _ = writeln!(text, "space = {}", quoted(space));
-    }
-    text.push('\n');
-}
-
-/// Writes a protocol.
-pub fn save(path: &Path, protocol: &Protocol, notes: &[String]) -> Result<(), Error> {
-    atomic::write_text(path, &text(protocol, notes))
-}

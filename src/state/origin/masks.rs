@@ -2,6 +2,7 @@
 //! file.
 
 use crate::data::{DataId, Mask};
+use crate::io::WarpReading;
 use crate::state::core::layer::{Content, OriginId};
 use crate::state::document::Document;
 use crate::state::origin::Origin;
@@ -57,5 +58,16 @@ impl Document {
         let layer = self.layers.iter().find(|l| is_mask(&l.content));
         let of_layer = layer.and_then(|l| self.origins.path_in_place(l.origin));
         of_layer.or_else(|| self.origins.path_in_place(self.mask_origins.get(id)?))
+    }
+
+    /// The file of a mask that a warp resampled when its layer was opened, and that warp.
+    pub(in crate::state) fn warped_mask(&self, mask: &Mask) -> Option<(&Path, &WarpReading)> {
+        let is_mask =
+            |content: &Content| matches!(content, Content::Mask(m) if m.id() == mask.id());
+        let layer = self.layers.iter().find(|l| is_mask(&l.content))?;
+        match self.origins.get(layer.origin) {
+            Origin::File { file, reading, .. } => Some((file, reading.warp.as_deref()?)),
+            _ => None,
+        }
     }
 }

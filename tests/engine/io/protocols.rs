@@ -3,7 +3,7 @@
 use super::sentence;
 use crate::support::test;
 use arcuate::data::protocol::{
-    InputRole, LabelName, OptionValue, Part, ProtocolRegion, names, parts,
+    InputRole, LabelName, OptionValue, Part, ProtocolRegion, ProtocolSpace, names, parts,
 };
 use arcuate::io::{cohort, protocol};
 use libtest_mimic::Trial;
@@ -26,6 +26,8 @@ arcuate_protocol = 1
 title = "A \"title\""
 [input.dwi]
 role = "diffusion_scan"
+[input.brain]
+role = "mask"
 [input.labels]
 role = "label_map"
 file = ["a.nii.gz", "*_dseg.nii.gz"]
@@ -34,6 +36,13 @@ role = "transform"
 bids = "anat/*_xfm.txt"
 [space.mni]
 transform = "{xfm}"
+[space.template]
+warp = ["{xfm}", "inverse:fsl-relative:{protocol}/field.nii.gz"]
+fixed = "{dwi}"
+moving = "{brain}"
+[region.motor]
+mask = "{brain}"
+space = "template"
 [region.seed]
 map = "{labels}"
 labels = [10, "Left-Thalamus"]
@@ -84,6 +93,19 @@ fn round_trip() {
         ProtocolRegion::Labels { map, labels }
     );
     assert_eq!(first.regions["old"], ProtocolRegion::Drawn);
+    let warp = ProtocolSpace::Warp {
+        transforms: vec![
+            "{xfm}".to_owned(),
+            "inverse:fsl-relative:{protocol}/field.nii.gz".to_owned(),
+        ],
+        fixed: Some("{dwi}".to_owned()),
+        moving: Some("{brain}".to_owned()),
+    };
+    assert_eq!(first.spaces["template"], warp);
+    let mut used = first.names_of_region(&first.regions["motor"]);
+    used.sort();
+    used.dedup();
+    assert_eq!(used, ["brain", "dwi", "protocol", "xfm"]);
     let step = &first.steps[1];
     assert_eq!(step.options["one-way"], OptionValue::Switch(true));
     assert_eq!(step.options["step"], OptionValue::Text("0.5".to_owned()));
@@ -127,6 +149,41 @@ fn refuses() {
         ("\"diffusion_scan\"", "\"scan\"", "the role “scan”"),
         ("role = \"transform\"", "rolle = \"transform\"", "rolle"),
         ("space = \"mni\"", "space = \"mnj\"", "the space “mnj”"),
+        (
+            "transform = \"{xfm}\"",
+            "transform = \"{xfm}\"\nwarp = \"{xfm}\"",
+            "both a transform and a warp of the space “mni”",
+        ),
+        (
+            "transform = \"{xfm}\"",
+            "",
+            "the space “mni” without a transform or a warp",
+        ),
+        (
+            "transform = \"{xfm}\"",
+            "transform = \"{xfm}\"\nmoving = \"{brain}\"",
+            "a moving image of the space “mni”",
+        ),
+        (
+            "transform = \"{xfm}\"",
+            "warp = []",
+            "an empty warp of the space “mni”",
+        ),
+        (
+            "transform = \"{xfm}\"",
+            "warp = \"[{xfm},1]\"",
+            "“[{xfm},1]” in the warp of the space “mni”",
+        ),
+        (
+            "warp = [\"{xfm}\"",
+            "warp = [\"{xfn}\"",
+            "“{xfn}” in the region “motor”",
+        ),
+        (
+            "warp = [\"{xfm}\", \"inverse:fsl-relative:{protocol}/field.nii.gz\"]\nfixed = \"{dwi}\"",
+            "warp = \"inverse:{xfm}\"",
+            "the mask “motor” in the space “template”",
+        ),
         ("map = \"{labels}\"", "map = \"{label}\"", "“{label}”"),
         (
             "labels = [10, \"Left-Thalamus\"]",

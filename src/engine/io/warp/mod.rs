@@ -25,8 +25,9 @@ use super::gradients;
 use super::{Content, Error, FibreInfo, Format, Opened, Reading, extension, image, quoted};
 use crate::compute::Control;
 use crate::data::odf_field::order_of_distributions;
-use crate::data::warp::{Warp, WarpInterpolation, WarpStep};
+use crate::data::warp::{Unmapped, Warp, WarpInterpolation, WarpStep};
 use crate::data::{Grid, Sentence, Volume, keyed};
+use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -99,6 +100,11 @@ impl TransformFile {
             inverse,
             convention,
         }
+    }
+
+    /// Whether its name is that of a field.
+    pub fn is_field(&self) -> bool {
+        Format::named(&self.path).is_some_and(|format| format.content() == Content::Image)
     }
 }
 
@@ -223,6 +229,17 @@ pub(super) fn open(
     Ok(opened)
 }
 
+/// A point of the moving image in the space of the fixed one, and warnings about the transforms.
+pub fn push_point(
+    reading: &WarpReading,
+    point: DVec3,
+    control: &Control,
+) -> Result<(Result<DVec3, Unmapped>, Vec<String>), Error> {
+    let opened = open(reading, None, control)?;
+    let pushed = opened.warp.push(point);
+    Ok((pushed.map(|pushed| pushed.point), opened.warnings))
+}
+
 fn open_step(
     transform: &TransformFile,
     grids: Grids,
@@ -242,7 +259,7 @@ fn open_step(
             "write its parts with ITK's CompositeTransformUtil --disassemble, and name them",
         ));
     }
-    if Format::named(path).is_some_and(|format| format.content() == Content::Image) {
+    if transform.is_field() {
         let (field, notes) = field::read(transform, grids, opened, control)?;
         opened.notes.extend(notes);
         let field = Arc::new(field);

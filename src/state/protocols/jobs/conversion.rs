@@ -3,7 +3,9 @@
 use super::document_regions::DocumentRegions;
 use super::known_files::KnownFiles;
 use crate::data::ShellCommand;
-use crate::data::protocol::{OptionValue, Protocol, ProtocolStep, name_from, names, owner};
+use crate::data::protocol::{
+    OptionValue, Protocol, ProtocolRegion, ProtocolStep, name_from, names, owner,
+};
 use crate::state::core::layer::Layer;
 use crate::state::origin::Origin;
 use crate::state::pathways::update::command_line as pathway_command;
@@ -107,15 +109,22 @@ pub fn session_protocol(state: &State) -> Result<SessionProtocol, NoProtocol> {
     let mut all = Protocol {
         title: state.document.name.clone(),
         inputs: files.inputs,
+        spaces: regions.spaces,
         regions: regions.regions,
         steps,
-        ..Protocol::default()
     };
     let in_regions = all.regions.iter().filter(|(name, _)| used.contains(*name));
     let in_regions = in_regions.flat_map(|(_, region)| all.names_of_region(region));
     used.extend(in_regions.collect::<Vec<_>>());
     all.inputs.retain(|name, _| used.contains(name));
     all.regions.retain(|name, _| used.contains(name));
+    let regions_used: Vec<&ProtocolRegion> = all.regions.values().collect();
+    let is_used = |name: &String| {
+        regions_used
+            .iter()
+            .any(|region| region.space() == Some(name))
+    };
+    all.spaces.retain(|name, _| is_used(name));
     for drawn in regions.drawn {
         notes.push(format!(
             "The region “{drawn}” was drawn by hand and does not carry over to other heads: replace it below by labels of \

@@ -1,7 +1,7 @@
 //! The regions of a session: each that a result uses, with the text by which its command names it.
 
 use super::known_files::KnownFiles;
-use crate::data::protocol::{LabelName, ProtocolRegion, name_from};
+use crate::data::protocol::{LabelName, ProtocolRegion, ProtocolSpace, name_from};
 use crate::data::{Region, Shape};
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::track::types::CurveKey;
@@ -18,6 +18,8 @@ pub struct DocumentRegions {
     /// The names of the protocol, by the texts of commands.
     pub names: BTreeMap<String, String>,
     pub regions: BTreeMap<String, ProtocolRegion>,
+    /// The spaces of masks that warps took to the scan.
+    pub spaces: BTreeMap<String, ProtocolSpace>,
     /// Regions that do not carry over.
     pub drawn: Vec<String>,
 }
@@ -95,9 +97,19 @@ impl DocumentRegions {
                         }
                     }
                     (None, ..) => {
+                        let warped = document.warped_mask(mask);
+                        let warped = warped.and_then(|(file, warp)| files.warped_mask(file, warp));
                         document.add_mask_file(mask.id(), &PathBuf::from(NOWHERE).join(&name));
-                        self.drawn.push(region.name.clone());
-                        ProtocolRegion::Drawn
+                        match warped {
+                            Some((file, space)) => ProtocolRegion::Mask {
+                                file,
+                                space: Some(self.space(space)),
+                            },
+                            None => {
+                                self.drawn.push(region.name.clone());
+                                ProtocolRegion::Drawn
+                            }
+                        }
                     }
                 }
             }
@@ -117,5 +129,19 @@ impl DocumentRegions {
         self.names.insert(text, name.clone());
         taken.insert(name.clone());
         self.regions.insert(name, value);
+    }
+
+    /// The name of a space, which is added unless an equal one is known.
+    fn space(&mut self, space: ProtocolSpace) -> String {
+        let known = self.spaces.iter().find(|(_, known)| **known == space);
+        if let Some((name, _)) = known {
+            return name.clone();
+        }
+        let name = match self.spaces.len() {
+            0 => "template".to_owned(),
+            spaces => format!("template_{}", spaces + 1),
+        };
+        self.spaces.insert(name.clone(), space);
+        name
     }
 }

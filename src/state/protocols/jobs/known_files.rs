@@ -2,9 +2,11 @@
 
 use crate::data::Volume;
 use crate::data::labels::Labels;
-use crate::data::protocol::{InputRole, ProtocolInput, name_from};
+use crate::data::protocol::{InputRole, ProtocolInput, ProtocolSpace, name_from};
 use crate::data::text::{file_name, file_stem};
 use crate::data::tissue_map::TissueType;
+use crate::data::warp::WarpInterpolation;
+use crate::io::{TransformFile, WarpReading};
 use crate::state::core::layer::{Content, Layer};
 use crate::state::origin::Origin;
 use crate::state::{Document, State};
@@ -85,7 +87,48 @@ impl KnownFiles {
                 }
             }
         }
+        // After the layers, one of which may be the fixed image.
+        for layer in &state.document.layers {
+            if let Some(warp) = state.document.origins.warp(layer.origin) {
+                for transform in &warp.transforms {
+                    known.add(&transform.path, InputRole::Transform);
+                }
+                for image in warp.fixed.iter().chain(&warp.moving) {
+                    known.add(image, InputRole::Image);
+                }
+            }
+        }
         known
+    }
+
+    /// The space of the moving image of a warp whose files are known.
+    fn space(&self, warp: &WarpReading) -> Option<ProtocolSpace> {
+        let text = |path: &Path| Some(format!("{{{}}}", self.names.get(path)?));
+        let transforms = warp.transforms.iter().map(|transform| {
+            let path = PathBuf::from(text(&transform.path)?);
+            let named = TransformFile {
+                path,
+                ..transform.clone()
+            };
+            Some(named.to_string())
+        });
+        let image = |path: &Option<PathBuf>| match path {
+            None => Some(None),
+            Some(path) => text(path).map(Some),
+        };
+        Some(ProtocolSpace::Warp {
+            transforms: transforms.collect::<Option<_>>()?,
+            fixed: image(&warp.fixed)?,
+            moving: image(&warp.moving)?,
+        })
+    }
+
+    /// The mask of a template that a warp took to the scan, in the space that it came from.
+    pub fn warped_mask(&self, file: &Path, warp: &WarpReading) -> Option<(String, ProtocolSpace)> {
+        // A protocol resamples masks by their labels.
+        let keeps_labels = matches!(warp.interpolation, None | Some(WarpInterpolation::Labels));
+        let name = self.names.get(file).filter(|_| keeps_labels)?;
+        Some((format!("{{{name}}}"), self.space(warp)?))
     }
 
     fn add(&mut self, path: &Path, role: InputRole) -> String {
@@ -142,7 +185,7 @@ impl KnownFiles {
             | "from" | "to" => InputRole::Mask,
             "tissues" => InputRole::Tissues,
             "fod" => InputRole::Distributions,
-            "affine" => InputRole::Transform,
+            "affine" | "warp" => InputRole::Transform,
             "bval" | "bvec" | "gradients" | "scheme" => InputRole::Gradients,
             "labels" => InputRole::Labels,
             _ => InputRole::Image,
