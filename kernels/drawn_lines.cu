@@ -52,14 +52,14 @@ __device__ __forceinline__ void walk(const f32x3* points, u32 count, bool every_
     keep(count - 1, next);
 }
 
-// `KernelLine` in src/engine/solvers/curves/cuda/drawn.rs: where a streamline's points are, and how many.
+// `KernelLine` in src/engine/solvers/drawn_lines/cuda.rs: where a streamline's points are, and how many.
 struct Line {
     const f32x3* points;
     u32 count;
     u32 unused;
 };
 
-// What is known of a streamline: `KernelFacts` in src/engine/solvers/curves/cuda/drawn.rs.
+// Bounds, length and drawn points of a streamline: `KernelFacts` in src/engine/solvers/drawn_lines/cuda.rs.
 struct Facts {
     float low[3], high[3];
     float length_mm;
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(128)
     facts[i] = own;
 }
 
-// `KernelPiece` in src/engine/solvers/curves/cuda/drawn.rs: some of the drawn points of a streamline, the slot of the
+// `KernelPiece` in src/engine/solvers/drawn_lines/cuda.rs: some of the drawn points of a streamline, the slot of the
 // first, and the value of all points, unless each has its own at `values`.
 struct Piece {
     const f32x3* points;
@@ -156,7 +156,7 @@ __device__ __forceinline__ u32 steps(float at, float low, float step) {
 // 255ths of the bounds, within a byte.
 __device__ __forceinline__ u32 byte_of(double number) { return (u32)fmax(fmin(number, 255.0), 0.0); }
 
-// `KernelFrame` in src/engine/solvers/curves/cuda/drawn.rs: `Frame` in src/engine/data/line_blocks.rs.
+// `KernelFrame` in src/engine/solvers/drawn_lines/cuda.rs: `Frame` in src/engine/data/line_blocks.rs.
 struct Frame {
     double low[3], step[3];
     float step_mm;

@@ -8,7 +8,7 @@ use crate::render::PaneId;
 use crate::render::offscreen::Offscreen;
 use crate::scene::draw_list::{ById, LineColour, LineStyle, Lines, ScenePane};
 use crate::solvers::Error;
-use crate::solvers::curves::drawn::drawn;
+use crate::solvers::drawn_lines::drawn;
 use crate::solvers::on_card::DrawnBuffers;
 use crate::state::Camera;
 use crate::state::track::jobs::drawing::SHAPE;

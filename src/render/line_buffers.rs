@@ -36,7 +36,7 @@ impl Part {
         }
     }
 
-    fn of(buffer: &wgpu::Buffer, first: u64, bytes: u64) -> Self {
+    fn within(buffer: &wgpu::Buffer, first: u64, bytes: u64) -> Self {
         let buffer = buffer.clone();
         Self {
             buffer,
@@ -166,7 +166,7 @@ impl LineBuffers {
         let blocks = buffer(&drawn.blocks)?;
         let part = |buffer: &wgpu::Buffer, chunk: &DrawnChunk, of_block: u64| {
             let [first, all] = [chunk.first_slot, chunk.capacity].map(|slots| slots / BLOCK);
-            Part::of(buffer, first as u64 * of_block, all as u64 * of_block)
+            Part::within(buffer, first as u64 * of_block, all as u64 * of_block)
         };
         let chunks = drawn.chunks.iter().map(|chunk| Chunk {
             slots: part(&blocks, chunk, BLOCK_BYTES),

@@ -56,7 +56,7 @@ impl Chosen {
 }
 
 /// A piece of a streamline, and the indices of its points.
-struct Placed<'a> {
+struct LinePiece<'a> {
     streamline: usize,
     kept: &'a [usize],
     chunk: usize,
@@ -110,7 +110,7 @@ pub(super) fn build<T: Copy + Send + Sync, C>(
                                  chunk,
                                  slot,
                              }| {
-                    pieces.push(Placed {
+                    pieces.push(LinePiece {
                         streamline: *streamline,
                         kept: &run[points],
                         chunk,
@@ -122,7 +122,7 @@ pub(super) fn build<T: Copy + Send + Sync, C>(
         }
         walk.place += count;
         // Each write has a cost, so adjacent pieces are written together.
-        let adjacent = |a: &Placed<'_>, b: &Placed<'_>| {
+        let adjacent = |a: &LinePiece<'_>, b: &LinePiece<'_>| {
             (a.chunk, a.slot + a.kept.len() + 1) == (b.chunk, b.slot)
         };
         for pieces in pieces.chunk_by(adjacent) {
@@ -137,7 +137,7 @@ pub(super) fn build<T: Copy + Send + Sync, C>(
 
 /// The values of adjacent pieces, each with the gap after it.
 fn values_of<T: Copy + Send + Sync>(
-    pieces: &[Placed<'_>],
+    pieces: &[LinePiece<'_>],
     value: &(impl Fn(usize, usize) -> T + Send + Sync),
     gap: T,
 ) -> Vec<T> {

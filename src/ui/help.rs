@@ -12,7 +12,7 @@ use egui::{
 };
 use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
 
-const SIZE: Vec2 = vec2(832.0, 684.0);
+const SIZE: Vec2 = vec2(832.0, 736.0);
 const SMALLEST: Vec2 = vec2(520.0, 320.0);
 const HEAD: f32 = 44.0;
 const LIST: f32 = 202.0;

@@ -177,6 +177,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     // Points stay on the card that computed them.
     ("curves", &["on_card"]),
     ("density", &["curves"]),
+    // Points on a card are written there as they are drawn.
+    ("drawn_lines", &["on_card"]),
     ("eikonal", &["metric", "tensor_fit"]),
     // Rays in distributions start along peaks; those through a point start along the cheapest path to it.
     (
@@ -443,6 +445,8 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("tensor_check", None),
     ("odf_check", None),
     ("uncertainty", None),
+    ("on_card", None),
+    ("drawn_lines", None),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.

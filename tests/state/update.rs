@@ -4,6 +4,7 @@ mod agreement;
 mod backend;
 mod colours;
 mod drags;
+mod drawn_rays;
 mod fibres;
 mod figures;
 mod filter;
@@ -87,7 +88,8 @@ pub fn tests() -> Vec<Trial> {
         .chain(figures::tests())
         .chain(fod_images::tests());
     let own = own.chain(odf_rays::tests());
-    let own = own.chain(rays::tests()).chain(readings::tests());
+    let own = own.chain(rays::tests()).chain(drawn_rays::tests());
+    let own = own.chain(readings::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());

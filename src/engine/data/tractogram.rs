@@ -61,7 +61,7 @@ pub struct Tractogram {
     /// A TCK's own name for these streamlines, which files of their values repeat; moved or selected streamlines have
     /// none.
     pub timestamp: Option<Arc<str>>,
-    /// The same streamlines in the renderer's memory, if a card wrote them there.
+    /// These streamlines in the renderer's memory, if a card wrote them there.
     pub drawn: Option<Arc<DrawnLines>>,
     bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
     pieces: Arc<OnceLock<BoundingChunks>>,
@@ -326,13 +326,13 @@ impl Tractogram {
         });
         let offsets: Vec<u64> = std::iter::once(0).chain(ends).collect();
         let runs: Arc<[Range<usize>]> = marked_ranges(marks, &self.offsets).into();
-        let mut out = Self::new(parts_of(&self.points, &runs), offsets);
+        let mut out = Self::new(selected(&self.points, &runs), offsets);
         for (name, values) in &self.per_streamline {
             let values: Vec<f32> = chosen().map(|i| values[i]).collect();
             out = out.with_per_streamline(name, values);
         }
         for (name, values) in &self.per_point {
-            out = out.with_per_point(name, parts_of(values, &runs));
+            out = out.with_per_point(name, selected(values, &runs));
         }
         let mut next = 0;
         let index = marks.iter().map(|&m| m.then(|| (next, next += 1).0));
@@ -410,11 +410,11 @@ fn marked_ranges(marks: &[bool], offsets: &[u64]) -> Vec<Range<usize>> {
 }
 
 /// Values of some points; those that are not on the host are copied when they are needed.
-fn parts_of<T: Pod + Send + Sync>(values: &Shared<T>, runs: &Arc<[Range<usize>]>) -> Shared<T> {
+fn selected<T: Pod + Send + Sync>(values: &Shared<T>, runs: &Arc<[Range<usize>]>) -> Shared<T> {
     match values.is_on_host() {
         true => copy_ranges(values, runs).into(),
         false => Shared::late(LateParts {
-            of: values.clone(),
+            whole: values.clone(),
             runs: runs.clone(),
             values: OnceLock::new(),
         }),
@@ -424,7 +424,7 @@ fn parts_of<T: Pod + Send + Sync>(values: &Shared<T>, runs: &Arc<[Range<usize>]>
 /// Parts of late values.
 pub struct LateParts<T> {
     /// The array of which they are parts.
-    pub of: Shared<T>,
+    pub whole: Shared<T>,
     /// The parts in that array, ascending.
     pub runs: Arc<[Range<usize>]>,
     values: OnceLock<Vec<T>>,
@@ -447,8 +447,8 @@ impl<T: Pod + Send + Sync> Late<T> for LateParts<T> {
         if let Some(values) = self.values.get() {
             return Ok(values);
         }
-        self.of.on_host()?;
-        let copied = copy_ranges(&self.of, &self.runs);
+        self.whole.on_host()?;
+        let copied = copy_ranges(&self.whole, &self.runs);
         Ok(self.values.get_or_init(|| copied))
     }
 }

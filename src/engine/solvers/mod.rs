@@ -40,6 +40,7 @@ pub mod connectivity;
 pub mod csd;
 pub mod curves;
 pub mod density;
+pub mod drawn_lines;
 pub mod eikonal;
 pub mod geodesic;
 pub mod gradient_check;

@@ -2,11 +2,11 @@
 
 use crate::data::{DataId, OdfField, Tractogram};
 use crate::solvers::curves::Seeding;
-use crate::solvers::geodesic::{self, Cut, OdfMetric, RayMetric, RayMetricParams, rank};
+use crate::solvers::geodesic::{self, Cut, OdfMetric, RayMetric, RayMetricParams};
 use crate::state::core::phase::Phase;
 use crate::state::document::{Document, Rays, Tensors};
 use crate::state::edit::edit;
-use crate::state::track::jobs::cut::CutRays;
+use crate::state::track::jobs::cut::{CutRays, after_cut};
 use crate::state::track::jobs::drawing;
 use crate::state::track::jobs::lobes::TraceLobes;
 use crate::state::track::jobs::trace::{RayOutput, TraceRays};
@@ -288,8 +288,8 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     let coarse = state.runtime.track.live.value().is_some_and(|l| l.coarse);
-    let (kept, min_measure) = rank(&rays.all, cut_of(cut, coarse, &rays.measures));
-    ranked(state, rays.all.id(), cut, kept, min_measure);
+    let after = after_cut(&rays.all, cut_of(cut, coarse, &rays.measures));
+    ranked(state, rays.all.id(), cut, after.kept, after.min_measure);
 }
 
 /// The cut of rays with these measures: a share of few coarse rays would leave too few to judge by.

@@ -90,6 +90,9 @@ const IMAGES: &[&str] = &[
     "replay {}",
     "methods {}",
     "report {} --no-pictures --out O.html",
+    "protocol {} --out O.toml",
+    "run {} --subject-folder . --out O",
+    "bids . O participant --protocol {}",
 ];
 
 /// Commands that read no file.

@@ -3,7 +3,7 @@
 use super::{Window, picture};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{Delivery, Event, Outcome};
+use arcuate::jobs::Outcome;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
@@ -31,7 +31,6 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::splines_of_any_precision", splines),
         test("update::rays::every_parameter_can_be_undone", undo),
         test("update::rays::late_results", late),
-        test("update::rays::drawn_before_the_host_has_them", drawn_first),
         test("update::rays::one_reason_to_stop", one_reason),
         test("update::rays::rays_through_the_crosshair", crosshair),
         test("update::rays::out_of_date", out_of_date),
@@ -54,13 +53,13 @@ pub(super) fn tracing(seeds: usize) -> Window {
     window
 }
 
-fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
+pub(super) fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
     let mut rays = window.state.document.track.rays.clone();
     edit(&mut rays);
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
 }
 
-fn ray_jobs(window: &Window) -> Vec<&TraceRays> {
+pub(super) fn ray_jobs(window: &Window) -> Vec<&TraceRays> {
     window.jobs_of().collect()
 }
 
@@ -68,7 +67,7 @@ fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
     change(window, phase, |rays| rays.cut = cut);
 }
 
-fn line(window: &Window) -> CommandLine {
+pub(super) fn line(window: &Window) -> CommandLine {
     window.state.document.live_command_line(live(window))
 }
 
@@ -446,50 +445,6 @@ fn late() {
     window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(|_| {});
     assert!(window.state.runtime.track.live.value().is_none());
-}
-
-/// Rays that a card computed arrive twice: as soon as they can be drawn, and when the host has their points.
-fn drawn_first() {
-    let step = |w: &Window| match &line(w) {
-        CommandLine::Geodesic { params, .. } => params.curves.step_mm,
-        other => panic!("{other:?}"),
-    };
-    for fails in [false, true] {
-        let mut window = tracing(20);
-        window.holding = true;
-        change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
-        let job = ray_jobs(&window).pop().expect("a job").clone();
-        let Some(Outcome::Done(rays)) = window.pending[0].outcome::<TraceRays>() else {
-            panic!("no rays");
-        };
-        let (rays, ticket) = (rays.clone(), window.pending[0].ticket);
-        let event = |outcome| {
-            let slot = LIVE;
-            let delivery = Delivery {
-                slot,
-                ticket,
-                wall_ms: 3.0,
-                outcome,
-            };
-            Action::Event(Event::new(job.clone(), delivery))
-        };
-        assert_ne!(step(&window), 1.0);
-        window.act(event(Outcome::Partial(rays.clone())));
-        assert_eq!(step(&window), 1.0);
-        assert_eq!(live(&window).output.kept.id(), rays.output.kept.id());
-        assert!(window.state.runtime.jobs.is_running(&[LIVE]));
-        if fails {
-            window.act(event(Outcome::Failed("The card was lost".into())));
-            assert!(window.state.runtime.track.live.value().is_none());
-            continue;
-        }
-        window.act(event(Outcome::Done(rays.clone())));
-        assert_eq!(live(&window).output.kept.id(), rays.output.kept.id());
-        assert!(!window.state.runtime.jobs.is_running(&[LIVE]));
-        // Nothing else was requested.
-        window.deliver(Vec::clear);
-        assert_eq!(step(&window), 1.0);
-    }
 }
 
 fn kept() {

@@ -23,7 +23,7 @@ pub struct CardPart {
     pub card: usize,
     /// Numbers of 32 bits on that card.
     pub buffer: Arc<CudaSlice<f32>>,
-    /// Those of the buffer that belong to the part.
+    /// The range in the buffer that belongs to the part.
     pub numbers: Range<usize>,
 }
 

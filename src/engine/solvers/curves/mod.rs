@@ -56,7 +56,6 @@ pub(super) mod spline;
 pub(super) use check::{check, check_regions};
 pub use composite::{DeflectionParts, SeedingKind, SeedingParts, check_seeding};
 pub(super) use composite::{read_seeding, seeding_text};
-pub use cuda::drawn;
 pub(super) use error::InputError;
 pub use integrate::{DirectionField, step};
 pub use output::{NoStart, Output, SeedOutcome, Starts, StopReason};

@@ -5,7 +5,6 @@ use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Params, SeedOutcome, StopReason};
-use bytemuck::{Pod, Zeroable};
 
 /// Whether to show a ray that missed the targets: determined by its number, so that the choice does not depend on the
 /// others, and scattered, so that no direction of the fan is preferred.
@@ -15,8 +14,7 @@ fn is_shown(ray: usize) -> bool {
 }
 
 /// A ray by its numbers.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Ray {
     /// Number among all rays, and number of its seed.
     pub number: usize,

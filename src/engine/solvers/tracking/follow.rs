@@ -86,7 +86,7 @@ impl StreamlineHalves {
         halves
     }
 
-    /// The same as [`Self::at_seeds`], on all threads of the installed pool.
+    /// Does the work of [`Self::at_seeds`] on all threads of the installed pool.
     pub fn at_all_seeds(starts: &[Start], gates: &RegionTests, both_ways: bool) -> Self {
         /// Seeds that a thread examines at a time.
         const PART: usize = 4096;

@@ -18,7 +18,7 @@ pub fn sample(volume: &Volume, tractogram: &Tractogram) -> Vec<f32> {
         .collect()
 }
 
-/// The same as [`sample`]; for points that are not on the host, computed when they are there.
+/// The values of [`sample`]; for points that are not on the host, computed when they are there.
 pub fn sampled(volume: &Volume, tractogram: &Tractogram) -> Shared<f32> {
     match tractogram.points.is_on_host() {
         true => sample(volume, tractogram).into(),

@@ -24,6 +24,12 @@ pub struct RaysAfterCut {
     pub min_measure: Option<f32>,
 }
 
+/// The rays that a cut keeps.
+pub fn after_cut(all: &Tractogram, cut: Cut) -> RaysAfterCut {
+    let (kept, min_measure) = rank(all, cut);
+    RaysAfterCut { kept, min_measure }
+}
+
 impl Job for CutRays {
     type Output = RaysAfterCut;
 
@@ -41,8 +47,7 @@ impl Job for CutRays {
         _: &Control,
         _: &PartialSender<RaysAfterCut>,
     ) -> Result<RaysAfterCut, JobError> {
-        let (kept, min_measure) = rank(&self.all, self.cut);
-        Ok(RaysAfterCut { kept, min_measure })
+        Ok(after_cut(&self.all, self.cut))
     }
 
     fn curves(output: &RaysAfterCut) -> Vec<&Tractogram> {

@@ -6,7 +6,7 @@ use crate::data::tractogram::LENGTH;
 use crate::data::{LineDrawing, Tractogram};
 use crate::jobs::{JobError, Worker};
 use crate::solvers::Error;
-use crate::solvers::curves::drawn::{LinesOnCard, drawn};
+use crate::solvers::drawn_lines::{LinesOnCard, drawn};
 use crate::solvers::on_card::DrawnBuffers;
 use crate::state::core::display::LineColouring;
 use crate::state::document::Document;

@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
-pub mod drawn;
 pub mod on_card;
 pub mod regions;
 

@@ -3,7 +3,6 @@
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
-use super::one_thread_each;
 use crate::compute::cuda::{CardPart, Device};
 use crate::compute::{Backend, kernel_struct, kernels, memory, parts};
 use crate::data::drawn_lines::next_chunk;
@@ -91,7 +90,7 @@ struct Places {
 
 impl Places {
     /// The places of values that are not on the host; `None` if they are, or if several cards have them.
-    fn of<T: Pod + Send + Sync>(values: &Shared<T>) -> Option<Self> {
+    fn find<T: Pod + Send + Sync>(values: &Shared<T>) -> Option<Self> {
         let bytes = size_of::<T>() as u64;
         if let Some(late) = values.late_as::<LateValues<T>>() {
             let kept = late.parts()?;
@@ -115,7 +114,7 @@ impl Places {
             });
         }
         let some = values.late_as::<LateParts<T>>()?;
-        let all = Self::of(&some.of)?;
+        let all = Self::find(&some.whole)?;
         let mut parts = Vec::new();
         let mut next = 0;
         for run in some.runs.iter() {
@@ -157,7 +156,7 @@ pub struct LinesOnCard<'a> {
     points: Places,
 }
 
-/// What is known of streamlines without their points.
+/// Bounds and lengths of streamlines, known without their points.
 pub struct LineFacts {
     /// World mm; `None` without points.
     pub bounds_mm: Option<(DVec3, DVec3)>,
@@ -168,7 +167,7 @@ pub struct LineFacts {
 impl<'a> LinesOnCard<'a> {
     /// `None` if the points are on the host, or on several cards.
     pub fn new(tractogram: &'a Tractogram) -> Option<Self> {
-        let points = Places::of(&tractogram.points)?;
+        let points = Places::find(&tractogram.points)?;
         Some(Self { tractogram, points })
     }
 
@@ -253,7 +252,7 @@ impl<'a> LinesOnCard<'a> {
     /// The values of this name, if they are on the same card or belong to streamlines.
     fn values(&self, name: &str) -> Option<LineValues<'a>> {
         if let Some(values) = self.tractogram.per_point.get(name) {
-            let places = Places::of(values)?;
+            let places = Places::find(values)?;
             let is_here = places.card == self.points.card;
             return is_here.then_some(LineValues::PerPoint(places));
         }
@@ -454,7 +453,7 @@ fn few_threads_each(count: u32) -> LaunchConfig {
     LaunchConfig {
         grid_dim: (count.div_ceil(128), 1, 1),
         block_dim: (128, 1, 1),
-        ..one_thread_each(count)
+        shared_mem_bytes: 0,
     }
 }
 
