@@ -5,7 +5,7 @@ use super::{arcuate, json, refuses};
 use crate::support::test;
 use arcuate::cli::Arguments;
 use arcuate::compute::Control;
-use arcuate::data::{Gradients, Grid, Volume};
+use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
 use clap::CommandFactory as _;
 use glam::DVec3;
@@ -113,14 +113,12 @@ fn whole() {
 }
 
 fn grid() -> Arc<Grid> {
-    let corner = DVec3::splat(-10.0);
-    let grid = Grid::axis_aligned([11; 3], DVec3::splat(2.0), corner);
+    let grid = Grid::axis_aligned([11; 3], DVec3::splat(2.0), DVec3::splat(-10.0));
     Arc::new(grid.expect("a grid"))
 }
 
 fn save(here: &Path, name: &str, frames: usize, values: Vec<f32>) {
-    let kind = arcuate::data::VolumeKind::Scalar;
-    let volume = Volume::new(grid(), frames, kind, values);
+    let volume = Volume::new(grid(), frames, VolumeKind::Scalar, values);
     nifti::save_volume(&here.join(name), &volume, "", &Control::new()).expect("saved");
 }
 
