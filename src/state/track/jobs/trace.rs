@@ -109,8 +109,8 @@ impl<M> RayOutput<M> {
         })
     }
 
-    /// Has the rays drawn from the card where they are, if it can, and sent; then copies them to the host, unless
-    /// they are coarse and others will soon replace them.
+    /// Writes rays on a card into the window's memory and sends them; then copies them to the host. Coarse rays that the
+    /// window draws stay on the card, since others soon replace them.
     pub fn deliver(
         mut self,
         (drawing, coarse): (Option<&LineDrawing>, bool),
