@@ -12,6 +12,7 @@ mod connectivity;
 mod csd;
 mod curves;
 mod density;
+mod drawn_lines;
 mod eikonal;
 mod geodesic;
 mod gradient_check;
@@ -20,6 +21,7 @@ mod lifted;
 mod metric;
 mod odf_check;
 mod odf_tracking;
+mod on_card;
 mod pathway;
 mod peaks;
 mod region;
@@ -41,6 +43,7 @@ fn main() {
         csd::tests(),
         curves::tests(),
         density::tests(),
+        drawn_lines::tests(),
         eikonal::tests(),
         geodesic::tests(),
         gradient_check::tests(),
@@ -49,6 +52,7 @@ fn main() {
         metric::tests(),
         odf_check::tests(),
         odf_tracking::tests(),
+        on_card::tests(),
         pathway::tests(),
         peaks::tests(),
         region::tests(),

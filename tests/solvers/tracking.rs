@@ -3,7 +3,6 @@
 mod bootstrap;
 mod deflection;
 mod directions;
-mod drawn;
 mod orders;
 pub mod parity;
 mod phantom;
@@ -18,7 +17,6 @@ pub fn tests() -> Vec<Trial> {
         bootstrap::tests(),
         deflection::tests(),
         directions::tests(),
-        drawn::tests(),
         orders::tests(),
         parity::tests(),
         phantom::tests(),

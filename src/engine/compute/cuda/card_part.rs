@@ -38,6 +38,21 @@ impl CardPart {
         }
     }
 
+    /// `count` values of a buffer on the first of some cards, from its number `first` on.
+    pub fn of_values<T>(
+        devices: &Arc<[Device]>,
+        buffer: Arc<CudaSlice<f32>>,
+        first: usize,
+        count: usize,
+    ) -> Self {
+        Self {
+            devices: devices.clone(),
+            card: 0,
+            buffer,
+            numbers: first..first + count * size_of::<T>() / size_of::<f32>(),
+        }
+    }
+
     /// The card that has the buffer.
     pub fn device(&self) -> &Device {
         &self.devices[self.card]

@@ -15,7 +15,7 @@ pub use residuals::Residuals;
 use super::cpu::{Settings, gather};
 use super::design::{Design, MULTIPLICITY};
 use super::unshared;
-use crate::compute::cuda::Device;
+use crate::compute::cuda::{CardPart, Device};
 use crate::compute::kernel_struct;
 use crate::compute::{Control, DataId, kernels, memory, zeroed};
 use crate::data::{Mask, Shared, Tensor, Volume};
@@ -185,8 +185,8 @@ pub fn fit(
     let is_seen = |row: usize| counts.seen[row / 32] >> (row % 32) & 1 != 0;
     Ok(CardFit {
         id,
-        tensors: LateValues::of_buffer(devices, tensors, 0, n),
-        s0: LateValues::of_buffer(devices, Arc::new(s0), 0, n),
+        tensors: LateValues::shared(CardPart::of_values::<Tensor>(devices, tensors, 0, n)),
+        s0: LateValues::shared(CardPart::of_values::<f32>(devices, Arc::new(s0), 0, n)),
         repaired,
         unfitted: counts.unfitted as usize,
         has_signal: (0..design.rows.len()).map(is_seen).collect(),

@@ -1,7 +1,7 @@
 //! Maps of a tensor field on a card.
 
 use super::{LOWER, threads};
-use crate::compute::cuda::Device;
+use crate::compute::cuda::{CardPart, Device};
 use crate::compute::{Control, kernels};
 use crate::data::{Tensor, TensorField, Volume, VolumeKind};
 use crate::solvers::Error;
@@ -25,7 +25,12 @@ pub fn maps(
     let maps = Arc::new(maps);
     let grid = &field.grid;
     let values = |plane: usize, count: usize| {
-        LateValues::<f32>::of_buffer(devices, maps.clone(), plane * n, count * n)
+        LateValues::shared(CardPart::of_values::<f32>(
+            devices,
+            maps.clone(),
+            plane * n,
+            count * n,
+        ))
     };
     let scalar = |plane: usize| Volume::scalar(grid.clone(), values(plane, 1));
     let vector = |plane: usize, kind| Volume::new(grid.clone(), 3, kind, values(plane, 3));

@@ -1,7 +1,7 @@
 //! The wild bootstrap on a card: a fit, its residuals, and tensors of many repetitions at once.
 
 use super::{Card, KernelCounts, KernelJob, LOWER, Lists, Samples, THREADS, threads};
-use crate::compute::cuda::Device;
+use crate::compute::cuda::{CardPart, Device};
 use crate::compute::kernel_struct;
 use crate::compute::{Backend, Control, DataId, kernels};
 use crate::data::{Grid, Mask, Tensor, TensorField, Volume};
@@ -136,7 +136,7 @@ impl Residuals {
         let tensors = self
             .device()
             .cached_as(id, "tensors", || Ok::<_, Error>(tensors))?;
-        let late = LateValues::<Tensor>::of_buffer(&self.devices, tensors, 0, n);
+        let late = LateValues::shared(CardPart::of_values::<Tensor>(&self.devices, tensors, 0, n));
         Ok(TensorField::identified(id, grid.clone(), late))
     }
 

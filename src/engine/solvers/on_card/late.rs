@@ -1,11 +1,10 @@
 //! Values on graphics cards that the host copies when it needs them.
 
-use crate::compute::cuda::{CardPart, Device};
+use crate::compute::cuda::CardPart;
 use crate::compute::memory;
 use crate::data::Shared;
 use crate::data::shared_slice::{Late, LateError};
 use bytemuck::Pod;
-use cudarc::driver::CudaSlice;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -27,20 +26,9 @@ impl<T: Pod + Send + Sync + 'static> LateValues<T> {
         }
     }
 
-    /// `count` values of a buffer on the first of some cards, from its number `first` on.
-    pub fn of_buffer(
-        devices: &Arc<[Device]>,
-        buffer: Arc<CudaSlice<f32>>,
-        first: usize,
-        count: usize,
-    ) -> Shared<T> {
-        let end = first + count * size_of::<T>() / size_of::<f32>();
-        Shared::late(Self::new(vec![CardPart {
-            devices: devices.clone(),
-            card: 0,
-            buffer,
-            numbers: first..end,
-        }]))
+    /// The values of one part, as an array of results.
+    pub fn shared(part: CardPart) -> Shared<T> {
+        Shared::late(Self::new(vec![part]))
     }
 
     /// The parts on the cards; `None` if the host has the values.

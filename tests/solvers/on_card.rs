@@ -1,0 +1,55 @@
+//! Values on graphics cards that the host copies when it needs them.
+
+use crate::support::{cuda_test, test};
+use arcuate::compute::Backend;
+use arcuate::compute::cuda::CardPart;
+use arcuate::data::Shared;
+use arcuate::solvers::on_card::LateValues;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("on card::no parts are no values", none),
+        cuda_test("on card::parts are copied once, in their order", parts),
+    ]
+}
+
+fn none() {
+    let values = Shared::<f32>::late(LateValues::new(Vec::new()));
+    assert!(values.is_empty() && values[..].is_empty() && values.is_on_host());
+}
+
+/// Parts of buffers on all cards in turn, the last of them larger than a thread copies at a time.
+fn parts(backend: Backend) {
+    let devices = backend.shared_devices();
+    let sizes = [6, 0, 3 << 19, 9, 3 << 20];
+    let mut expected = Vec::new();
+    let mut parts = Vec::new();
+    for (i, size) in sizes.into_iter().enumerate() {
+        let numbers: Vec<f32> = (0..size + 6).map(|k| (k * 7 + i) as f32).collect();
+        let card = i % devices.len();
+        let buffer = Arc::new(devices[card].upload(&numbers).unwrap());
+        let mut part = CardPart {
+            devices: devices.clone(),
+            card,
+            buffer,
+            numbers: 3..size + 3,
+        };
+        expected.extend_from_slice(&numbers[3..size + 3]);
+        // Clones share the buffer.
+        part = part.clone();
+        parts.push(part);
+    }
+    let late = || Shared::<[f32; 3]>::late(LateValues::new(parts.clone()));
+    let values = late();
+    assert_eq!(values.len(), expected.len() / 3);
+    assert!(!values.is_on_host());
+    backend.install(|| values.on_host()).unwrap();
+    assert!(values.is_on_host());
+    assert_eq!(values[..].as_flattened(), expected);
+    let known = values.late_as::<LateValues<[f32; 3]>>().unwrap();
+    assert!(known.parts().is_none());
+    // Without the call before, the first access copies.
+    assert_eq!(backend.install(|| late()[..].to_vec()), values[..]);
+}
