@@ -32,7 +32,7 @@ Examples:
 participant runs the protocol on each participant, or on each session of one; a participant that fails ends with one
 sentence, and the others go on. Inputs are looked for in the folders of --derivatives first, in their order, then in
 BIDS_DIR, by the patterns “bids” of the protocol. Several processes may share OUTPUT_DIR, each with other participants: two
-on one participant cannot harm each other, since the second one ends. What is done and unchanged is not run again.
+on one participant cannot harm each other, since the second one ends. Completed, unchanged steps are not run again.
 
 group reads what the participants left in OUTPUT_DIR and writes group_measures.tsv (subject, session, bundle, measure, node,
 value), group_matrices.tsv, and group_report.html: one page with a row for each participant, failures first.

@@ -230,7 +230,7 @@ fn problems() {
             found.iter().any(|s| s.contains(part)),
             "{found:?} lacks {part}"
         );
-        // What check refuses, no subject is begun with.
+        // `run` refuses a protocol that `check` refuses, before it writes anything.
         let (of_run, _) = errors("run bad.toml --subject-folder .", here);
         assert_eq!(of_run.first(), found.first());
         assert!(!here.join("arcuate").exists());
@@ -248,7 +248,8 @@ fn problems() {
     assert_eq!(code, Some(1));
 }
 
-/// What is done and unchanged is skipped by content; a change of a parameter or an input runs what depends on it.
+/// `run` skips steps whose checksums are unchanged; after a change of a parameter or an input, it repeats the steps that
+/// depend on it.
 fn one_subject() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();

@@ -195,7 +195,7 @@ fn matrix(step: &str, heading: &[String], rows: impl Iterator<Item = Vec<String>
     }
 }
 
-/// A value that lies far from those of the others.
+/// A value far from those of the others.
 pub struct Outlier {
     /// Index of the participant.
     pub unit: usize,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 const SHIFT: DVec3 = dvec3(-1.0, 2.0, 6.0);
 /// Centre in the left hemisphere of the template, at the centre of a voxel.
 const LEFT: DVec3 = dvec3(-21.0, 11.0, 7.0);
-/// The same place in the right hemisphere.
+/// Mirror image of [`LEFT`] in the right hemisphere.
 const RIGHT: DVec3 = dvec3(21.0, 11.0, 7.0);
 const RADIUS_MM: f64 = 8.0;
 

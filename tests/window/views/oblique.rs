@@ -192,8 +192,8 @@ fn handle_path(views: &ViewWindow, pane: Pane, radians: f32) -> [Pos2; 3] {
     [from, at(radians * 0.5), at(radians)]
 }
 
-/// What lay under the pointer when it went down lies there when it goes up, as seen from the crosshair; the other two
-/// slices turn with it.
+/// A point that is under the pointer when the drag begins is in the same direction from the crosshair as the pointer when
+/// it ends; the other two slices turn, too.
 fn handle_turns() {
     let mut random = Random::fresh("handles");
     for round in 0..12 {

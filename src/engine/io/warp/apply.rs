@@ -224,7 +224,7 @@ fn warnings(
     warnings
 }
 
-/// Smaller distances are not told apart, mm.
+/// Precision of reported distances, mm.
 const SHOWN_MM: f64 = 1e-4;
 
 /// Counts of the points of streamlines that were moved, and of those that could not be.

@@ -121,7 +121,7 @@ impl DocumentRegions {
         let Some(spec) = ShapeSpec::from_shape(&region.shape, path.as_deref()) else {
             return;
         };
-        // The same shape in several results is one region.
+        // A shape that several results use becomes one region.
         let text = spec.to_string();
         if self.names.contains_key(&text) {
             return;

@@ -211,7 +211,7 @@ pub fn labels() {
         }
     }
     assert!(checked > 500, "{checked}");
-    // The same halves as a mask stay zeros and ones.
+    // A mask of these halves stays a mask: it has only zeros and ones.
     let ones: Vec<f32> = values.iter().map(|v| f32::from(*v > 100.0)).collect();
     let image = folder.join("mask.nii.gz");
     save_image(&image, &Volume::scalar(Arc::new(moving.clone()), ones));
