@@ -224,7 +224,7 @@ fn warnings(
     warnings
 }
 
-/// Precision of reported distances, mm.
+/// Smaller errors are reported as “less than” this, mm.
 const SHOWN_MM: f64 = 1e-4;
 
 /// Counts of the points of streamlines that were moved, and of those that could not be.
