@@ -166,10 +166,12 @@ fn fit(operator: &Operator, y: &[f32], penalty: &Penalty, iterations: u32) -> So
         penalty,
         without: None,
     };
+    // Fits that end by the KKT residual may lie farther apart than the limit of the objectives: it says little where
+    // columns are nearly equal. Those that end by the fall of the objective lie at most 13 tolerances above the minimum.
     let stop = Stop {
         iterations,
-        objective: 0.0,
-        kkt: 1e-5,
+        objective: 5e-7,
+        kkt: 0.0,
         target: 0.0,
     };
     solve(&problem, None, &stop, &Curve::default(), &Control::new()).unwrap()
