@@ -244,7 +244,9 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
     let (Some(StopFilterKey { reason, .. }), Some(curves)) = (query, curves) else {
         return;
     };
-    if curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {
+    // Copying points from a card takes a while and may fail, which only a job reports.
+    let is_on_host = curves.iter().all(|c| c.points.is_on_host());
+    if !is_on_host || curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {
         return effects.push(Effect::submit(CollectStopped { curves, reason }));
     }
     let selected = curves.map(|curves| reason.only(&curves));

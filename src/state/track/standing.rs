@@ -71,9 +71,14 @@ impl State {
         known.filter(|(key, _)| key.curves == [live.output.kept.id(), live.output.missed.id()])
     }
 
-    /// The live result, if it is final.
+    /// The live result, if it is final and the host has it: the window draws curves of a graphics card a few
+    /// milliseconds earlier, and the card may fail in between.
     pub fn final_live(&self) -> Option<&CurveResult> {
         let live = self.runtime.track.live.value();
-        live.filter(|_| self.standing() == Some(Standing::Final))
+        live.filter(|live| {
+            let [kept, missed] = [&live.output.kept, &live.output.missed];
+            let is_on_host = kept.points.is_on_host() && missed.points.is_on_host();
+            is_on_host && self.standing() == Some(Standing::Final)
+        })
     }
 }

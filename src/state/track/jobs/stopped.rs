@@ -3,6 +3,7 @@
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
+use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
@@ -29,10 +30,15 @@ impl Job for CollectStopped {
 
     fn run(
         self,
-        _: &Worker,
+        worker: &Worker,
         _: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
+        for curves in &self.curves {
+            worker
+                .backend()
+                .install(|| curves.on_host().map_err(Error::from))?;
+        }
         Ok(self.curves.map(|curves| self.reason.only(&curves)))
     }
 
