@@ -296,7 +296,10 @@ const fn only(what: &'static [&'static str], places: &'static [&'static str]) ->
 /// The first row that matches a path decides.
 pub const RESERVED: &[Reserved] = &[
     only(&["cudarc"], &["compute", "solvers/*/cuda"]),
-    only(&["libloading"], &["compute/cuda/nccl"]),
+    only(
+        &["libloading"],
+        &["compute/cuda/nccl", "compute/cuda/usage"],
+    ),
     // `compute` creates the pools.
     Reserved {
         what: &["rayon"],

@@ -4,9 +4,10 @@ use super::super::Failure;
 use super::LoadedProtocol;
 use crate::compute::Control;
 use crate::data::protocol::{FOLDER_NAME, InputRole};
-use crate::io;
+use crate::io::{self, PointWarp, WarpReading};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A subject, or one session of it.
 pub struct Subject {
@@ -28,6 +29,8 @@ pub struct SubjectFiles<'a> {
     pub subject: &'a Subject,
     found: BTreeMap<String, PathBuf>,
     sums: BTreeMap<PathBuf, String>,
+    /// Warps that moved a sphere: a field may have hundreds of megabytes, and a protocol many spheres.
+    warps: Vec<(WarpReading, Arc<PointWarp>)>,
 }
 
 impl<'a> SubjectFiles<'a> {
@@ -37,6 +40,7 @@ impl<'a> SubjectFiles<'a> {
             subject,
             found: subject.given.clone(),
             sums: BTreeMap::new(),
+            warps: Vec::new(),
         }
     }
 
@@ -142,6 +146,16 @@ impl<'a> SubjectFiles<'a> {
         let sum = sum.map_err(|e| Failure::new(e.to_string()))?;
         self.sums.insert(path.to_owned(), sum.clone());
         Ok(sum)
+    }
+
+    /// The warp with these files, read once, and whether it was read now.
+    pub fn warp(&mut self, reading: &WarpReading) -> Result<(Arc<PointWarp>, bool), io::Error> {
+        if let Some((_, warp)) = self.warps.iter().find(|(known, _)| known == reading) {
+            return Ok((warp.clone(), false));
+        }
+        let warp = Arc::new(PointWarp::open(reading, &Control::new())?);
+        self.warps.push((reading.clone(), warp.clone()));
+        Ok((warp, true))
     }
 
     /// The gradients of a scan: beside it, or inherited from above it in a dataset; empty if there are none.
