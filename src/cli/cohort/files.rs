@@ -63,7 +63,8 @@ impl<'a> SubjectFiles<'a> {
         let patterns = input.patterns(subject.bids);
         for pattern in &patterns {
             for folder in &subject.folders {
-                let matches = io::cohort::matching(folder, pattern);
+                let mut matches = io::cohort::matching(folder, pattern);
+                leave_out_templates(&mut matches);
                 match matches.as_slice() {
                     [] => {}
                     [path] => return Ok(path.clone()),
@@ -166,5 +167,17 @@ impl<'a> SubjectFiles<'a> {
             false => adjacent,
             true => io::bids::inherited_gradients(scan).map_or_else(Vec::new, Into::into),
         }
+    }
+}
+
+/// Of several files, those in the space of a template are left out: QSIPrep before version 1 writes the T1 and its mask in
+/// that of the subject and in that of the template, under names that differ by this entity alone.
+fn leave_out_templates(files: &mut Vec<PathBuf>) {
+    let is_template = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.contains("_space-MNI")
+    };
+    if files.iter().any(|file| !is_template(file)) {
+        files.retain(|file| !is_template(file));
     }
 }
