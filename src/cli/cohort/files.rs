@@ -170,7 +170,7 @@ impl<'a> SubjectFiles<'a> {
     }
 }
 
-/// Of several files, those in the space of a template are left out: QSIPrep before version 1 writes the T1 and its mask in
+/// Leaves out files in the space of a template where others exist: QSIPrep before version 1 writes the T1 and its mask in
 /// that of the subject and in that of the template, under names that differ by this entity alone.
 fn leave_out_templates(files: &mut Vec<PathBuf>) {
     let is_template = |file: &PathBuf| {

@@ -86,7 +86,7 @@ pub fn qsiprep() {
         fs::create_dir_all(&dwi).expect("created");
         fs::create_dir_all(&anat).expect("created");
         let raw = here.join("heads/sub-01");
-        let made = here.join("heads/derivatives/phantom/sub-01/dwi");
+        let derived = here.join("heads/derivatives/phantom/sub-01/dwi");
         let put_as = |from: &Path, to: &Path| {
             fs::copy(from, to).expect("copied");
         };
@@ -97,7 +97,7 @@ pub fn qsiprep() {
                 &dwi.join(name),
             );
         }
-        let mask = made.join("sub-01_desc-brain_mask.nii.gz");
+        let mask = derived.join("sub-01_desc-brain_mask.nii.gz");
         put_as(
             &mask,
             &dwi.join(format!("sub-01_space-{space}_desc-brain_mask.nii.gz")),
@@ -106,7 +106,7 @@ pub fn qsiprep() {
             &mask,
             &anat.join(format!("sub-01_{t1}desc-brain_mask.nii.gz")),
         );
-        let labels = made.join("sub-01_desc-bundle_dseg.nii.gz");
+        let labels = derived.join("sub-01_desc-bundle_dseg.nii.gz");
         put_as(
             &labels,
             &dwi.join(format!("sub-01_space-{space}_desc-bundle_dseg.nii.gz")),

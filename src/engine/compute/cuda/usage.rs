@@ -21,7 +21,7 @@ const EQUAL_MEMORY: f64 = 0.02;
 /// Load that differs by less than this, in percent, counts as equal.
 const EQUAL_LOAD: u32 = 10;
 
-/// What other programs leave of a card.
+/// Free memory and load of a card.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CardUsage {
     /// Free memory, bytes.
