@@ -166,8 +166,8 @@ pub struct Global {
     /// Worker threads (default: one per core)
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "N", allow_negative_numbers = true, value_parser = options::whole_from(1, 1024u16))]
     pub threads: Option<u16>,
-    /// Where solvers run: auto, cpu, cuda, cuda:NUMBER or cuda:all [default: $ARCUATE_BACKEND, else auto:
-    /// an NVIDIA graphics card if one works]
+    /// Where solvers run: auto, cpu, cuda, cuda:NUMBER, cuda:auto (the least used card) or cuda:all
+    /// [default: $ARCUATE_BACKEND, else auto: an NVIDIA graphics card if one works]
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME")]
     pub backend: Option<BackendKind>,
     /// Refuse work that would take the program above this much memory (default: all memory of the machine)

@@ -296,7 +296,10 @@ const fn only(what: &'static [&'static str], places: &'static [&'static str]) ->
 /// The first row that matches a path decides.
 pub const RESERVED: &[Reserved] = &[
     only(&["cudarc"], &["compute", "solvers/*/cuda"]),
-    only(&["libloading"], &["compute/cuda/nccl"]),
+    only(
+        &["libloading"],
+        &["compute/cuda/nccl", "compute/cuda/usage"],
+    ),
     // `compute` creates the pools.
     Reserved {
         what: &["rayon"],
@@ -351,8 +354,8 @@ pub const RESERVED: &[Reserved] = &[
         &["std", "env"],
         &["io", "cli", "app", "main", "ui/files", "jobs/film"],
     ),
-    // Names of temporary files contain the process id.
-    only(&["std", "process", "id"], &["io"]),
+    // Names of temporary files contain the process id; equal graphics cards are shared among processes by it.
+    only(&["std", "process", "id"], &["io", "compute/cuda/usage"]),
     // Exit codes; and ffmpeg, for films.
     only(&["std", "process"], &["cli", "main", "jobs/film"]),
     // wgpu returns a mapped buffer through a callback. A desktop's file dialog blocks, so it waits on a thread of its

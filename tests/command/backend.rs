@@ -4,7 +4,7 @@
 mod refused;
 
 use crate::support::{Random, test};
-use arcuate::compute::cuda::{Error, gigabytes};
+use arcuate::compute::cuda::{CardUsage, Error, gigabytes, least_used};
 use arcuate::compute::lru::Lru;
 use arcuate::compute::{Backend, BackendChoice, BackendKind, DeviceChoice};
 use arcuate::jobs::sentence;
@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("backend::a_library_that_is_no_driver", no_driver),
         test("backend::errors_are_sentences", sentences),
         test("backend::sizes_have_units", sizes),
+        test("backend::the_least_used_card", least_used_card),
         test("backend::least_recently_used_goes_first", eviction),
     ];
     #[cfg(target_os = "linux")]
@@ -38,6 +39,10 @@ fn names() {
         ("cpu".to_owned(), BackendKind::Cpu),
         ("cuda".to_owned(), BackendKind::Cuda(DeviceChoice::First)),
         ("cuda:all".to_owned(), BackendKind::Cuda(DeviceChoice::All)),
+        (
+            "cuda:auto".to_owned(),
+            BackendKind::Cuda(DeviceChoice::LeastUsed),
+        ),
         (
             format!("cuda:{number}"),
             BackendKind::Cuda(DeviceChoice::Number(number)),
@@ -119,7 +124,7 @@ fn complaint(output: &Output) -> (String, Option<i32>) {
 const HIDDEN: (&str, &str) = ("CUDA_VISIBLE_DEVICES", "");
 
 fn no_card() {
-    for name in ["cuda", "cuda:0", "cuda:7", "cuda:all"] {
+    for name in ["cuda", "cuda:0", "cuda:7", "cuda:auto", "cuda:all"] {
         let (text, code) = complaint(&run(&["--backend", name], &[HIDDEN]));
         assert_eq!(code, Some(1), "{name}: {text}");
         let found = ["No NVIDIA driver", "No NVIDIA graphics card"];
@@ -235,6 +240,37 @@ fn sentences() {
         sentence(&all[12]),
         "9000 cost fields of 60000 voxels are more than a graphics card can index; choose a smaller mask"
     );
+}
+
+/// Cards by their free memory, then by their load, then by the number of the process.
+fn least_used_card() {
+    let card = |free: u64, load: u32| {
+        Some(CardUsage {
+            free: free << 30,
+            total: 100 << 30,
+            load: Some(load),
+        })
+    };
+    let chosen = |cards: &[Option<CardUsage>]| {
+        let chosen = (0..4).map(|salt| least_used(cards, salt).expect("a card"));
+        chosen.collect::<Vec<usize>>()
+    };
+    assert_eq!(chosen(&[card(40, 0), card(90, 99), card(60, 0)]), [1; 4]);
+    assert_eq!(chosen(&[card(90, 80), card(89, 20), card(40, 0)]), [1; 4]);
+    assert_eq!(
+        chosen(&[card(90, 5), card(40, 0), card(90, 0)]),
+        [0, 2, 0, 2]
+    );
+    assert_eq!(chosen(&[None, card(3, 100)]), [1; 4]);
+    assert_eq!(chosen(&[None, None]), [0; 4]);
+    assert_eq!(least_used(&[], 0), None);
+    // A small card that is empty is preferred to a large one of which half is free.
+    let small = Some(CardUsage {
+        free: 16 << 30,
+        total: 16 << 30,
+        load: None,
+    });
+    assert_eq!(chosen(&[card(50, 0), small]), [1; 4]);
 }
 
 fn sizes() {

@@ -1,6 +1,7 @@
 //! Protocols, one subject and a BIDS dataset of synthetic heads: what is done, what is skipped, what fails in which
 //! sentence.
 
+mod datasets;
 mod warps;
 
 use crate::cli::{arcuate, json};
@@ -20,6 +21,8 @@ pub fn tests() -> Vec<Trial> {
         test("cohort::problems_of_a_protocol", problems),
         test("cohort::runs_on_one_subject", one_subject),
         test("cohort::participants_and_group", participants),
+        test("cohort::sessions_of_participants", datasets::sessions),
+        test("cohort::derivatives_of_qsiprep", datasets::qsiprep),
         test("cohort::warps_take_regions_to_the_scan", warps::regions),
         test("cohort::warps_that_are_refused", warps::refused),
     ]

@@ -88,12 +88,13 @@ pub fn run(
     let work = output.join(WORK);
     let is_chosen = |folder: &Path| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let labels = &options.participant_label;
-        let participant = name.split('_').next().unwrap_or_default();
-        labels.is_empty()
-            || labels
-                .iter()
-                .any(|l| participant == l || participant.strip_prefix("sub-") == Some(l))
+        let (participant, session) = name.split_once('_').unwrap_or((&name, ""));
+        let has = |labels: &[String], label: &str, prefix: &str| {
+            let own = label.strip_prefix(prefix);
+            labels.is_empty() || labels.iter().any(|l| label == l || own == Some(l))
+        };
+        has(&options.participant_label, participant, "sub-")
+            && has(&options.session_label, session, "ses-")
     };
     let folders = io::names_in(&work).unwrap_or_default().into_iter();
     let folders = folders.filter(|path| path.is_dir() && is_chosen(path));

@@ -4,9 +4,10 @@ use super::super::Failure;
 use super::LoadedProtocol;
 use crate::compute::Control;
 use crate::data::protocol::{FOLDER_NAME, InputRole};
-use crate::io;
+use crate::io::{self, PointWarp, WarpReading};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A subject, or one session of it.
 pub struct Subject {
@@ -28,6 +29,8 @@ pub struct SubjectFiles<'a> {
     pub subject: &'a Subject,
     found: BTreeMap<String, PathBuf>,
     sums: BTreeMap<PathBuf, String>,
+    /// Warps that moved a sphere: a field may have hundreds of megabytes, and a protocol many spheres.
+    warps: Vec<(WarpReading, Arc<PointWarp>)>,
 }
 
 impl<'a> SubjectFiles<'a> {
@@ -37,6 +40,7 @@ impl<'a> SubjectFiles<'a> {
             subject,
             found: subject.given.clone(),
             sums: BTreeMap::new(),
+            warps: Vec::new(),
         }
     }
 
@@ -59,7 +63,8 @@ impl<'a> SubjectFiles<'a> {
         let patterns = input.patterns(subject.bids);
         for pattern in &patterns {
             for folder in &subject.folders {
-                let matches = io::cohort::matching(folder, pattern);
+                let mut matches = io::cohort::matching(folder, pattern);
+                leave_out_templates(&mut matches);
                 match matches.as_slice() {
                     [] => {}
                     [path] => return Ok(path.clone()),
@@ -144,6 +149,16 @@ impl<'a> SubjectFiles<'a> {
         Ok(sum)
     }
 
+    /// The warp with these files, read once, and whether it was read now.
+    pub fn warp(&mut self, reading: &WarpReading) -> Result<(Arc<PointWarp>, bool), io::Error> {
+        if let Some((_, warp)) = self.warps.iter().find(|(known, _)| known == reading) {
+            return Ok((warp.clone(), false));
+        }
+        let warp = Arc::new(PointWarp::open(reading, &Control::new())?);
+        self.warps.push((reading.clone(), warp.clone()));
+        Ok((warp, true))
+    }
+
     /// The gradients of a scan: beside it, or inherited from above it in a dataset; empty if there are none.
     pub fn gradients(scan: &Path) -> Vec<PathBuf> {
         let adjacent = ["bval", "bvec", "b"].map(|ending| io::with_extension(scan, ending));
@@ -152,5 +167,17 @@ impl<'a> SubjectFiles<'a> {
             false => adjacent,
             true => io::bids::inherited_gradients(scan).map_or_else(Vec::new, Into::into),
         }
+    }
+}
+
+/// Leaves out files in the space of a template where others exist: QSIPrep before version 1 writes the T1 and its mask in
+/// that of the subject and in that of the template, under names that differ by this entity alone.
+fn leave_out_templates(files: &mut Vec<PathBuf>) {
+    let is_template = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.contains("_space-MNI")
+    };
+    if files.iter().any(|file| !is_template(file)) {
+        files.retain(|file| !is_template(file));
     }
 }

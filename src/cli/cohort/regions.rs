@@ -5,7 +5,6 @@ use super::super::Runner;
 use super::super::options::noted_volume;
 use super::super::output::report_message;
 use super::files::SubjectFiles;
-use crate::compute::Control;
 use crate::data::protocol::{LabelName, ProtocolRegion, ProtocolSpace, names, owner};
 use crate::io::{self, TransformFile, WarpReading};
 use crate::state::Severity;
@@ -220,15 +219,17 @@ fn pushed(
     name: &str,
     point: DVec3,
     warp: &WarpReading,
-    files: &SubjectFiles,
+    files: &mut SubjectFiles,
 ) -> Result<DVec3, Failure> {
-    let (pushed, warnings) = io::push_point(warp, point, &Control::new())
+    let (warp, is_new) = files
+        .warp(warp)
         .map_err(|e| Failure::new(format!("In the sphere “{name}”: {e}")))?;
-    for sentence in warnings {
+    // Another sphere through the same warp repeats none of them.
+    for sentence in warp.warnings().iter().filter(|_| is_new) {
         let text = format!("{}, sphere {name}: {sentence}", files.subject.name);
         report_message(Severity::Warning, &text);
     }
-    pushed.map_err(|why| {
+    warp.push(point).map_err(|why| {
         Failure::new(format!(
             "The centre of the sphere “{name}” {why}, so that the warp of its space cannot move it; check the order and \
              the directions of the transforms, or give the region as a mask"

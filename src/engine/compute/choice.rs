@@ -31,6 +31,8 @@ pub enum DeviceChoice {
     First,
     /// The card with this number, from 0.
     Number(usize),
+    /// The card with the most free memory, and of several the one with the least load.
+    LeastUsed,
     /// All cards of the machine.
     All,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for BackendKind {
             Self::Cpu => f.write_str("cpu"),
             Self::Cuda(DeviceChoice::First) => f.write_str("cuda"),
             Self::Cuda(DeviceChoice::Number(n)) => write!(f, "cuda:{n}"),
+            Self::Cuda(DeviceChoice::LeastUsed) => f.write_str("cuda:auto"),
             Self::Cuda(DeviceChoice::All) => f.write_str("cuda:all"),
         }
     }
@@ -70,6 +73,7 @@ impl FromStr for BackendKind {
             None if text == "auto" => Some(Self::Auto),
             None if text == "cpu" => Some(Self::Cpu),
             None if text == "cuda" => Some(Self::Cuda(DeviceChoice::First)),
+            Some(("cuda", "auto")) => Some(Self::Cuda(DeviceChoice::LeastUsed)),
             Some(("cuda", "all")) => Some(Self::Cuda(DeviceChoice::All)),
             Some(("cuda", n)) => number(n).map(|n| Self::Cuda(DeviceChoice::Number(n))),
             _ => None,
@@ -86,7 +90,7 @@ impl fmt::Display for UnknownBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "“{}” is not a backend: expected auto, cpu, cuda, cuda:NUMBER or cuda:all",
+            "“{}” is not a backend: expected auto, cpu, cuda, cuda:NUMBER, cuda:auto or cuda:all",
             self.0
         )
     }

@@ -113,7 +113,7 @@ pub use pieces::{InPlace, Sample, SampleLimits, ViewPart};
 pub use reading::{AffineReading, Reading, Space, quoted};
 pub use remark::{Remark, RemarkTopic};
 pub use streamlines::FibreInfo;
-pub use warp::{FieldConvention, TransformFile, WarpReading, push_point};
+pub use warp::{FieldConvention, PointWarp, TransformFile, WarpReading};
 
 /// Written to every exported file.
 pub const DISCLAIMER: &str = "For research only: not a medical device";

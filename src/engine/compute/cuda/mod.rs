@@ -14,12 +14,14 @@ pub mod nccl;
 mod probe;
 mod staging;
 mod surface;
+mod usage;
 
 pub use card_part::CardPart;
 pub use device::{Device, Element};
 pub use error::Error;
 pub use external::SharedBuffer;
 pub use surface::Surface;
+pub use usage::{CardUsage, least_used};
 
 use super::choice::DeviceChoice;
 use super::thread;
@@ -66,6 +68,10 @@ fn open_now(which: DeviceChoice) -> Result<Vec<Device>, Error> {
         DeviceChoice::First => 0..1,
         DeviceChoice::Number(number) if number < count => number..number + 1,
         DeviceChoice::Number(number) => return Err(Error::NoSuchDevice { number, count }),
+        DeviceChoice::LeastUsed => {
+            let number = usage::least_used_now(count)?;
+            number..number + 1
+        }
         DeviceChoice::All => 0..count,
     };
     numbers.map(Device::open).collect()

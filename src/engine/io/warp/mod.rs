@@ -229,15 +229,24 @@ pub(super) fn open(
     Ok(opened)
 }
 
-/// A point of the moving image in the space of the fixed one, and warnings about the transforms.
-pub fn push_point(
-    reading: &WarpReading,
-    point: DVec3,
-    control: &Control,
-) -> Result<(Result<DVec3, Unmapped>, Vec<String>), Error> {
-    let opened = open(reading, None, control)?;
-    let pushed = opened.warp.push(point);
-    Ok((pushed.map(|pushed| pushed.point), opened.warnings))
+/// A warp that moves single points, such as the centres of spheres.
+pub struct PointWarp(OpenedWarp);
+
+impl PointWarp {
+    /// Reads the transforms of a warp.
+    pub fn open(reading: &WarpReading, control: &Control) -> Result<Self, Error> {
+        open(reading, None, control).map(Self)
+    }
+
+    /// A point of the moving image in the space of the fixed one.
+    pub fn push(&self, point: DVec3) -> Result<DVec3, Unmapped> {
+        self.0.warp.push(point).map(|pushed| pushed.point)
+    }
+
+    /// Sentences about the transforms.
+    pub fn warnings(&self) -> &[String] {
+        &self.0.warnings
+    }
 }
 
 fn open_step(
