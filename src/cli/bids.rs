@@ -16,6 +16,7 @@ use super::options::ValueError;
 use super::output::{self, shown};
 use super::runner::{Failure, Runner};
 use crate::data::keyed;
+use crate::data::protocol::InputRole;
 use crate::data::text::counted;
 use crate::io;
 use serde_json::{Value, json};
@@ -169,10 +170,18 @@ fn dry_run(units: &[Unit], loaded: &LoadedProtocol, runner: &Runner) -> Result<(
             match files.input(name) {
                 Ok(path) => {
                     text += &format!("\n  {name}: {}", shown(&path));
+                    let is_scan = loaded.protocol.inputs[name].role == InputRole::Scan;
+                    if is_scan && !has_gradients(&path) {
+                        text +=
+                            "\n  Found no gradients beside this scan, nor above it in the dataset";
+                        if incomplete.last() != Some(&unit.subject.name) {
+                            incomplete.push(unit.subject.name.clone());
+                        }
+                    }
                     inputs.insert(name.clone(), json!(path));
                 }
                 Err(failure) => {
-                    output::error(&failure.sentence);
+                    text += &format!("\n  {name}: {}", failure.sentence);
                     if incomplete.last() != Some(&unit.subject.name) {
                         incomplete.push(unit.subject.name.clone());
                     }
@@ -190,7 +199,24 @@ fn dry_run(units: &[Unit], loaded: &LoadedProtocol, runner: &Runner) -> Result<(
         .collect();
     let report = json!({"command": "bids", "level": "participant", "dry_run": true, "participants": listed, "steps": steps});
     runner.report(&report, &format!("Steps: {}", steps.join(", ")));
-    ended(units.len(), &incomplete)
+    match incomplete.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "{} of {} lack inputs: {}",
+            incomplete.len(),
+            counted(units.len(), "participant"),
+            incomplete.join(", ")
+        ))),
+    }
+}
+
+/// Whether a scan has b-values and directions: the two files of FSL, or one of MRtrix.
+fn has_gradients(scan: &Path) -> bool {
+    let files = SubjectFiles::gradients(scan);
+    files.len() >= 2
+        || files
+            .iter()
+            .any(|file| file.extension().is_some_and(|e| e == "b"))
 }
 
 /// Fails if a participant did.

@@ -352,7 +352,8 @@ impl SliceOptions {
         match named.iter().position(|named| named.name == *name) {
             Some(index) => window.act(ViewAction::Viewpoint(ViewpointAction::Show(index))),
             None if named.is_empty() => Err(Failure::usage(format!(
-                "Found no named view, expected a session with the view “{name}”: save it in the window"
+                "Found an input without named views, expected a session in which “{name}” was saved; open that session, \
+                 or leave --viewpoint out"
             ))),
             None => {
                 let names: Vec<&str> = named.iter().map(|named| named.name.as_str()).collect();

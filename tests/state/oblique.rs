@@ -388,8 +388,14 @@ fn refused_commissures() {
         midline: DVec3::NAN,
         ..good
     };
-    // A steep line and a point beside it: the patient's right would be on the left.
+    // The third point lies in the right hemisphere.
     let sideways = Commissures {
+        anterior: dvec3(5.0, 2.0, 4.0),
+        posterior: dvec3(5.0, -23.0, 3.0),
+        midline: dvec3(35.0, -10.0, 30.0),
+    };
+    // A steep line and a point beside it: the patient's right would be on the left.
+    let steep = Commissures {
         anterior: dvec3(-18.0, 1.0, 18.0),
         posterior: DVec3::ZERO,
         midline: dvec3(-60.0, -1.0, 2.0),
@@ -399,7 +405,8 @@ fn refused_commissures() {
         (near, "Found the commissures 1 mm apart"),
         (on_line, "from the line through the commissures"),
         (broken, "from the line through the commissures"),
-        (sideways, "do not lie as in a head"),
+        (sideways, "whose left and right lie 49° from"),
+        (steep, "from the front of the scan"),
     ] {
         let mut state = State::new(String::new());
         state.view.tool = Tool::Commissures;

@@ -83,13 +83,17 @@ impl<'a> SubjectFiles<'a> {
         }
         let folders = subject.folders.iter().map(|f| f.display().to_string());
         let folders = folders.collect::<Vec<_>>().join(", ");
+        let advice = match subject.bids {
+            true => "name the dataset that has it with --derivatives",
+            false => "add it",
+        };
         Err(Failure::new(match patterns.is_empty() {
             true => format!(
                 "The input “{name}” ({role}) has no pattern of its name; add one to [input.{name}], or name the file with \
                  --input {name}=FILE"
             ),
             false => format!(
-                "{} has no {role} “{name}”: found no file that matches {} in {folders}; add it, or state its name in \
+                "{} has no {role} “{name}”: found no file that matches {} in {folders}; {advice}, or state its name in \
                  [input.{name}]",
                 subject.name,
                 patterns.join(" or ")

@@ -253,14 +253,17 @@ pub fn run(folder: &Path, options: &Options, runner: &mut Runner) -> Result<(), 
         if number == 1 {
             save_label_tables(&derivatives, &images)?;
         }
+        let mut summary = images.gradients.summary().to_string();
         if dataset.missing_bvec.contains(&number) {
+            summary += ", without its bvec";
             let bvec = folder.join(subject.file("dwi", "dwi.bvec"));
             io::cohort::remove_file(&bvec).map_err(failed)?;
         }
         if dataset.corrupt_scan.contains(&number) {
+            summary += ", scan cut off";
             io::cohort::cut_off(&folder.join(subject.file("dwi", "dwi.nii.gz"))).map_err(failed)?;
         }
-        runner.print(&format!("{}: {}", subject.name, images.gradients.summary()));
+        runner.print(&format!("{}: {summary}", subject.name));
     }
     save_descriptions(folder, &subjects)?;
     let report = json!({
@@ -269,9 +272,10 @@ pub fn run(folder: &Path, options: &Options, runner: &mut Runner) -> Result<(), 
         "missing_bvec": dataset.missing_bvec, "corrupt_scan": dataset.corrupt_scan,
     });
     let text = format!(
-        "BIDS dataset of {} in {}",
+        "BIDS dataset of {} in {}; masks and tissues in {}",
         counted(subjects.len(), "head"),
-        shown(folder)
+        shown(folder),
+        shown(&derivatives)
     );
     runner.report(&report, &text);
     Ok(())

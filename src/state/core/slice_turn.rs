@@ -167,6 +167,11 @@ pub struct Commissures {
 /// an error of a voxel turns the slices by many degrees.
 const SHORTEST_MM: f64 = 8.0;
 
+/// Largest angles between a head and the axes of its scan, degrees: of the line through the commissures, and of left and
+/// right.
+const STEEPEST: f64 = 60.0;
+const LARGEST_ROLL: f64 = 45.0;
+
 impl Commissures {
     /// The rotation with which the front lies along the line from the posterior to the anterior commissure and the
     /// sagittal slice contains all three points; the reason if they do not lie as in a head.
@@ -175,7 +180,7 @@ impl Commissures {
         let mm = |v: f64| number((v * 10.0).round() / 10.0);
         if !(line.length() >= SHORTEST_MM) {
             return Err(format!(
-                "Found the commissures {} mm apart, expected at least {} mm: click both again",
+                "Found the commissures {} mm apart, expected at least {} mm: choose both again",
                 mm(line.length()),
                 mm(SHORTEST_MM)
             ));
@@ -186,7 +191,7 @@ impl Commissures {
         if !(off.length() >= SHORTEST_MM) {
             return Err(format!(
                 "Found the point of the midline {} mm from the line through the commissures, expected at least {} mm: \
-                 click one farther up, between the hemispheres",
+                 choose one farther up or down, between the hemispheres",
                 mm(off.length()),
                 mm(SHORTEST_MM)
             ));
@@ -197,17 +202,25 @@ impl Commissures {
         let right = front.cross(top);
         if front.y <= 0.0 {
             return Err(
-                "Found the first point behind the second, expected the anterior commissure first: click both again"
+                "Found the first point behind the second, expected the anterior commissure first: choose both again"
                     .to_owned(),
             );
         }
-        // Otherwise left and right would change sides.
-        if right.x <= 0.0 {
-            return Err(
-                "Found three points that do not lie as in a head, expected the third between the hemispheres: click \
-                 them again"
-                    .to_owned(),
-            );
+        let lean = |along: f64| along.clamp(-1.0, 1.0).acos().to_degrees();
+        let tilt = lean(front.y);
+        if tilt > STEEPEST {
+            return Err(format!(
+                "Found the line through the commissures {tilt:.0}° from the front of the scan, expected at most \
+                 {STEEPEST:.0}°: choose both again",
+            ));
+        }
+        // A third point in one hemisphere would roll the slices; far enough to the side, left and right would change.
+        let roll = lean(right.x);
+        if !(roll <= LARGEST_ROLL) {
+            return Err(format!(
+                "Found three points whose left and right lie {roll:.0}° from those of the scan, expected at most \
+                 {LARGEST_ROLL:.0}°: choose the third between the hemispheres",
+            ));
         }
         Ok(DQuat::from_mat3(&DMat3::from_cols(right, front, top)))
     }

@@ -25,12 +25,15 @@ fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
         Pane::Sagittal => "nose left".to_owned(),
         _ => slice.state.view.convention.name().to_lowercase(),
     };
-    let sides = match slice.state.view.turn.is_straight() {
-        true => sides,
-        false => "turned".to_owned(),
+    let (sides, colour) = match slice.state.view.turn.is_straight() {
+        true => (sides, IN_VIEW.t2),
+        false => {
+            let (words, colour) = slice_paint::orientation(&slice.plane);
+            (format!("{words} · turned, resampled"), colour)
+        }
     };
     let corner = slice.rect.left_top() + vec2(6.0, 10.0);
-    let lines = [(name, IN_VIEW.t1), (&*sides, IN_VIEW.t2)];
+    let lines = [(name, IN_VIEW.t1), (&*sides, colour)];
     for (i, (text, colour)) in lines.into_iter().enumerate() {
         let at = corner + vec2(0.0, 14.0 * i as f32);
         let span = (text, theme::medium(size::CAPTION), colour);

@@ -12,14 +12,13 @@ use super::{
 use crate::data::{AffineSource, VolumeKind};
 use crate::scene;
 use crate::state::regions::region_radius_mm;
-use crate::state::view::{STRAIGHT_DEG, nearest_axis, tilt_deg};
+use crate::state::view::{Plane, STRAIGHT_DEG, nearest_axis, tilt_deg};
 use crate::state::{Content, Layer, State, Tool};
 use crate::ui::format::{decimals_of, fixed, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::{Span, line};
 use egui::emath::GuiRounding as _;
 use egui::{Align2, Color32, Painter, Pos2, Rangef, Rect, Shape, Ui, Vec2, vec2};
-use glam::DVec3;
 
 /// Space between the pane's border and text.
 pub(super) const MARGIN: f32 = 10.0;
@@ -442,7 +441,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         (&*position, regular.clone(), IN_VIEW.t2),
     ];
     let quiet = |text| vec![(text, regular.clone(), IN_VIEW.t2)];
-    let (letters, colour) = orientation(slice.plane.right);
+    let (letters, colour) = orientation(&slice.plane);
     let only = state.stopped();
     let only = only.map(|(s, _)| format!("only: {}", s.reason.label()));
     let at = slice.rect.min + vec2(MARGIN, MARGIN + 6.0);
@@ -453,7 +452,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     lines.truncate(1);
     let long = sides.filter(|_| below).map(|[_, long]| long);
     let second = long.map(quiet).into_iter();
-    let second = second.chain([vec![(letters, regular.clone(), colour)]]);
+    let second = second.chain([vec![(&*letters, regular.clone(), colour)]]);
     let second = second.chain(extra.as_deref().map(quiet));
     let only = only.as_deref();
     let second = second.chain(only.map(|o| vec![(o, medium.clone(), IN_VIEW.warning)]));
@@ -468,16 +467,28 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     lines.collect()
 }
 
-/// The side of the screen that shows a side of the patient, given the direction to the right.
-fn orientation(right: DVec3) -> (&'static str, Color32) {
+/// The side of the screen that shows a side of the patient, and where the nose or the top of the head is if it is not up.
+pub(super) fn orientation(plane: &Plane) -> (String, Color32) {
+    let (right, down) = (plane.right, plane.down);
     let axis = nearest_axis(right);
-    match (axis, right[axis] < 0.0) {
-        (0, true) => ("radiological", IN_VIEW.t2),
-        (0, false) => ("neurological", IN_VIEW.warning),
-        (1, true) => ("nose left", IN_VIEW.t2),
-        (1, false) => ("nose right", IN_VIEW.warning),
-        (_, true) => ("head left", IN_VIEW.warning),
-        (_, false) => ("head right", IN_VIEW.warning),
+    let (side, is_usual) = match (axis, right[axis] < 0.0) {
+        (0, true) => ("radiological", true),
+        (0, false) => ("neurological", false),
+        (1, true) => ("nose left", true),
+        (1, false) => ("nose right", false),
+        (_, true) => ("top of the head left", false),
+        (_, false) => ("top of the head right", false),
+    };
+    let axis = nearest_axis(down);
+    let upside_down = match (axis, down[axis] > 0.0) {
+        (1, true) => Some("nose down"),
+        (2, true) => Some("upside down"),
+        _ => None,
+    };
+    match upside_down {
+        Some(position) => (format!("{side}, {position}"), IN_VIEW.warning),
+        None if is_usual => (side.to_owned(), IN_VIEW.t2),
+        None => (side.to_owned(), IN_VIEW.warning),
     }
 }
 
