@@ -237,6 +237,10 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
         let b = share_of(select(first, beyond, has_beyond));
         var mean = vec4<f32>(0.0);
         if has(SHAPED) {
+            // Gradients are not read where no shape shows the value.
+            if shows_none(a, b) {
+                continue;
+            }
             let second_a = second_at(ray, select(far, near, has_first));
             let second_b = second_at(ray, select(near, far, has_beyond));
             if second_a > SPOILT_BELOW && second_b > SPOILT_BELOW {
