@@ -81,9 +81,9 @@ pub struct Options {
     #[command(flatten)]
     pub regions: RegionOptions,
     #[command(flatten)]
-    pub overlays: OverlayOptions,
-    #[command(flatten)]
     pub shapes: ShapeOptions,
+    #[command(flatten)]
+    pub overlays: OverlayOptions,
     #[command(flatten)]
     pub lines: LineColourOptions,
     /// Picture to write
