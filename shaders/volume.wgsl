@@ -42,6 +42,9 @@ struct Volume {
     face: vec4<f32>,
     // sRGB of the surface; for bricks, a lower bound on the distance from φ = 1 to φ = 0, mm.
     surface: vec4<f32>,
+    // Rows of the matrix from world to texels of the second value's image; then the lower end of its window, 1 / its
+    // width, and 1 / the thickness of the layer with the opacities of the shapes, 1/mm.
+    second: array<vec4<f32>, 4>,
     // Flags; interpolation; number of planes; rays per pixel.
     kind: vec4<u32>,
     // First row; row of the cut face's colour map; row after the last; exponent n of bricks with 2^n voxels along
@@ -61,6 +64,9 @@ const HAS_LINES: u32 = 128u;
 const HAS_PHI: u32 = 256u;
 const HAS_FADE: u32 = 512u;
 const COLOURED: u32 = 1024u;
+// The transfer function has two values, the second of which is the gradient magnitude or another image.
+const SHAPED: u32 = 16384u;
+const SECOND_IMAGE: u32 = 32768u;
 
 @group(0) @binding(0) var<uniform> volume: Volume;
 // Binding 1 is the scene's depth.

@@ -8,8 +8,10 @@
 // Binding 2 is the image.
 // Smallest and largest value of each brick.
 @group(0) @binding(4) var bricks: texture_3d<f32>;
-// Rows: extinction × colour, and extinction; the integrals of both over the position in the window.
+// Rows: extinction × colour, and extinction; the integrals of both over the position in the window. Of a transfer
+// function of two values instead three texels for each shape: see TransferShape::texels.
 @group(0) @binding(5) var transfer: texture_2d<f32>;
+// Binding 18 is the image of the second value.
 
 const TABLE: i32 = 1024;
 const BRICK: f32 = 8.0;
@@ -106,6 +108,66 @@ fn mean_extinction(a: f32, b: f32) -> vec4<f32> {
     return max((integral_to(b) - integral_to(a)) / (b - a), vec4<f32>(0.0));
 }
 
+// Position of the second value in its window at a distance along the ray; MISSING where there is none.
+fn second_at(ray: Ray, at_mm: f32) -> f32 {
+    var value = length(in_world(slope_at(ray.start + at_mm * ray.slope)));
+    if has(SECOND_IMAGE) {
+        let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
+        let size = vec3<f32>(textureDimensions(second));
+        let texel = vec3<f32>(dot(volume.second[0], world), dot(volume.second[1], world),
+            dot(volume.second[2], world));
+        if any(texel < vec3<f32>(-0.5)) || any(texel > size - 0.5) {
+            return MISSING;
+        }
+        value = second_linear_at(texel, size);
+        if value <= SPOILT_BELOW {
+            return MISSING;
+        }
+    }
+    return clamp((value - volume.second[3].x) * volume.second[3].y, -1e4, 1e4);
+}
+
+// Extinction × colour, and extinction, of all shapes at a pair of values.
+fn extinction_of_pair(pair: vec2<f32>) -> vec4<f32> {
+    let count = i32(textureDimensions(transfer).x) / 3;
+    var sum = vec4<f32>(0.0);
+    for (var i = 0; i < count; i++) {
+        let limits = textureLoad(transfer, vec2<i32>(3 * i, 0), 0);
+        let edge = textureLoad(transfer, vec2<i32>(3 * i + 1, 0), 0);
+        let look = textureLoad(transfer, vec2<i32>(3 * i + 2, 0), 0);
+        let rise = min(pair - limits.xy, limits.zw - pair) / edge.xy;
+        var share = min(rise.x, rise.y);
+        if edge.w > 0.5 {
+            let off = (pair - 0.5 * (limits.xy + limits.zw)) / (0.5 * (limits.zw - limits.xy));
+            share = (1.0 - length(off)) / edge.z;
+        }
+        let extinction = -log(1.0 - look.w * clamp(share, 0.0, 1.0)) * volume.second[3].z;
+        sum += vec4<f32>(look.rgb * extinction, extinction);
+    }
+    return sum;
+}
+
+// Mean along a segment on which both values are linear.
+fn mean_of_pairs(a: vec2<f32>, b: vec2<f32>) -> vec4<f32> {
+    var sum = vec4<f32>(0.0);
+    for (var i = 0; i < 4; i++) {
+        sum += extinction_of_pair(mix(a, b, (f32(i) + 0.5) * 0.25));
+    }
+    return 0.25 * sum;
+}
+
+// Whether no shape shows any value between two positions in the window.
+fn shows_none(a: f32, b: f32) -> bool {
+    let count = i32(textureDimensions(transfer).x) / 3;
+    for (var i = 0; i < count; i++) {
+        let limits = textureLoad(transfer, vec2<i32>(3 * i, 0), 0);
+        if max(a, b) >= limits.x && min(a, b) <= limits.z {
+            return false;
+        }
+    }
+    return true;
+}
+
 fn is_empty(brick: vec3<i32>) -> bool {
     let range = textureLoad(bricks, brick, 0).rg;
     if range.x > range.y {
@@ -121,6 +183,9 @@ fn is_empty(brick: vec3<i32>) -> bool {
     }
     let a = share_of(least);
     let b = share_of(most);
+    if has(SHAPED) {
+        return shows_none(a, b);
+    }
     if abs(b - a) * f32(TABLE) < 8.0 {
         // The values span few texels of the table, or one.
         return max(max(looked_up(0, a).w, looked_up(0, b).w), looked_up(0, 0.5 * (a + b)).w) <= 0.0
@@ -170,7 +235,20 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
         }
         let a = share_of(select(beyond, first, has_first));
         let b = share_of(select(first, beyond, has_beyond));
-        let mean = mean_extinction(a, b);
+        var mean = vec4<f32>(0.0);
+        if has(SHAPED) {
+            // Gradients are not read where no shape shows the value.
+            if shows_none(a, b) {
+                continue;
+            }
+            let second_a = second_at(ray, select(far, near, has_first));
+            let second_b = second_at(ray, select(near, far, has_beyond));
+            if second_a > SPOILT_BELOW && second_b > SPOILT_BELOW {
+                mean = mean_of_pairs(vec2<f32>(a, second_a), vec2<f32>(b, second_b));
+            }
+        } else {
+            mean = mean_extinction(a, b);
+        }
         if mean.w <= 0.0 {
             continue;
         }

@@ -57,6 +57,7 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
                     inside: None,
                     fade: None,
                     coloured_by: None,
+                    shapes: None,
                 }],
                 ..bare(&camera, size_px)
             }

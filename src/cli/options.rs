@@ -11,6 +11,7 @@ mod orientations;
 mod overlay;
 mod parameters;
 mod regions;
+mod shapes;
 pub mod signal;
 mod value_error;
 mod warp;
@@ -26,6 +27,7 @@ pub use orientations::{
 pub use overlay::OverlayOptions;
 pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
+pub use shapes::ShapeOptions;
 pub use value_error::ValueError;
 pub use warp::{WarpOptions, interpolation};
 

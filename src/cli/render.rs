@@ -2,8 +2,8 @@
 
 use super::headless::Headless;
 use super::options::{
-    LineColourOptions, LookOptions, OverlayOptions, RegionOptions, ScanOptions, TensorOptions,
-    ValueError, whole_from,
+    LineColourOptions, LookOptions, OverlayOptions, RegionOptions, ScanOptions, ShapeOptions,
+    TensorOptions, ValueError, whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -30,6 +30,7 @@ Examples:
   arcuate render phantom:1 --seed sphere:-24,-18,8,5 --view window --size 1920x1080 --out window.png
   arcuate render t1.nii.gz stat.nii.gz --limits stat:2.3..8 --symmetric stat --outline stat --view axial --out stat.png
   arcuate render t1.nii.gz fa.nii.gz tracks.trk --line-colour image:fa --line-range 0.2..0.7 --out fa.png
+  arcuate render t1.nii.gz --cloud-shape t1:gradient:ellipse:300..500:20..90:E69F00:0.4 --out edges.png
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
 
@@ -79,6 +80,8 @@ pub struct Options {
     pub tensors: TensorOptions,
     #[command(flatten)]
     pub regions: RegionOptions,
+    #[command(flatten)]
+    pub shapes: ShapeOptions,
     #[command(flatten)]
     pub overlays: OverlayOptions,
     #[command(flatten)]
@@ -309,6 +312,7 @@ impl Options {
             show_only(name, window)?;
         }
         self.overlays.apply(window)?;
+        self.shapes.apply(window)?;
         for region in self.regions.regions()? {
             let shape = (*region.shape).clone();
             window.act(RegionAction::Add {

@@ -44,6 +44,7 @@ pub(super) struct VolumeUniform {
     pub window: [f32; 4],
     pub face: [f32; 4],
     pub surface: [f32; 4],
+    pub second: [[f32; 4]; 4],
     pub kind: [u32; 4],
     pub rows: [u32; 4],
 }
@@ -60,6 +61,8 @@ const HAS_LINES: u32 = 128;
 const HAS_PHI: u32 = 256;
 const HAS_FADE: u32 = 512;
 const COLOURED: u32 = 1024;
+pub(super) const SHAPED: u32 = 16384;
+const SECOND_IMAGE: u32 = 32768;
 /// Must match FAR in shaders/volume.wgsl.
 const FAR: f32 = 1e9;
 
@@ -144,6 +147,7 @@ impl Volumes {
                     Slot::Storage,
                     Slot::Storage,
                     Slot::Storage,
+                    image,
                 ],
             );
             let source = match in_bricks {
@@ -206,6 +210,9 @@ impl Volumes {
                 .cut_within(gpu, textures, &drawn, used)
                 .or_else(|| uniform.coloured_by(gpu, textures, &drawn, used))
                 .unwrap_or_else(|| textures.no_mask.clone());
+            let second = uniform
+                .second_image(gpu, textures, &drawn, used)
+                .unwrap_or_else(|| textures.nothing.clone());
             let mut extent = None;
             let phi = drawn.phi().map(|phi| (phi, textures.pools.pool(gpu, phi)));
             let pool = match phi {
@@ -263,6 +270,7 @@ impl Volumes {
                     extent
                         .as_ref()
                         .map_or(page_of, wgpu::Buffer::as_entire_binding),
+                    View(&second),
                 ],
             );
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -395,6 +403,22 @@ impl VolumeUniform {
         self.kind[0] |= COLOURED;
         self.cut_rows = affine_rows(&texture.texel_from_world);
         self.face[3] = colour_map_row(colours.colour_map) as f32;
+        Some(texture.view.clone())
+    }
+
+    /// Reads the second value of the transfer function from an image, if it has one; returns its texture.
+    fn second_image(
+        &mut self,
+        gpu: &Gpu,
+        textures: &mut Textures,
+        drawn: &Drawn,
+        used: &mut Vec<Key>,
+    ) -> Option<wgpu::TextureView> {
+        let shaped = drawn.image().and_then(volume_image::shapes)?;
+        let (key, texture) = textures.frame(gpu, &shaped.second.as_ref()?.0, 0);
+        used.push(key);
+        self.kind[0] |= SECOND_IMAGE;
+        self.second[..3].copy_from_slice(&affine_rows(&texture.texel_from_world));
         Some(texture.view.clone())
     }
 

@@ -6,10 +6,10 @@ use super::scene::FogQuality;
 use super::textures::colour_map_row;
 use super::view::SceneView;
 use super::volume::{
-    BELOW, HAS_FACE, LIT, March, SHADER, SKIPS, SURFACE, VolumeUniform, in_front, rgb,
+    BELOW, HAS_FACE, LIT, March, SHADER, SHAPED, SKIPS, SURFACE, VolumeUniform, in_front, rgb,
 };
-use crate::data::appearance::TABLE;
-use crate::scene::draw_list::{Interpolation, VolumeDraw, VolumeStyle};
+use crate::data::appearance::{TABLE, TransferShape};
+use crate::scene::draw_list::{Interpolation, ShapedTransfer, VolumeDraw, VolumeStyle};
 use glam::DAffine3;
 use wgpu::TextureUsages as Usage;
 
@@ -21,6 +21,10 @@ const FILTERED: &str = "
 @group(0) @binding(2) var image: texture_3d<f32>;
 fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
     return textureSampleLevel(image, smooth_sampler, (texel + 0.5) / size, 0.0).r;
+}
+@group(0) @binding(18) var second: texture_3d<f32>;
+fn second_linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
+    return textureSampleLevel(second, smooth_sampler, (texel + 0.5) / size, 0.0).r;
 }
 ";
 const INTERPOLATED_IN_SHADER: &str = "
@@ -34,6 +38,19 @@ fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
         let w = mix(1.0 - f, f, vec3<f32>(corner));
         let at = clamp(base + corner, vec3<i32>(0), vec3<i32>(size) - 1);
         sum += w.x * w.y * w.z * textureLoad(image, at, 0).r;
+    }
+    return sum;
+}
+@group(0) @binding(18) var second: texture_3d<f32>;
+fn second_linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
+    let base = vec3<i32>(floor(texel));
+    let f = texel - floor(texel);
+    var sum = 0.0;
+    for (var i = 0; i < 8; i++) {
+        let corner = vec3<i32>(i & 1, (i >> 1) & 1, i >> 2);
+        let w = mix(1.0 - f, f, vec3<f32>(corner));
+        let at = clamp(base + corner, vec3<i32>(0), vec3<i32>(size) - 1);
+        sum += w.x * w.y * w.z * textureLoad(second, at, 0).r;
     }
     return sum;
 }
@@ -105,13 +122,38 @@ pub(super) fn describe(
     };
     uniform.kind = [flags, interpolation, planes, rays];
     uniform.fade(volume.fade.as_ref());
+    if let Some(shaped) = shapes(volume) {
+        uniform.kind[0] |= SHAPED;
+        let [low, per_width] = shares(shaped.window);
+        uniform.second[3] = [low, per_width, volume.reference_mm.max(1e-6).recip(), 0.0];
+    }
     uniform
+}
+
+/// The transfer function of two values, where it is used: a surface has none.
+pub(super) fn shapes(volume: &VolumeDraw) -> Option<&ShapedTransfer> {
+    let is_cloud = volume.style == VolumeStyle::Cloud;
+    volume.shapes.as_ref().filter(|_| is_cloud)
 }
 
 /// The transfer function in the shader's layout.
 pub(super) fn table(gpu: &Gpu, volume: &VolumeDraw) -> wgpu::TextureView {
-    let texels = volume.transfer.table(volume.reference_mm);
-    let size = [TABLE as u32, 2];
+    let (texels, size) = match shapes(volume) {
+        None => {
+            let texels = volume.transfer.table(volume.reference_mm);
+            (texels, [TABLE as u32, 2])
+        }
+        // Three texels of zeros show nothing.
+        Some(shaped) if shaped.shapes.is_empty() => {
+            (vec![[0.0; 4], [1.0, 1.0, 1.0, 0.0], [0.0; 4]], [3, 1])
+        }
+        Some(shaped) => {
+            let shapes = shaped.shapes.iter().take(TransferShape::MAX_COUNT);
+            let texels: Vec<_> = shapes.flat_map(TransferShape::texels).collect();
+            let size = [texels.len() as u32, 1];
+            (texels, size)
+        }
+    };
     let usage = Usage::TEXTURE_BINDING | Usage::COPY_DST;
     let texture = gpu.texture_2d(size, wgpu::TextureFormat::Rgba32Float, 1, usage);
     gpu.queue.write_texture(

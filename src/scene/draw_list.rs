@@ -3,7 +3,9 @@
 //! Equal lists give equal pixels, so a pane is drawn again only when its list changed.
 
 use crate::data::appearance::ColourMap;
-pub use crate::data::appearance::{Colours, GlyphShape, Interpolation, LineStyle, Transfer};
+pub use crate::data::appearance::{
+    Colours, GlyphShape, Interpolation, LineStyle, Transfer, TransferShape,
+};
 use crate::data::{BrickImage, Mask, OdfField, TensorField, Tractogram, Volume};
 use glam::{DMat4, DVec3};
 
@@ -176,6 +178,19 @@ pub struct VolumeDraw {
     pub fade: Option<Fade>,
     /// Colours of a surface by another image, instead of one colour.
     pub coloured_by: Option<SurfaceColours>,
+    /// Replaces the transfer function of a cloud.
+    pub shapes: Option<ShapedTransfer>,
+}
+
+/// A transfer function of two values.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ShapedTransfer {
+    /// The second value; `None`: the gradient magnitude of the image itself, units per mm. Outside the grid of a second
+    /// image, nothing is drawn.
+    pub second: Option<ById<Volume>>,
+    /// Values at 0 and 1 of the shapes' second axis.
+    pub window: (f32, f32),
+    pub shapes: Vec<TransferShape>,
 }
 
 /// Colours of a surface by the values of another image at its points. A cut face that a mask limits excludes them.

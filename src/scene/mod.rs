@@ -36,7 +36,7 @@ pub use colours::line_colour;
 pub use ends::end_shape;
 pub use flats::{Flat, flats};
 pub use glyphs::{every as glyphs_every, omitted_on_slice};
-pub use volumes::{layer_volumes, volume_of};
+pub use volumes::{layer_volumes, second_image, volume_of};
 
 /// A pane's size on screen.
 #[derive(Clone, Copy, PartialEq, Debug)]

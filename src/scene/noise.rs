@@ -228,6 +228,7 @@ pub fn cloud(state: &State) -> Option<VolumeDraw> {
         inside: None,
         fade: None,
         coloured_by: None,
+        shapes: None,
     })
 }
 

@@ -301,6 +301,7 @@ fn surface(
         inside: None,
         fade: None,
         coloured_by: None,
+        shapes: None,
     }
 }
 

@@ -167,6 +167,7 @@ pub fn surface(
         inside: None,
         fade: None,
         coloured_by: None,
+        shapes: None,
     }
 }
 

@@ -3,10 +3,10 @@
 use super::head_mask;
 use crate::data::{Volume, VolumeKind};
 use crate::scene::draw_list::{
-    ById, CutAway, CutFace, CutPlane, Fade, VolumeDraw, VolumeStyle as Drawn,
+    ById, CutAway, CutFace, CutPlane, Fade, ShapedTransfer, VolumeDraw, VolumeStyle as Drawn,
 };
 use crate::state::core::layer::Layer;
-use crate::state::core::volume_look::{VolumeCut, VolumeLook, VolumeStyle};
+use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeCut, VolumeLook, VolumeStyle};
 use crate::state::{Camera, State, View};
 use glam::DVec3;
 
@@ -46,6 +46,10 @@ fn draw(
             opacity: look.opacity,
         },
     };
+    let shapes = match &look.two_values {
+        Some(two) if style == Drawn::Cloud => Some(shaped(state, two)?),
+        _ => None,
+    };
     let planes = planes(look.cut, &state.view, camera);
     let reach_mm = look.fade_mm.filter(|_| !planes.is_empty());
     let fade = reach_mm.map(|reach_mm| Fade {
@@ -73,6 +77,29 @@ fn draw(
         inside: super::segment::inside(state),
         fade,
         coloured_by: None,
+        shapes,
+    })
+}
+
+/// The second image of a transfer function of two values, if it has one and is open.
+pub fn second_image(state: &State, second: SecondValue) -> Option<&Volume> {
+    match second {
+        SecondValue::Gradient => None,
+        SecondValue::Image(id) => volume_of(state.document.layer(id)?),
+    }
+}
+
+/// `None` if the second image is not open: one value alone would show something else.
+fn shaped(state: &State, two: &TwoValues) -> Option<ShapedTransfer> {
+    let two = two.finite();
+    let second = match two.second {
+        SecondValue::Gradient => None,
+        image @ SecondValue::Image(_) => Some(ById(second_image(state, image)?.clone())),
+    };
+    Some(ShapedTransfer {
+        second,
+        window: two.window,
+        shapes: two.shapes,
     })
 }
 

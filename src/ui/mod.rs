@@ -138,6 +138,8 @@ struct Caches {
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// Values behind the transfer function.
     counted: widgets::transfer::HistogramCache,
+    /// Values behind the transfer function of two values.
+    joint: widgets::shapes::JointCache,
     values: widgets::histogram::HistogramCache,
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,

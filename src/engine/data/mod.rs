@@ -35,6 +35,7 @@ pub mod exported_memory;
 pub mod gradients;
 pub mod grid;
 pub mod half_sphere;
+pub mod joint_histogram;
 mod keyed;
 pub mod labels;
 pub mod level_of_detail;

@@ -5,7 +5,7 @@ use crate::solvers::tractogram::line_values::LineStatistic;
 use crate::state::alignment::Nudge;
 use crate::state::core::fields::{Fields, colour, curve, cut, event_text, prefixed, renamed};
 use crate::state::core::text::decimals_of;
-use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
+use crate::state::core::volume_look::{SecondValue, VolumeLook, VolumeStyle};
 use crate::state::{Content, Display, Document, Layer};
 use std::sync::Arc;
 
@@ -130,6 +130,28 @@ fn in_scene(fields: &mut Fields, look: &VolumeLook, (scale, decimals): (f64, usi
     );
     let fade = look.fade_mm.map(super::shortest_f64);
     fields.or_off("Fade beyond the cut", fade, 2, "mm");
+    two_values(fields, look);
+}
+
+fn two_values(fields: &mut Fields, look: &VolumeLook) {
+    let two = look.two_values.as_ref();
+    let second = two.map(|two| two.second);
+    let (name, detail) = match second {
+        None => ("off", String::new()),
+        Some(SecondValue::Gradient) => ("gradient", String::new()),
+        Some(SecondValue::Image(id)) => ("another image", format!("{id:?}")),
+    };
+    fields.detailed("Second value", name, detail);
+    if let Some(two) = two {
+        let ends = [two.window.0, two.window.1].map(super::shortest_f64);
+        fields.numbers("Range of the second value", &ends, "–", (4, ""));
+        let count = two.shapes.len();
+        let shapes = match count {
+            1 => "1 shape".to_owned(),
+            _ => format!("{count} shapes"),
+        };
+        fields.detailed("Shapes", shapes, format!("{:?}", two.shapes));
+    }
 }
 
 /// Display of the live streamlines, of rays, or of a layer of them.

@@ -1,8 +1,9 @@
 //! Display of an image layer as a volume in the 3-D view.
 
-use crate::data::appearance::Transfer;
+use crate::data::appearance::{Transfer, TransferShape};
 use crate::data::keyed;
 use crate::data::{Grid, Volume};
+use crate::state::core::layer::LayerId;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,39 @@ impl VolumeCut {
     }
 }
 
+/// The second value of a transfer function of two values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecondValue {
+    /// Gradient magnitude of the image, units per mm.
+    Gradient,
+    /// The first volume of another image.
+    Image(LayerId),
+}
+
+/// A transfer function of two values, which replaces the curve of a cloud.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TwoValues {
+    pub second: SecondValue,
+    /// Second values at the ends of the shapes' second axis; those of the first axis are the layer's window.
+    pub window: (f32, f32),
+    pub shapes: Vec<TransferShape>,
+}
+
+impl TwoValues {
+    /// A form that can be written and drawn: valid shapes, not too many of them, and a finite window.
+    pub fn finite(&self) -> Self {
+        let (low, high) = self.window;
+        let is_valid = low.is_finite() && high.is_finite() && low < high;
+        let shapes = self.shapes.iter().take(TransferShape::MAX_COUNT);
+        Self {
+            second: self.second,
+            window: if is_valid { self.window } else { (0.0, 1.0) },
+            shapes: shapes.map(|shape| shape.sanitized()).collect(),
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VolumeLook {
@@ -68,6 +102,9 @@ pub struct VolumeLook {
     pub face: bool,
     /// Distance from the cut over which the opacity falls to zero, mm; `None`: it does not depend on that.
     pub fade_mm: Option<f32>,
+    /// Shapes that replace the curve of a cloud.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub two_values: Option<TwoValues>,
 }
 
 impl Default for VolumeLook {
@@ -83,6 +120,7 @@ impl Default for VolumeLook {
             cut: VolumeCut::Nothing,
             face: true,
             fade_mm: None,
+            two_values: None,
         }
     }
 }
@@ -119,6 +157,7 @@ impl VolumeLook {
             opacity: or(self.opacity, 1.0),
             cut: self.cut.finite(),
             fade_mm: self.fade_mm.filter(|mm| mm.is_finite()),
+            two_values: self.two_values.as_ref().map(TwoValues::finite),
             ..self.clone()
         }
     }

@@ -24,6 +24,7 @@ mod overlay;
 pub mod parameters;
 pub mod region;
 mod scene;
+mod shapes;
 pub mod streamlines;
 pub mod tensor_fit;
 pub mod tracking;

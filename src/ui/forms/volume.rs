@@ -1,6 +1,7 @@
 //! The block "In 3-D" of an image layer: shown as a volume, as a surface, or not.
 
 use super::display::{colour_maps_and, extent, segment_row, select_row, short_unit};
+use super::shapes;
 use crate::data::Volume;
 use crate::data::appearance::ColourMap;
 use crate::scene::draw_list::{Colours, CutPlane, Transfer};
@@ -81,6 +82,9 @@ pub fn show(
         );
     }
     cut(ui, state, &look, &mut set);
+    if look.style == VolumeStyle::Cloud {
+        shapes::show(ui, state, (layer, volume), &look, memory, &mut set);
+    }
 }
 
 fn cloud(

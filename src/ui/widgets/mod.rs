@@ -19,6 +19,7 @@ pub mod region;
 pub mod rows;
 mod scale;
 pub mod section;
+pub mod shapes;
 pub mod slider;
 pub mod transfer;
 pub mod typed;

@@ -4,6 +4,7 @@
 mod bricks;
 mod coloured;
 mod hiding;
+mod shapes;
 
 use super::{colour_difference, offscreen};
 use crate::support::panes::scene;
@@ -35,7 +36,7 @@ pub fn tests() -> Vec<Trial> {
         test("render::how a volume is shown is kept in sessions", kept),
     ];
     let rest = hiding::tests().into_iter().chain(bricks::tests());
-    let rest = rest.chain(coloured::tests());
+    let rest = rest.chain(coloured::tests()).chain(shapes::tests());
     own.into_iter().chain(rest).collect()
 }
 
@@ -92,6 +93,7 @@ fn cloud(volume: &Volume, transfer: Transfer) -> VolumeDraw {
         inside: None,
         fade: None,
         coloured_by: None,
+        shapes: None,
     }
 }
 

@@ -63,6 +63,7 @@ fn drawn(excess: &Volume) -> (ScenePane, Image) {
         inside: None,
         fade: None,
         coloured_by: None,
+        shapes: None,
     };
     let image = Image {
         volume: ById(excess.clone()),

@@ -2,10 +2,12 @@
 
 use super::{Window, click, double_click, sample, small_scan, type_over, window};
 use crate::support::test;
+use arcuate::data::appearance::{ShapeKind, TransferShape};
 use arcuate::scene::draw_list::{GlyphShape, Glyphs};
 use arcuate::scene::{self, Size};
 use arcuate::state::State;
 use arcuate::state::core::glyph_look::GlyphPlace;
+use arcuate::state::core::volume_look::SecondValue;
 use arcuate::state::core::volume_look::VolumeCut;
 use arcuate::state::core::volume_look::VolumeLook;
 use arcuate::state::core::volume_look::VolumeStyle;
@@ -15,6 +17,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a curve of opacity is edited", curve),
+        test("ui::a cloud has shapes of two values", shapes),
         test("ui::a volume becomes a surface and is cut", surface),
         test("ui::tensor glyphs are switched on", glyphs),
         test("ui::more glyphs than can be drawn are thinned", thinned),
@@ -84,6 +87,48 @@ fn curve() {
         typed.points().iter().any(|p| (p.1 - 0.35).abs() < 1e-6),
         "{typed:?}"
     );
+}
+
+/// The second value, the form of a shape and its place are chosen, and each is one step of undo.
+fn shapes() {
+    let mut window = of_fa();
+    click(&mut window, "Shown as: Cloud");
+    assert_eq!(volume_look(&window).two_values, None);
+    click(&mut window, "Two values");
+    click(&mut window, "Second value");
+    click(&mut window, "Gradient");
+    let two = |window: &Window| volume_look(window).two_values.expect("two values");
+    assert_eq!(two(&window).second, SecondValue::Gradient);
+    assert_eq!(two(&window).shapes.len(), 1);
+    click(&mut window, "Shape: Ellipse");
+    let before = two(&window).shapes[0];
+    assert_eq!(before.kind, ShapeKind::Ellipse);
+
+    let from = window.get_by_label("Shape 1 of 1").rect().center();
+    let to = from + egui::vec2(-20.0, 10.0);
+    window.drag_at(from);
+    window.run();
+    for share in [0.5, 1.0] {
+        window.hover_at(from + (to - from) * share);
+        window.run();
+    }
+    window.drop_at(to);
+    window.run();
+    let moved = two(&window).shapes[0];
+    assert!(moved.low[0] < before.low[0], "{moved:?}");
+    assert!(moved.high[1] < before.high[1], "{moved:?}");
+    let width = |s: &TransferShape| s.high[0] - s.low[0];
+    assert!((width(&moved) - width(&before)).abs() < 1e-5, "{moved:?}");
+    click(&mut window, "Undo");
+    assert_eq!(two(&window).shapes[0], before);
+
+    click(&mut window, "Add shape");
+    assert_eq!(two(&window).shapes.len(), 2);
+    click(&mut window, "Remove shape");
+    assert_eq!(two(&window).shapes.len(), 1);
+    click(&mut window, "Second value");
+    click(&mut window, "Off");
+    assert_eq!(volume_look(&window).two_values, None);
 }
 
 fn surface() {

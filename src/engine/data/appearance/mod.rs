@@ -1,9 +1,11 @@
 //! The appearance of layers: colour maps, transfer functions and style choices stored in sessions.
 
 mod colour_map;
+mod shapes;
 mod transfer;
 
 pub use colour_map::ColourMap;
+pub use shapes::{ShapeKind, TransferShape};
 pub use transfer::{Colours, TABLE, Transfer};
 
 use crate::data::keyed;

@@ -1,0 +1,115 @@
+//! How often two values occur together in an image: value and gradient magnitude, or the values of two images.
+
+use super::Volume;
+use glam::DVec3;
+
+/// The second of two values.
+#[derive(Clone, Copy, Debug)]
+pub enum SecondValue<'a> {
+    /// Gradient magnitude of the image itself, units per mm.
+    Gradient,
+    /// Another image, interpolated linearly in world space.
+    Image(&'a Volume),
+}
+
+/// Voxels that a histogram counts at most; they are evenly spread.
+const MAX_SAMPLES: usize = 200_000;
+
+/// Gradient magnitude at a voxel, units per mm, by central differences; edges are continued. `None` if a value is
+/// missing.
+pub fn gradient_magnitude(volume: &Volume, frame: usize, voxel: [usize; 3]) -> Option<f32> {
+    let values = volume.frame(frame);
+    let grid = &volume.grid;
+    let at = |axis: usize, step: isize| {
+        let mut moved = voxel;
+        moved[axis] = voxel[axis]
+            .saturating_add_signed(step)
+            .min(grid.shape[axis] - 1);
+        f64::from(values[grid.index(moved)])
+    };
+    let slope = DVec3::from_array([0, 1, 2].map(|a| 0.5 * (at(a, 1) - at(a, -1))));
+    let length = (grid.voxel_from_world.matrix3.transpose() * slope).length() as f32;
+    length.is_finite().then_some(length)
+}
+
+/// The value at a place by linear interpolation; `None` outside the grid or next to a missing value.
+fn linear(volume: &Volume, world: DVec3) -> Option<f32> {
+    let grid = &volume.grid;
+    let at = grid.voxel_at(world);
+    let last = DVec3::from_array(grid.shape.map(|n| n as f64 - 1.0));
+    if at.cmplt(DVec3::splat(-0.5)).any() || at.cmpgt(last + 0.5).any() {
+        return None;
+    }
+    let at = at.clamp(DVec3::ZERO, last);
+    let (base, values) = (at.floor(), volume.frame(0));
+    let part = at - base;
+    let mut sum = 0.0;
+    for corner in 0..8usize {
+        let up = [corner & 1, corner >> 1 & 1, corner >> 2];
+        let weight: f64 = (0..3)
+            .map(|a| if up[a] == 1 { part[a] } else { 1.0 - part[a] })
+            .product();
+        let voxel = [0, 1, 2].map(|a| (base[a] as usize + up[a]).min(grid.shape[a] - 1));
+        if weight > 0.0 {
+            sum += weight * f64::from(values[grid.index(voxel)]);
+        }
+    }
+    let value = sum as f32;
+    value.is_finite().then_some(value)
+}
+
+/// Evenly spread voxels with both values.
+fn pairs(
+    volume: &Volume,
+    frame: usize,
+    second: SecondValue<'_>,
+) -> impl Iterator<Item = (f32, f32)> {
+    let count = volume.grid.voxel_count();
+    // An odd step, so that columns of even grids are not counted alone.
+    let step = count.div_ceil(MAX_SAMPLES) | 1;
+    (0..count).step_by(step).filter_map(move |i| {
+        let value = volume.frame(frame)[i];
+        let voxel = volume.grid.voxel(i);
+        let other = match second {
+            SecondValue::Gradient => gradient_magnitude(volume, frame, voxel)?,
+            SecondValue::Image(image) => {
+                let at = DVec3::from_array(voxel.map(|n| n as f64));
+                linear(image, volume.grid.world(at))?
+            }
+        };
+        value.is_finite().then_some((value, other))
+    })
+}
+
+/// Counts in `bins` × `bins` cells over the two windows, row by row from the lowest second value.
+pub fn joint_histogram(
+    volume: &Volume,
+    frame: usize,
+    second: SecondValue<'_>,
+    windows: [(f32, f32); 2],
+    bins: usize,
+) -> Vec<u32> {
+    let mut counts = vec![0; bins * bins];
+    let bin = |value: f32, (low, high): (f32, f32)| {
+        let at = (value - low) / (high - low) * bins as f32;
+        // False for NaN, too.
+        (at >= 0.0 && at <= bins as f32).then(|| (at as usize).min(bins - 1))
+    };
+    for (value, other) in pairs(volume, frame, second) {
+        if let (Some(x), Some(y)) = (bin(value, windows[0]), bin(other, windows[1])) {
+            counts[y * bins + x] += 1;
+        }
+    }
+    counts
+}
+
+/// A window for gradient magnitudes: 0 to the value that 0.2 % exceed.
+pub fn gradient_window(volume: &Volume, frame: usize) -> (f32, f32) {
+    let mut all: Vec<f32> = pairs(volume, frame, SecondValue::Gradient)
+        .map(|pair| pair.1)
+        .collect();
+    all.sort_by(f32::total_cmp);
+    let high = all.get(all.len().saturating_sub(1) * 998 / 1000);
+    let high = high.copied().filter(|v| *v > 0.0);
+    (0.0, high.unwrap_or(1.0))
+}

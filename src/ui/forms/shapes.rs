@@ -1,0 +1,257 @@
+//! The fold “Two values” of a cloud: a transfer function of the value and its gradient, or of two images.
+
+use super::display::{colour_maps_and, segment_row, select_row};
+use crate::data::Volume;
+use crate::data::appearance::{ShapeKind, TransferShape};
+use crate::data::joint_histogram::gradient_window;
+use crate::scene::draw_list::Colours;
+use crate::scene::{second_image, volume_of};
+use crate::state::core::layer::LayerId;
+use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeLook};
+use crate::state::{Layer, Phase, State};
+use crate::ui::widgets::button::Button;
+use crate::ui::widgets::shapes::{ShapesChange, ShapesEditor};
+use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::{menu, paint, section};
+use crate::ui::{Memory, theme};
+use egui::{Ui, vec2};
+
+const FOLD: &str = "Two values";
+
+type OnChange<'a> = dyn FnMut(VolumeLook, Phase) + 'a;
+
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    (layer, volume): (&Layer, &Volume),
+    look: &VolumeLook,
+    memory: &mut Memory,
+    set: &mut OnChange,
+) {
+    let (open, clicked) = section::fold(ui, FOLD, memory.is_open(FOLD, false));
+    if clicked {
+        memory.toggle(FOLD);
+    }
+    if !open {
+        return;
+    }
+    let mut change = |two: Option<TwoValues>, phase: Phase| {
+        let look = VolumeLook {
+            two_values: two,
+            ..look.clone()
+        };
+        set(look, phase);
+    };
+    let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
+    if let Some(chosen) = second_row(ui, state, layer, look) {
+        let two = chosen.map(|second| started(state, (volume, frame), look, second));
+        change(two, Phase::Done);
+    }
+    let Some(two) = look.two_values.as_ref().map(TwoValues::finite) else {
+        return;
+    };
+    let second = second_image(state, two.second);
+    if matches!(two.second, SecondValue::Image(_)) && second.is_none() {
+        sentence(ui, "The second image is not open: choose another one");
+        return;
+    }
+    let chosen_id = ui.make_persistent_id(("chosen shape", layer.id.0));
+    let chosen = ui.data(|d| d.get_temp::<usize>(chosen_id)).unwrap_or(0);
+    let chosen = chosen.min(two.shapes.len().saturating_sub(1));
+    let scale = f64::from(layer.unit_scale);
+    let shown = |(low, high): (f32, f32), by: f64| (f64::from(low) * by, f64::from(high) * by);
+    let (axis, by) = match two.second {
+        SecondValue::Gradient => ("Gradient per mm".to_owned(), scale),
+        SecondValue::Image(id) => name_and_scale(state, id),
+    };
+    let windows = [layer.display.window, two.window];
+    let editor = ShapesEditor {
+        shapes: &two.shapes,
+        chosen,
+        counts: memory.caches.joint.get((volume, frame), second, windows),
+        ranges: [shown(windows[0], scale), shown(windows[1], by)],
+        axes: ["value", &axis],
+    };
+    let changed = editor.show(ui);
+    let mut choose_now = None;
+    match changed {
+        None => {}
+        Some(ShapesChange::Chosen(i)) => choose_now = Some(i),
+        Some(ShapesChange::Moved(i, shape, phase)) => {
+            change(Some(with(&two, i, shape)), phase);
+        }
+        Some(ShapesChange::Removed(i)) => change(Some(without(&two, i)), Phase::Done),
+    }
+    if let Some((changed, phase)) = chosen_rows(ui, &two, chosen) {
+        change(Some(changed), phase);
+    }
+    if let Some(added) = add_and_remove(ui, &two, chosen) {
+        choose_now = Some(added.shapes.len().saturating_sub(1));
+        change(Some(added), Phase::Done);
+    }
+    if let Some(i) = choose_now {
+        ui.data_mut(|d| d.insert_temp(chosen_id, i));
+    }
+}
+
+fn sentence(ui: &mut Ui, text: &str) {
+    let p = theme::palette(ui.style());
+    let size = vec2(ui.available_width(), theme::space::ROW);
+    let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
+    let rect = paint::inset(rect, theme::space::INSET, theme::space::INSET);
+    let font = theme::regular(theme::size::LABEL);
+    paint::left(ui.painter(), rect, text, font, p.t2);
+}
+
+fn name_and_scale(state: &State, id: LayerId) -> (String, f64) {
+    let layer = state.document.layer(id);
+    layer.map_or((String::new(), 1.0), |l| {
+        (l.name.clone(), f64::from(l.unit_scale))
+    })
+}
+
+/// Chooses the second value; `Some(None)` switches it off.
+fn second_row(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    look: &VolumeLook,
+) -> Option<Option<SecondValue>> {
+    let now = look.two_values.as_ref().map(|two| two.second);
+    let name = match now {
+        None => "Off".to_owned(),
+        Some(SecondValue::Gradient) => "Gradient".to_owned(),
+        Some(SecondValue::Image(id)) => name_and_scale(state, id).0,
+    };
+    let help = "Shapes over the value and a second value replace the opacity curve";
+    select_row(ui, "Second value", help, &name, |ui| {
+        let mut chosen = None;
+        let mut row = |ui: &mut Ui, name: &str, second: Option<SecondValue>| {
+            if menu::Item::new(name).chosen(now == second).show(ui) && now != second {
+                chosen = Some(second);
+            }
+        };
+        row(ui, "Off", None);
+        row(ui, "Gradient", Some(SecondValue::Gradient));
+        let others = state.document.layers.iter().filter(|l| l.id != layer.id);
+        for other in others.filter(|l| volume_of(l).is_some()) {
+            row(ui, &other.name, Some(SecondValue::Image(other.id)));
+        }
+        chosen
+    })
+}
+
+/// The shapes stay with another second value; without any, there is one in the middle.
+fn started(
+    state: &State,
+    (volume, frame): (&Volume, usize),
+    look: &VolumeLook,
+    second: SecondValue,
+) -> TwoValues {
+    let window = match second {
+        SecondValue::Gradient => gradient_window(volume, frame),
+        SecondValue::Image(id) => {
+            let layer = state.document.layer(id);
+            layer.map_or((0.0, 1.0), |l| l.display.window)
+        }
+    };
+    let shapes = look.two_values.as_ref().map(|two| two.shapes.clone());
+    TwoValues {
+        second,
+        window,
+        shapes: shapes.unwrap_or_else(|| vec![new_shape(0)]),
+    }
+}
+
+fn new_shape(i: usize) -> TransferShape {
+    TransferShape {
+        kind: ShapeKind::Box,
+        low: [0.4, 0.3],
+        high: [0.8, 0.7],
+        colour: theme::CATEGORIES[i % theme::CATEGORIES.len()],
+        opacity: 0.4,
+        softness: 0.3,
+    }
+}
+
+fn with(two: &TwoValues, i: usize, shape: TransferShape) -> TwoValues {
+    let mut two = two.clone();
+    if let Some(to) = two.shapes.get_mut(i) {
+        *to = shape;
+    }
+    two
+}
+
+fn without(two: &TwoValues, i: usize) -> TwoValues {
+    let mut two = two.clone();
+    if i < two.shapes.len() {
+        two.shapes.remove(i);
+    }
+    two
+}
+
+/// The settings of the chosen shape.
+fn chosen_rows(ui: &mut Ui, two: &TwoValues, chosen: usize) -> Option<(TwoValues, Phase)> {
+    let shape = *two.shapes.get(chosen)?;
+    let mut changed = None;
+    let names = ["Box", "Ellipse"];
+    let now = usize::from(shape.kind == ShapeKind::Ellipse);
+    let help = "Form of the chosen shape; drag it, or its corners, in the plot";
+    if let Some(i) = segment_row(ui, "Shape", help, &names, now) {
+        let kind = [ShapeKind::Box, ShapeKind::Ellipse][i];
+        changed = Some((TransferShape { kind, ..shape }, Phase::Done));
+    }
+    let named = || theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES);
+    let name = named().find(|c| c.1 == shape.colour);
+    let colours = colour_maps_and(
+        ui,
+        ("Shape colour", "Colour of the chosen shape"),
+        (&[], Colours::Fixed(shape.colour)),
+        name.map_or("Own colour", |c| c.0),
+        named(),
+    );
+    if let Some(Colours::Fixed(colour)) = colours {
+        changed = Some((TransferShape { colour, ..shape }, Phase::Done));
+    }
+    let percent = |name, value: f32, low: f64, default: f64, help| {
+        SliderRow::new(name, f64::from(value) * 100.0, low..=100.0)
+            .decimals(0)
+            .default(default)
+            .limits(low..=100.0)
+            .unit("%")
+            .help(help)
+    };
+    let help = "Opacity of a layer of the thickness above";
+    if let Some((v, phase)) = percent("Shape opacity", shape.opacity, 0.0, 40.0, help).value(ui) {
+        let opacity = v as f32 / 100.0;
+        changed = Some((TransferShape { opacity, ..shape }, phase));
+    }
+    let low = f64::from(TransferShape::MIN_SOFTNESS) * 100.0;
+    let help = "Part of the half width over which the opacity rises from the edge";
+    if let Some((v, phase)) = percent("Soft edge", shape.softness, low, 30.0, help).value(ui) {
+        let softness = v as f32 / 100.0;
+        changed = Some((TransferShape { softness, ..shape }, phase));
+    }
+    changed.map(|(shape, phase)| (with(two, chosen, shape), phase))
+}
+
+fn add_and_remove(ui: &mut Ui, two: &TwoValues, chosen: usize) -> Option<TwoValues> {
+    let count = two.shapes.len();
+    let full = format!("At most {} shapes", TransferShape::MAX_COUNT);
+    let why = (count >= TransferShape::MAX_COUNT).then_some(full.as_str());
+    let mut changed = None;
+    ui.horizontal(|ui| {
+        ui.add_space(theme::space::INSET);
+        if Button::plain("Add shape").disabled(why).show(ui).clicked() {
+            let mut two = two.clone();
+            two.shapes.push(new_shape(count));
+            changed = Some(two);
+        }
+        let why = (count == 0).then_some("There is no shape");
+        let remove = Button::plain("Remove shape").disabled(why);
+        if remove.show(ui).clicked() {
+            changed = Some(without(two, chosen));
+        }
+    });
+    changed
+}

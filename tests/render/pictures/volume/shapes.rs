@@ -1,0 +1,250 @@
+//! Clouds by a transfer function of two values, against integrals along the rays.
+
+use super::{Ray, WIDE, any_eye, any_grid, cloud, distances, field, pixels, ray, shown};
+use crate::pictures::offscreen;
+use crate::support::{Random, test};
+use arcuate::data::Volume;
+use arcuate::data::appearance::{ShapeKind, TransferShape};
+use arcuate::data::joint_histogram::{SecondValue, gradient_window, joint_histogram};
+use arcuate::render::March;
+use arcuate::render::offscreen::Picture;
+use arcuate::scene::draw_list::{ById, ScenePane, ShapedTransfer, Transfer, VolumeDraw};
+use arcuate::state::core::layer::LayerId;
+use arcuate::state::core::volume_look::{SecondValue as Second, TwoValues, VolumeLook};
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "render::clouds by value and gradient are integrals",
+            gradient,
+        ),
+        test("render::clouds by two images are integrals", two_images),
+        test(
+            "render::empty bricks of two values change no pixel",
+            skipping,
+        ),
+        test("render::joint histograms count pairs of values", counted),
+        test(
+            "render::shapes of two values are stored and repaired",
+            stored,
+        ),
+    ]
+}
+
+const REFERENCE_MM: f64 = 2.0;
+
+fn shape(kind: ShapeKind, limits: [[f32; 2]; 2], opacity: f32) -> TransferShape {
+    TransferShape {
+        kind,
+        low: [limits[0][0], limits[1][0]],
+        high: [limits[0][1], limits[1][1]],
+        colour: [255; 3],
+        opacity,
+        softness: 0.4,
+    }
+}
+
+fn shaped(volume: &Volume, second: Option<&Volume>, window: (f32, f32)) -> VolumeDraw {
+    VolumeDraw {
+        shapes: Some(ShapedTransfer {
+            second: second.map(|v| ById(v.clone())),
+            window,
+            shapes: Vec::new(),
+        }),
+        ..cloud(volume, Transfer::rising())
+    }
+}
+
+fn with(draw: &VolumeDraw, shapes: &[TransferShape]) -> VolumeDraw {
+    let mut draw = draw.clone();
+    if let Some(shaped) = &mut draw.shapes {
+        shaped.shapes = shapes.to_vec();
+    }
+    draw
+}
+
+/// Extinction of a shape at two shares, 1/mm, from its definition.
+fn extinction(shape: &TransferShape, pair: [f64; 2]) -> f64 {
+    let soft = f64::from(shape.softness);
+    // 0 in the middle, 1 at the edge.
+    let off = [0, 1].map(|a| {
+        let (low, high) = (f64::from(shape.low[a]), f64::from(shape.high[a]));
+        (2.0 * pair[a] - low - high).abs() / (high - low)
+    });
+    let off = match shape.kind {
+        ShapeKind::Box => off[0].max(off[1]),
+        ShapeKind::Ellipse => off[0].hypot(off[1]),
+    };
+    let opacity = f64::from(shape.opacity) * ((1.0 - off) / soft).clamp(0.0, 1.0);
+    -(1.0 - opacity).ln() / REFERENCE_MM
+}
+
+/// Compares the pixels with sums over 1200 steps along each ray.
+fn compare(
+    picture: &Picture,
+    list: &ScenePane,
+    shapes: &[TransferShape],
+    pair: impl Fn(DVec3) -> [f64; 2],
+) {
+    let (mut worst, mut sum, mut seen, mut count) = (0.0f64, 0.0, 0, 0);
+    for (x, y) in pixels() {
+        let (origin, direction): Ray = ray(list, x, y);
+        let middle = -origin.dot(direction);
+        const STEPS: usize = 1200;
+        let step = 60.0 / STEPS as f64;
+        let depth: f64 = (0..STEPS)
+            .map(|i| {
+                let at = origin + direction * (middle - 30.0 + (i as f64 + 0.5) * step);
+                let pair = pair(at);
+                shapes.iter().map(|s| extinction(s, pair)).sum::<f64>() * step
+            })
+            .sum();
+        let expected = 255.0 * (1.0 - (-depth).exp());
+        let found = f64::from(picture.pixel(x, y)[0]);
+        worst = worst.max((found - expected).abs());
+        sum += (found - expected).abs();
+        count += 1;
+        seen += usize::from(expected > 20.0);
+    }
+    let mean = sum / f64::from(count);
+    println!("{worst:.1} at most, {mean:.2} on average, {seen} seen");
+    // Linear interpolation moves values by up to h² / 8 r, and gradients are smoothed over two voxels.
+    assert!(seen > 500 && worst <= 10.0 && mean <= 1.2, "{worst} {mean}");
+}
+
+/// The distance from a point has a gradient of 1 everywhere: a shape around 1 shows its values, one beside it nothing.
+fn gradient() {
+    let mut random = Random::fresh("two values, gradient");
+    let mut offscreen = offscreen();
+    let volume = distances(any_grid(&mut random, 64, 19.0), DVec3::ZERO);
+    let draw = shaped(&volume, None, (0.0, 2.0));
+    for kind in [ShapeKind::Box, ShapeKind::Ellipse] {
+        let around = shape(kind, [[0.2, 0.6], [0.1, 0.9]], 0.2);
+        let list = shown(vec![with(&draw, &[around])], any_eye(&mut random));
+        let picture = offscreen.scene(&list).expect("a picture");
+        compare(&picture, &list, &[around], |at| {
+            [at.length() / f64::from(WIDE), 0.5]
+        });
+        let beside = shape(kind, [[0.2, 0.6], [0.6, 0.9]], 0.9);
+        let list = shown(vec![with(&draw, &[beside])], any_eye(&mut random));
+        let picture = offscreen.scene(&list).expect("a picture");
+        let brightest = pixels().map(|(x, y)| picture.pixel(x, y)[0]).max();
+        assert!(brightest <= Some(2), "{brightest:?}");
+    }
+}
+
+/// Two shapes over two images on different grids.
+fn two_images() {
+    let mut random = Random::fresh("two values, images");
+    let mut offscreen = offscreen();
+    let volume = distances(any_grid(&mut random, 60, 19.0), DVec3::ZERO);
+    let axis = random.direction();
+    let other = field(any_grid(&mut random, 50, 24.0), |at| at.dot(axis) as f32);
+    let draw = shaped(&volume, Some(&other), (-15.0, 15.0));
+    let shapes = [
+        shape(ShapeKind::Box, [[0.1, 0.5], [0.2, 0.6]], 0.15),
+        shape(ShapeKind::Ellipse, [[0.2, 0.6], [0.4, 0.9]], 0.2),
+    ];
+    let list = shown(vec![with(&draw, &shapes)], any_eye(&mut random));
+    let picture = offscreen.scene(&list).expect("a picture");
+    compare(&picture, &list, &shapes, |at| {
+        [at.length() / f64::from(WIDE), (at.dot(axis) + 15.0) / 30.0]
+    });
+    let list = shown(vec![with(&draw, &[])], any_eye(&mut random));
+    let picture = offscreen.scene(&list).expect("a picture");
+    assert!(pixels().all(|(x, y)| picture.pixel(x, y)[0] == 0));
+}
+
+fn skipping() {
+    let mut random = Random::fresh("two values, skipping");
+    let mut offscreen = offscreen();
+    let hole = random.direction() * 9.0;
+    let volume = field(any_grid(&mut random, 44, 20.0), |at| {
+        match at.distance(hole) < 3.0 {
+            true => f32::NAN,
+            false => at.length() as f32,
+        }
+    });
+    let draw = shaped(&volume, None, (0.0, 2.0));
+    let shell = shape(ShapeKind::Box, [[0.3, 0.45], [0.1, 0.9]], 0.5);
+    let list = shown(vec![with(&draw, &[shell])], any_eye(&mut random));
+    let mut picture = |skips| {
+        offscreen.renderer.set_march(March {
+            skips,
+            ..March::default()
+        });
+        offscreen.scene(&list).expect("a picture")
+    };
+    let (without, with) = (picture(false), picture(true));
+    offscreen.renderer.set_march(March::default());
+    let off = |(x, y)| with.pixel(x, y)[0].abs_diff(without.pixel(x, y)[0]);
+    let most = pixels().map(off).max();
+    let seen = pixels().filter(|&(x, y)| with.pixel(x, y)[0] > 20).count();
+    assert!(most <= Some(1) && seen > 300, "{most:?} {seen}");
+}
+
+/// All voxels of a small image are counted once, in the cell of their two values.
+fn counted() {
+    let mut random = Random::fresh("joint histogram");
+    let grid = any_grid(&mut random, 24, 19.0);
+    let volume = distances(grid, DVec3::ZERO);
+    let windows = [(0.0, 60.0), (0.0, 120.0)];
+    let twice = Volume::scalar(
+        volume.grid.clone(),
+        volume.frame(0).iter().map(|v| v * 2.0).collect::<Vec<_>>(),
+    );
+    let counts = joint_histogram(&volume, 0, SecondValue::Image(&twice), windows, 16);
+    let mut expected = vec![0u32; 256];
+    for value in volume.frame(0) {
+        let bin = ((value / 60.0 * 16.0) as usize).min(15);
+        expected[bin * 17] += 1;
+    }
+    let total: u32 = counts.iter().sum();
+    assert_eq!(total as usize, volume.grid.voxel_count());
+    // A rounding error moves single voxels to the next cell.
+    let off: u32 = counts
+        .iter()
+        .zip(&expected)
+        .map(|(a, b)| a.abs_diff(*b))
+        .sum();
+    assert!(off <= 8, "{off}");
+    let (low, high) = gradient_window(&volume, 0);
+    assert!(low == 0.0 && (high - 1.0).abs() < 0.15, "{high}");
+}
+
+fn stored() {
+    let two = TwoValues {
+        second: Second::Image(LayerId(7)),
+        window: (0.0, 1.5),
+        shapes: vec![shape(ShapeKind::Ellipse, [[0.1, 0.5], [0.2, 0.6]], 0.15)],
+    };
+    let look = VolumeLook {
+        two_values: Some(two.clone()),
+        ..VolumeLook::default()
+    };
+    let text = serde_json::to_string(&look).expect("text");
+    assert_eq!(serde_json::from_str::<VolumeLook>(&text).ok(), Some(look));
+    let without = serde_json::to_string(&VolumeLook::default()).expect("text");
+    assert!(!without.contains("two_values"));
+    let broken = TransferShape {
+        low: [0.8, f32::NAN],
+        high: [0.2, f32::INFINITY],
+        opacity: 7.0,
+        softness: -1.0,
+        ..two.shapes[0]
+    };
+    let repaired = TwoValues {
+        window: (1.0, f32::NAN),
+        shapes: vec![broken; 20],
+        ..two
+    }
+    .finite();
+    assert_eq!(repaired.window, (0.0, 1.0));
+    assert_eq!(repaired.shapes.len(), TransferShape::MAX_COUNT);
+    let shape = repaired.shapes[0];
+    assert_eq!((shape.low, shape.high), ([0.2, 0.0], [0.8, 1.0]));
+    assert_eq!(shape.opacity, 1.0);
+    assert_eq!(shape.softness, TransferShape::MIN_SOFTNESS);
+}
