@@ -199,8 +199,8 @@ def test_wrong_parameters_raise(fit, scan):
 
 
 def long_work(fit, **arguments):
-    """Takes minutes unless it is cancelled."""
-    return arcuate.track(fit, seeds="random:16777216", backend="cpu", threads=1, **arguments)
+    """Takes many seconds unless it is cancelled."""
+    return arcuate.track(fit, seeds="random:400000", fa=0, angle=90, backend="cpu", threads=1, **arguments)
 
 
 def test_progress_is_reported_and_its_exception_cancels(fit):
