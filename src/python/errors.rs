@@ -77,11 +77,11 @@ pub fn raised(py: Python<'_>, failure: Failure) -> PyErr {
         Failure::Card(sentence) => ("BackendError", sentence),
         Failure::Cancelled => ("Error", "Cancelled".to_owned()),
     };
-    let made = py
+    let exception = py
         .import("arcuate._errors")
         .and_then(|module| module.getattr(class)?.call1((sentence,)));
-    match made {
-        Ok(exception) => PyErr::from_value(exception),
+    match exception {
+        Ok(value) => PyErr::from_value(value),
         Err(error) => error,
     }
 }

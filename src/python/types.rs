@@ -175,10 +175,11 @@ impl Image {
         common: Common,
     ) -> PyResult<()> {
         run(py, &common, |_, control| {
-            Ok(match &self.mask {
+            match &self.mask {
                 Some(mask) => image::save_mask(&path, mask, &description, control)?,
                 None => image::save_volume(&path, &self.volume, &description, control)?,
-            })
+            }
+            Ok(())
         })
     }
 }
@@ -292,12 +293,8 @@ impl Streamlines {
         common: Common,
     ) -> PyResult<()> {
         run(py, &common, |_, control| {
-            Ok(streamlines::save(
-                &path,
-                &self.tractogram,
-                &description,
-                control,
-            )?)
+            streamlines::save(&path, &self.tractogram, &description, control)?;
+            Ok(())
         })
     }
 }
