@@ -42,6 +42,7 @@ pages![
     "sessions",
     "protocols",
     "command-line",
+    "python",
     "formats",
     "graphics-cards",
     "conventions",

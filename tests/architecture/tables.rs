@@ -152,6 +152,17 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ),
     // The pages of the guide: text.
     ("guide", &[]),
+    // A package of its own, over the engine alone: its `crate` is not that of the window.
+    (
+        "python",
+        &[
+            ("data", All),
+            ("compute", All),
+            ("parameters", All),
+            ("io", All),
+            ("solvers", All),
+        ],
+    ),
     (
         "main",
         &[
@@ -321,6 +332,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["sha2"], &["io"]),
     // `main` gets the arguments from clap, `cli` defines them.
     only(&["clap"], &["cli", "main"]),
+    only(&["pyo3"], &["python"]),
     only(&["indicatif"], &["cli"]),
     // `snapshot` draws the window into a texture of its own.
     only(
@@ -372,16 +384,27 @@ pub const RESERVED: &[Reserved] = &[
             "app/action_log",
             // Waits for the jobs of a window without one.
             "cli/bench_live",
+            // Waits for the engine and looks for signals meanwhile.
+            "python/run",
         ],
     ),
     // A number, not a thread.
     only(&["std", "thread", "available_parallelism"], &["compute"]),
-    // A thread for each card, which waits for it.
-    only(&["std", "thread", "scope"], &["compute/backend"]),
+    // A thread for each card, which waits for it; one for the engine while Python goes on.
+    only(
+        &["std", "thread", "scope"],
+        &["compute/backend", "python/run"],
+    ),
     // All others start threads through this function, where a refusal does not panic.
     only(
         &["std", "thread", "Builder"],
-        &["compute", "io/mmap", "jobs/film", "cli/signals"],
+        &[
+            "compute",
+            "io/mmap",
+            "jobs/film",
+            "cli/signals",
+            "python/run",
+        ],
     ),
     // An opened file is copied after it was shown; a set waits for another to get its names.
     only(
@@ -390,7 +413,14 @@ pub const RESERVED: &[Reserved] = &[
     ),
 ];
 
-pub const UNSAFE: &[&str] = &["compute", "io/mmap", "solvers/*/cuda", "render/shared"];
+/// In `python/arrays`, memory that NumPy owns becomes a slice without a copy.
+pub const UNSAFE: &[&str] = &[
+    "compute",
+    "io/mmap",
+    "solvers/*/cuda",
+    "render/shared",
+    "python/arrays",
+];
 
 /// Largest number of lines in a file; those that follow have a tighter limit of their own.
 pub const MAX_LINES: usize = 600;

@@ -1,0 +1,204 @@
+"""Images and streamlines. Arrays are those of the engine: no points or voxels are copied."""
+
+import numpy
+
+from . import _engine
+from ._errors import InputError
+
+_COMMON = {"backend": "cpu", "threads": None, "progress": None}
+
+
+def _affine(rows):
+    return None if rows is None else numpy.array(rows).reshape(4, 4)
+
+
+class Image:
+    """An image in world RAS+ mm, with gradients if it is a scan.
+
+    ``Image(array, affine, bvals=None, directions=None)``: an array of float32 in Fortran order, as nibabel reads
+    NIfTI, is shared and becomes read-only; any other array of numbers is copied. ``directions`` are unit vectors in
+    world axes, one for each volume.
+    """
+
+    def __init__(self, array, affine, bvals=None, directions=None):
+        array = numpy.asarray(array)
+        if array.dtype.kind not in "buif" or array.ndim not in (3, 4) or array.size == 0:
+            raise InputError(
+                f"Found an array of {array.dtype} with the shape {array.shape} for the image, expected real numbers "
+                "with three or four axes and at least one voxel; take the real part, or add the missing axes"
+            )
+        affine = numpy.asarray(affine, dtype=float)
+        if affine.shape != (4, 4):
+            raise InputError(
+                f"Found the shape {affine.shape} for the affine, expected (4, 4); take that of the image's file"
+            )
+        array = numpy.asarray(array, dtype="<f4", order="F")
+        raw = _engine.RawImage(array, affine.ravel().tolist())
+        if (bvals is None) != (directions is None):
+            raise InputError("Found one of bvals and directions, expected both or neither; give the other one")
+        if bvals is not None:
+            directions = numpy.asarray(directions, dtype=float)
+            if directions.ndim != 2 or directions.shape[1] != 3:
+                raise InputError(
+                    f"Found the shape {directions.shape} for directions, expected (volumes, 3); transpose them"
+                )
+            raw = raw.with_gradients(numpy.asarray(bvals, dtype=float).ravel().tolist(), directions.tolist())
+        self._raw = raw
+
+    @classmethod
+    def _of(cls, raw):
+        image = cls.__new__(cls)
+        image._raw = raw
+        return image
+
+    @classmethod
+    def from_nibabel(cls, image, bvals=None, directions=None):
+        """The image of nibabel; the values are shared if they are float32 without scaling."""
+        return cls(numpy.asanyarray(image.dataobj), image.affine, bvals, directions)
+
+    @property
+    def array(self):
+        """The values, read-only: x, y, z and, for several volumes, their number."""
+        return self._raw.array
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.array
+        if copy or (dtype is not None and dtype != array.dtype):
+            return array.astype(dtype or array.dtype)
+        return array
+
+    @property
+    def affine(self):
+        """Voxel indices to world mm, 4 × 4."""
+        return _affine(self._raw.affine)
+
+    @property
+    def gradients(self):
+        """b-values (s/mm²) and directions in world axes of a scan, otherwise None."""
+        gradients = self._raw.gradients
+        return None if gradients is None else tuple(numpy.array(part) for part in gradients)
+
+    def to_nibabel(self):
+        """A nibabel.Nifti1Image on the same memory."""
+        import nibabel
+
+        return nibabel.Nifti1Image(self.array, self.affine)
+
+    def save(self, path, description="arcuate (Python)"):
+        """Write a NIfTI or MRtrix image, by the name."""
+        self._raw.save(path, description, _COMMON)
+
+    def __repr__(self):
+        return f"<arcuate.Image {self.array.shape}>"
+
+
+class Streamlines:
+    """Streamlines in world RAS+ mm.
+
+    ``Streamlines(points, offsets)``: points are float32 with the shape (n, 3) in C order; they are shared, and the
+    array becomes read-only. Streamline i has the points ``offsets[i]`` to ``offsets[i + 1]``.
+    """
+
+    def __init__(self, points, offsets):
+        offsets = numpy.asarray(offsets)
+        if offsets.ndim != 1 or offsets.dtype.kind not in "ui":
+            raise InputError(
+                f"Found an array of {offsets.dtype} with the shape {offsets.shape} for offsets, expected whole numbers "
+                "with one axis; convert them with .astype(numpy.uint64)"
+            )
+        self._raw = _engine.RawStreamlines(points, offsets.astype(numpy.int64).tolist())
+
+    @classmethod
+    def _of(cls, raw):
+        streamlines = cls.__new__(cls)
+        streamlines._raw = raw
+        return streamlines
+
+    @classmethod
+    def from_list(cls, lines):
+        """Streamlines from arrays of points, such as those of nibabel and DIPY; they are copied."""
+        lines = [numpy.asarray(line, dtype=numpy.float32).reshape(-1, 3) for line in lines]
+        points = numpy.concatenate(lines) if lines else numpy.empty((0, 3), numpy.float32)
+        return cls(points, numpy.cumsum([0] + [len(line) for line in lines]))
+
+    def __len__(self):
+        return len(self._raw)
+
+    def __getitem__(self, index):
+        """The points of a streamline, a view."""
+        index = range(len(self))[index]
+        first, end = self.offsets[index : index + 2]
+        return self.points[int(first) : int(end)]
+
+    @property
+    def points(self):
+        """All points, world mm, read-only, with the shape (n, 3)."""
+        return self._raw.points
+
+    @property
+    def offsets(self):
+        """The first point of each streamline, and the number of points."""
+        return self._raw.offsets
+
+    @property
+    def per_streamline(self):
+        """Values per streamline by name."""
+        return dict(self._raw.values(False))
+
+    @property
+    def per_point(self):
+        """Values per point by name."""
+        return dict(self._raw.values(True))
+
+    @property
+    def affine(self):
+        """The affine of their image, or None."""
+        return _affine(self._raw.affine)
+
+    def to_pandas(self):
+        """A table of the values per streamline."""
+        import pandas
+
+        return pandas.DataFrame(self.per_streamline)
+
+    def save(self, path, description="arcuate (Python)"):
+        """Write a .tck, .trk, .trx, .vtk or .vtp file, by the name."""
+        self._raw.save(path, description, _COMMON)
+
+    def __repr__(self):
+        return f"<arcuate.Streamlines: {len(self)}>"
+
+
+class Fit:
+    """Fitted tensors; its maps are images: fa, md, ad, rd, dec, direction, tensor, s0, mask, repaired."""
+
+    def __init__(self, raw):
+        self._raw = raw
+
+    def __getattr__(self, name):
+        image = None if name.startswith("_") else self._raw.map(name)
+        if image is None:
+            raise AttributeError(f"A fit has no map named {name}")
+        return Image._of(image)
+
+
+def _image(given):
+    if isinstance(given, Image):
+        return given
+    if hasattr(given, "dataobj") and hasattr(given, "affine"):
+        return Image.from_nibabel(given)
+    raise InputError(
+        f"Found {type(given).__name__}, expected an arcuate.Image or an image of nibabel; make one with "
+        "arcuate.Image(array, affine)"
+    )
+
+
+def _mask(given, scan):
+    if isinstance(given, numpy.ndarray):
+        # An array without an affine is on the grid of the scan.
+        return Image(given, _image(scan).affine)._raw
+    return _image(given)._raw
+
+
+def _streamlines(given):
+    return given if isinstance(given, Streamlines) else Streamlines.from_list(given)

@@ -1,0 +1,252 @@
+"""The package against the command line: the same bytes. ARCUATE_PROGRAM names the program."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+
+import nibabel
+import numpy
+import pytest
+
+import arcuate
+from arcuate import _generated
+
+PROGRAM = os.environ["ARCUATE_PROGRAM"]
+SEED, TARGET = "sphere:-24,-18,8,5", "sphere:-30,-22,58,9"
+
+
+def command(*arguments):
+    subprocess.run([PROGRAM, *map(str, arguments), "--backend", "cpu"], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="session")
+def head(tmp_path_factory):
+    """A made-up head with coarse voxels."""
+    folder = tmp_path_factory.mktemp("head") / "head"
+    command("phantom", "--seed", 1, "--spacing", 4, "--scan-only", "--out", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def scan(head):
+    return arcuate.open(head / "dwi.nii.gz")
+
+
+@pytest.fixture(scope="session")
+def fit(scan, head):
+    return arcuate.fit(scan, mask=arcuate.open(head / "brain_mask.nii.gz"), backend="cpu")
+
+
+def same(array, path):
+    stored = nibabel.load(path)
+    expected = numpy.asarray(stored.dataobj)
+    if expected.dtype.fields:
+        pytest.fail("a colour image")
+    assert numpy.array_equal(numpy.asarray(array).astype(expected.dtype), expected, equal_nan=True)
+    return stored
+
+
+def test_fit_is_that_of_the_command(head, fit, tmp_path):
+    maps = ["fa", "md", "ad", "rd", "direction", "tensor", "s0", "mask", "repaired"]
+    mask = head / "brain_mask.nii.gz"
+    command("fit", head / "dwi.nii.gz", "--mask", mask, "--maps", ",".join(maps), "--out", tmp_path / "maps")
+    for name in maps:
+        image = getattr(fit, name)
+        stored = same(image.array, tmp_path / "maps" / f"{name}.nii.gz")
+        assert numpy.allclose(image.affine, stored.affine, atol=1e-5)
+
+
+def test_fit_takes_parameters(head, scan, tmp_path):
+    command("fit", head / "dwi.nii.gz", "--method", "ols", "--maps", "fa,mask", "--out", tmp_path / "maps")
+    fitted = arcuate.fit(scan, method="ols", backend="cpu")
+    same(fitted.fa.array, tmp_path / "maps/fa.nii.gz")
+    same(fitted.mask.array, tmp_path / "maps/mask.nii.gz")
+
+
+def tracked(head, out, *arguments):
+    mask = head / "brain_mask.nii.gz"
+    command("track", head / "dwi.nii.gz", "--mask", mask, "--seed", SEED, "--out", out, *arguments)
+    return arcuate.open(out)
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ([], {}),
+        (["--target", TARGET], {"target": TARGET}),
+        (["--seeds", "random:300", "--angle", "30"], {"seeds": "random:300", "angle": 30}),
+    ],
+)
+def test_streamlines_are_those_of_the_command(head, fit, tmp_path, options, arguments):
+    expected = tracked(head, tmp_path / "out.trx", *options)
+    found = arcuate.track(fit, seed=SEED, backend="cpu", **arguments)
+    assert len(found) > 0
+    assert found.points.tobytes() == expected.points.tobytes()
+    assert found.offsets.tobytes() == expected.offsets.tobytes()
+    found.save(tmp_path / "found.tck")
+    command("convert", tmp_path / "out.trx", tmp_path / "expected.tck")
+    lines = [nibabel.streamlines.load(tmp_path / f"{name}.tck").streamlines for name in ("found", "expected")]
+    assert numpy.array_equal(lines[0]._data, lines[1]._data)
+    for name, values in expected.per_streamline.items():
+        assert found.per_streamline[name].tobytes() == values.tobytes(), name
+    for name, values in expected.per_point.items():
+        assert found.per_point[name].tobytes() == values.tobytes(), name
+
+
+def test_density_is_that_of_the_command(head, fit, tmp_path):
+    streamlines = tracked(head, tmp_path / "out.trx")
+    command("density", tmp_path / "out.trx", "--voxel", 2, "--measure", "length", "--out", tmp_path / "d.nii.gz")
+    found = arcuate.density(streamlines, voxel=2, measure="length", backend="cpu")
+    same(found.array, tmp_path / "d.nii.gz")
+    # Lists of arrays, as those of DIPY and nibabel, with a template of nibabel.
+    template = nibabel.load(head / "dwi.nii.gz")
+    command("density", tmp_path / "out.trx", "--template", head / "dwi.nii.gz", "--out", tmp_path / "t.nii.gz")
+    first = nibabel.Nifti1Image(numpy.asarray(template.dataobj)[..., 0], template.affine)
+    found = arcuate.density(list(streamlines), template=first, backend="cpu")
+    same(found.array, tmp_path / "t.nii.gz")
+
+
+def test_regions_as_numbers_and_masks(fit):
+    by_text = arcuate.track(fit, seed=SEED, backend="cpu")
+    by_numbers = arcuate.track(fit, seed=(-24, -18, 8, 5), backend="cpu")
+    assert by_text.points.tobytes() == by_numbers.points.tobytes()
+    assert len(arcuate.track(fit, seed=SEED, exclude=fit.mask, backend="cpu")) == 0
+
+
+def test_a_million_streamlines_share_their_points():
+    points = numpy.zeros((2_000_000, 3), numpy.float32)
+    points[1::2, 0] = 1
+    streamlines = arcuate.Streamlines(points, numpy.arange(0, 2_000_001, 2))
+    assert len(streamlines) == 1_000_000
+    address = points.__array_interface__["data"][0]
+    assert streamlines._raw.address == address
+    assert streamlines.points.__array_interface__["data"][0] == address
+    assert streamlines[7].__array_interface__["data"][0] == address + 7 * 2 * 12
+    assert not points.flags.writeable and not streamlines.points.flags.writeable
+    # The memory outlives both the array and the streamlines.
+    view = streamlines.points
+    del points, streamlines
+    assert view[1, 0] == 1
+
+
+def test_images_share_their_values():
+    array = numpy.asfortranarray(numpy.random.default_rng(1).random((5, 6, 7), numpy.float32))
+    image = arcuate.Image(array, numpy.eye(4))
+    assert image.array.__array_interface__["data"][0] == array.__array_interface__["data"][0]
+    assert numpy.array_equal(image.array, array)
+    assert numpy.array_equal(arcuate.Image(numpy.ascontiguousarray(array), numpy.eye(4)).array, array)
+    assert numpy.array_equal(numpy.asarray(image.to_nibabel().dataobj), array)
+
+
+def test_overhead_of_a_call():
+    streamlines = arcuate.Streamlines(numpy.zeros((2, 3), numpy.float32), [0, 2])
+    image = arcuate.Image(numpy.zeros((2, 2, 2), numpy.float32), numpy.eye(4))
+    times = []
+    for _ in range(200):
+        begun = time.perf_counter()
+        arcuate.density(streamlines, template=image, backend="cpu", threads=1)
+        times.append(time.perf_counter() - begun)
+    # The best call: other programs may delay any of them.
+    print(f"best {1e6 * min(times):.0f} µs, median {1e6 * sorted(times)[100]:.0f} µs")
+    assert min(times) < 1e-3
+
+
+WRONG = [
+    (lambda: arcuate.Streamlines(numpy.zeros((4, 2), numpy.float32), [0, 4]), r"shape \(4, 2\)"),
+    (lambda: arcuate.Streamlines(numpy.zeros((4, 3)), [0, 4]), "float64.*expected an array of float32"),
+    (lambda: arcuate.Streamlines(numpy.zeros((3, 4), numpy.float32).T, [0, 4]), "not contiguous"),
+    (lambda: arcuate.Streamlines(numpy.zeros((4, 3), numpy.float32), [0, 5]), "expected ascending"),
+    (lambda: arcuate.Streamlines(numpy.zeros((4, 3), numpy.float32), [0.0, 4.0]), "whole numbers"),
+    (lambda: arcuate.Streamlines(numpy.full((4, 3), numpy.nan, numpy.float32), [0, 4]), "finite"),
+    (lambda: arcuate.Streamlines([[0, 0, 0]], [0, 1]), "Found"),
+    (lambda: arcuate.Image(numpy.zeros((2, 2), numpy.float32), numpy.eye(4)), "three or four axes"),
+    (lambda: arcuate.Image(numpy.zeros((2, 2, 2), complex), numpy.eye(4)), "complex128"),
+    (lambda: arcuate.Image(numpy.zeros((2, 0, 2), numpy.float32), numpy.eye(4)), "three or four axes"),
+    (lambda: arcuate.Image(numpy.zeros((2, 2, 2)), numpy.full((4, 4), numpy.nan)), "finite"),
+    (lambda: arcuate.Image(numpy.zeros((2, 2, 2)), numpy.zeros((4, 4))), "independent axes"),
+    (lambda: arcuate.Image(numpy.zeros((2, 2, 2, 3)), numpy.eye(4), [0, 1], numpy.zeros((2, 3))), "3 volumes"),
+    (lambda: arcuate.fit(arcuate.Image(numpy.zeros((2, 2, 2, 3)), numpy.eye(4))), "without gradients"),
+    (lambda: arcuate.fit(numpy.zeros((2, 2, 2, 3))), "Found ndarray"),
+]
+
+
+@pytest.mark.parametrize(("call", "sentence"), WRONG)
+def test_wrong_data_raise(call, sentence):
+    with pytest.raises(arcuate.InputError, match=sentence):
+        call()
+
+
+def test_wrong_parameters_raise(fit, scan):
+    for arguments, sentence in [
+        ({"step": -1}, "Found -1 for .*expected a number"),
+        ({"no_such": 1}, "does not have"),
+        ({"seeds": "some"}, "Found some"),
+        ({"seeds": "random:0"}, "in seeds"),
+        ({"backend": "abacus"}, "not a backend"),
+        ({"threads": 0}, "Found 0 for threads"),
+    ]:
+        with pytest.raises(arcuate.ParameterError, match=sentence):
+            arcuate.track(fit, seed=SEED, **{"backend": "cpu", **arguments})
+    with pytest.raises(arcuate.InputError, match="sphere:x,y,z,radius"):
+        arcuate.track(fit, seed="cube:1", backend="cpu")
+    with pytest.raises(arcuate.FileError, match="none.nii.gz"):
+        arcuate.open("none.nii.gz")
+    with pytest.raises(arcuate.InputError):
+        arcuate.fit(scan, mask=numpy.ones((2, 2, 2), bool), backend="cpu")
+
+
+def long_work(fit, **arguments):
+    """Takes many seconds unless it is cancelled."""
+    return arcuate.track(fit, seeds="random:400000", fa=0, angle=90, backend="cpu", threads=1, **arguments)
+
+
+def test_progress_is_reported_and_its_exception_cancels(fit):
+    class Stop(Exception):
+        pass
+
+    seen = []
+
+    def progress(stage, share):
+        seen.append((stage, share))
+        raise Stop
+
+    with pytest.raises(Stop):
+        long_work(fit, progress=progress)
+    assert len(seen) == 1 and isinstance(seen[0][0], str)
+
+
+def test_control_c_cancels_and_other_threads_run(fit):
+    begun = threading.Event()
+
+    def interrupt():
+        if begun.wait(60):
+            signal.raise_signal(signal.SIGINT)
+
+    other = threading.Thread(target=interrupt)
+    other.start()
+    with pytest.raises(KeyboardInterrupt):
+        long_work(fit, progress=lambda *_: begun.set())
+    other.join()
+    assert begun.is_set()
+
+
+def test_stubs_and_help_are_those_of_the_tables():
+    stub = pathlib.Path(arcuate.__file__).with_name("__init__.pyi").read_text()
+    assert _generated.stubs([arcuate.fit, arcuate.track, arcuate.density]) in stub
+    for row in arcuate._engine.parameters("track"):
+        assert row[0] in arcuate.track.__doc__
+    assert "mm" in arcuate.track.__doc__
+
+
+def test_view_without_the_program(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(arcuate.Error, match="no program named arcuate"):
+        arcuate.view("head.nii.gz")
+
+
+def test_values_as_a_table(fit):
+    table = arcuate.track(fit, seed=SEED, backend="cpu").to_pandas()
+    assert (table["length"] > 0).all()
