@@ -1,8 +1,8 @@
 //! Batches of work on one card that overlap: while the card follows one, the host prepares the next and joins the last.
 
-use super::Backend;
 use super::cuda::{Device, Error};
-use std::collections::BTreeMap;
+use super::{Backend, InOrder};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Largest number of batches that are in progress at the same time.
@@ -27,70 +27,54 @@ pub fn overlapped<M, B: Send, E: Send + From<Error>>(
     work: impl Fn(&Device, &mut M, usize) -> Result<B, E> + Sync,
     take: impl FnMut(B) -> Result<(), E> + Send,
 ) -> Result<(), E> {
-    let progress = Mutex::new(Progress {
-        count,
-        next: 0,
-        taken: 0,
-        finished: BTreeMap::new(),
-        take,
-        failed: None,
-    });
-    let on_stream = |device: &Device| -> Result<(), E> {
-        let mut memory = allocate(device)?;
-        while let Some(number) = lock(&progress).next() {
-            let batch = work(device, &mut memory, number)?;
-            lock(&progress).finish(number, batch)?;
-        }
-        Ok(())
-    };
-    let on_thread = |stream: usize| {
-        // The first uses the card's own stream.
-        let result = match stream {
-            0 => on_stream(device),
-            _ => device
-                .with_own_stream()
-                .map_err(E::from)
-                .and_then(|device| on_stream(&device)),
+    let stream = |number: usize| {
+        // The first thread uses the card's own stream.
+        let own = match number {
+            0 => None,
+            _ => Some(device.with_own_stream()?),
         };
-        if let Err(error) = result {
-            lock(&progress).failed.get_or_insert(error);
-        }
+        let memory = allocate(own.as_ref().unwrap_or(device))?;
+        Ok((own, memory))
     };
-    Backend::on_own_threads(STREAMS.min(count), on_thread);
-    let progress = progress
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    progress.failed.map_or(Ok(()), Err)
+    let on_stream = |(own, memory): &mut (Option<Device>, M), number: usize| {
+        work(own.as_ref().unwrap_or(device), memory, number)
+    };
+    in_order((STREAMS, count), stream, on_stream, take)
 }
 
-/// The batches that have begun, and those that wait for an earlier one.
-struct Progress<B, E, T> {
-    count: usize,
-    next: usize,
-    taken: usize,
-    finished: BTreeMap<usize, B>,
-    take: T,
-    failed: Option<E>,
-}
-
-impl<B, E, T: FnMut(B) -> Result<(), E>> Progress<B, E, T> {
-    fn next(&mut self) -> Option<usize> {
-        let number = self.next;
-        let goes_on = number < self.count && self.failed.is_none();
-        self.next += usize::from(goes_on);
-        goes_on.then_some(number)
-    }
-
-    fn finish(&mut self, number: usize, batch: B) -> Result<(), E> {
-        self.finished.insert(number, batch);
-        while let Some(batch) = self.finished.remove(&self.taken) {
-            (self.take)(batch)?;
-            self.taken += 1;
+/// Calls `work` with the numbers below `count` on up to `threads` threads, each with what `start` returns for its number,
+/// and `take` with the results in the order of the numbers. After an error no further work begins, and the first error is
+/// returned.
+pub fn in_order<M, B: Send, E: Send>(
+    (threads, count): (usize, usize),
+    start: impl Fn(usize) -> Result<M, E> + Sync,
+    work: impl Fn(&mut M, usize) -> Result<B, E> + Sync,
+    take: impl FnMut(B) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+    let finished = InOrder::new(take);
+    let has_failed = || lock(&failed).is_some();
+    let on_thread = |thread: usize| -> Result<(), E> {
+        let mut own = start(thread)?;
+        while !has_failed() {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                break;
+            }
+            let result = work(&mut own, number)?;
+            finished.finished(number as u64, result, |take, result| take(result))?;
         }
         Ok(())
-    }
+    };
+    Backend::on_own_threads(threads.min(count), |thread| {
+        if let Err(error) = on_thread(thread) {
+            lock(&failed).get_or_insert(error);
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.map_or(Ok(()), Err)
 }
 
-fn lock<T>(progress: &Mutex<T>) -> MutexGuard<'_, T> {
-    progress.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
