@@ -3,9 +3,8 @@
 use crate::rules::{File, report, tree};
 use crate::source::{Token, tokens};
 use crate::support::test;
-use crate::tables::{
-    FOREIGN_NAMES, MAX_FIELDS, MAX_FIELDS_OF, MAX_FUNCTION, NO_NAMES, PLAIN_IN_NAMES, RETIRED,
-};
+use crate::tables::{MAX_FIELDS, MAX_FIELDS_OF, MAX_FUNCTION};
+use crate::words::{FOREIGN_NAMES, NO_NAMES, PLAIN_IN_NAMES, RETIRED};
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
 

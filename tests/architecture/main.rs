@@ -15,6 +15,7 @@ mod rules;
 mod setup;
 mod source;
 mod tables;
+mod words;
 
 fn main() {
     support::run([

@@ -146,9 +146,9 @@ def test_overhead_of_a_call():
     image = arcuate.Image(numpy.zeros((2, 2, 2), numpy.float32), numpy.eye(4))
     times = []
     for _ in range(200):
-        begun = time.perf_counter()
+        started = time.perf_counter()
         arcuate.density(streamlines, template=image, backend="cpu", threads=1)
-        times.append(time.perf_counter() - begun)
+        times.append(time.perf_counter() - started)
     # The best call: other programs may delay any of them.
     print(f"best {1e6 * min(times):.0f} µs, median {1e6 * sorted(times)[100]:.0f} µs")
     assert min(times) < 1e-3
@@ -219,18 +219,18 @@ def test_progress_is_reported_and_its_exception_cancels(fit):
 
 
 def test_control_c_cancels_and_other_threads_run(fit):
-    begun = threading.Event()
+    started = threading.Event()
 
     def interrupt():
-        if begun.wait(60):
+        if started.wait(60):
             signal.raise_signal(signal.SIGINT)
 
     other = threading.Thread(target=interrupt)
     other.start()
     with pytest.raises(KeyboardInterrupt):
-        long_work(fit, progress=lambda *_: begun.set())
+        long_work(fit, progress=lambda *_: started.set())
     other.join()
-    assert begun.is_set()
+    assert started.is_set()
 
 
 def test_stubs_and_help_are_those_of_the_tables():

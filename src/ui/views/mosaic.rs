@@ -28,8 +28,8 @@ fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
     let (sides, colour) = match slice.state.view.turn.is_straight() {
         true => (sides, IN_VIEW.t2),
         false => {
-            let (words, colour) = slice_paint::orientation(&slice.plane);
-            (format!("{words} · turned, resampled"), colour)
+            let (side, colour) = slice_paint::orientation(&slice.plane);
+            (format!("{side} · turned, resampled"), colour)
         }
     };
     let corner = slice.rect.left_top() + vec2(6.0, 10.0);

@@ -471,7 +471,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
 pub(super) fn orientation(plane: &Plane) -> (String, Color32) {
     let (right, down) = (plane.right, plane.down);
     let axis = nearest_axis(right);
-    let (side, is_usual) = match (axis, right[axis] < 0.0) {
+    let (side, is_expected) = match (axis, right[axis] < 0.0) {
         (0, true) => ("radiological", true),
         (0, false) => ("neurological", false),
         (1, true) => ("nose left", true),
@@ -487,7 +487,7 @@ pub(super) fn orientation(plane: &Plane) -> (String, Color32) {
     };
     match upside_down {
         Some(position) => (format!("{side}, {position}"), IN_VIEW.warning),
-        None if is_usual => (side.to_owned(), IN_VIEW.t2),
+        None if is_expected => (side.to_owned(), IN_VIEW.t2),
         None => (side.to_owned(), IN_VIEW.warning),
     }
 }

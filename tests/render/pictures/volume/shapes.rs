@@ -127,8 +127,8 @@ fn gradient() {
         compare(&picture, &list, &[around], |at| {
             [at.length() / f64::from(WIDE), 0.5]
         });
-        let beside = shape(kind, [[0.2, 0.6], [0.6, 0.9]], 0.9);
-        let list = shown(vec![with(&draw, &[beside])], any_eye(&mut random));
+        let away = shape(kind, [[0.2, 0.6], [0.6, 0.9]], 0.9);
+        let list = shown(vec![with(&draw, &[away])], any_eye(&mut random));
         let picture = offscreen.scene(&list).expect("a picture");
         let brightest = pixels().map(|(x, y)| picture.pixel(x, y)[0]).max();
         assert!(brightest <= Some(2), "{brightest:?}");
