@@ -4,7 +4,7 @@ use crate::rules::{File, report, tree};
 use crate::source::{Token, tokens};
 use crate::support::test;
 use crate::tables::{MAX_FIELDS, MAX_FIELDS_OF, MAX_FUNCTION};
-use crate::words::{FOREIGN_NAMES, NO_NAMES, PLAIN_IN_NAMES, RETIRED};
+use crate::vocabulary::{FOREIGN_NAMES, NO_NAMES, PLAIN_IN_NAMES, RETIRED};
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
 

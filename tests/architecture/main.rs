@@ -15,7 +15,7 @@ mod rules;
 mod setup;
 mod source;
 mod tables;
-mod words;
+mod vocabulary;
 
 fn main() {
     support::run([

@@ -2,7 +2,7 @@
 
 use crate::rules::{File, report, tree};
 use crate::support::test;
-use crate::words::NO_OPENINGS;
+use crate::vocabulary::NO_OPENINGS;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {

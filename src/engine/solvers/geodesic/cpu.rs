@@ -143,7 +143,7 @@ fn started(
     control: &Control,
 ) -> Result<(Rays, u64, u64), Error> {
     /// Seeds that a thread starts at a time.
-    const PART: usize = 32;
+    const PART: usize = 256;
     let directions = params.directions.count();
     check_rays(seeds.len(), directions)?;
     let part = |part: usize| {
@@ -170,10 +170,9 @@ fn started(
     let (numbers, no_start): (Vec<Vec<Ray>>, Vec<u64>) = others.into_iter().unzip();
     let mut rays = Rays {
         starts: Vec::new(),
-        seeds: Vec::new(),
+        seeds: numbers.concat(),
     };
     memory::append(&mut rays.starts, starts);
-    memory::append(&mut rays.seeds, numbers);
     Ok((rays, no_start.iter().sum(), seeds.len() as u64))
 }
 

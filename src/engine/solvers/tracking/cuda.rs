@@ -13,7 +13,6 @@ use super::job::{Job, Sampled, StartableSeeds};
 use super::join::Plan;
 use crate::compute::cuda::Device;
 use crate::compute::kernel_struct;
-use crate::compute::overlap::{self, STREAMS};
 use crate::compute::{Backend, Control, kernels, parts};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
@@ -30,15 +29,13 @@ use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use lengths::{Candidate, lengths_mm};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Interpolations per thread in one launch, linear and by splines: some milliseconds.
 const SAMPLES_PER_LAUNCH: [u32; 2] = [4096, 512];
-/// Largest number of halves per batch.
+/// Largest number of halves per batch: their points are copied to the host before the next batch is followed.
 const MAX_HALVES: u64 = 1 << 17;
-/// Halves that keep a card busy.
-const FEW_HALVES: u64 = 1 << 16;
-/// Reciprocal share of the free memory used for the points of all batches that are followed at the same time.
+/// Reciprocal share of the free memory used for the points of one batch.
 const SHARE_FOR_POINTS: u64 = 3;
 /// Number of seeds from which the memory of all is predicted.
 const SAMPLE: usize = 4096;
@@ -136,22 +133,14 @@ struct Cards<'a> {
 }
 
 /// Data that stay on a card during a job.
-struct DeviceInputs {
+struct DeviceInputs<'a> {
+    device: &'a Device,
     records: Arc<CudaSlice<f32>>,
     regions: Regions,
+    /// Points of the halves of one batch, stored by steps: point k of slot i at k · slots + i.
+    points: CudaSlice<f32>,
     /// Seeds per batch.
     batch: usize,
-    /// Number of floats of the points of a batch.
-    floats: usize,
-    /// The kernels of different batches run one after the other, so that their times add up.
-    launching: Mutex<()>,
-}
-
-/// A card with a stream, and memory for the points of the halves of one batch, stored by steps: point k of slot i at
-/// k · slots + i.
-struct Stream<'a> {
-    device: &'a Device,
-    points: &'a mut CudaSlice<f32>,
 }
 
 impl Cards<'_> {
@@ -170,12 +159,10 @@ impl Cards<'_> {
         }
         let seed = |i: usize| (i * count / SAMPLE) as u32;
         let seeds: Vec<u32> = (0..SAMPLE).map(seed).collect();
-        let card = self.on_card(device, SAMPLE)?;
-        let points = &mut device.alloc_zeros(card.floats)?;
+        let mut card = self.on_card(device, SAMPLE)?;
         let mut bytes = 0;
         for seeds in seeds.chunks(card.batch) {
-            let stream = Stream { device, points };
-            bytes += taken(&self.batch(&card, stream, seeds, |_| Ok(()))?.0.curves);
+            bytes += taken(&self.batch(&mut card, seeds, |_| Ok(()))?.0.curves);
         }
         self.job
             .budget
@@ -193,35 +180,23 @@ impl Cards<'_> {
         if range.is_empty() {
             return Ok((all, kernel_ms));
         }
-        let device = &self.backend.devices()[card];
-        let card = self.on_card(device, range.len())?;
-        let follow = |device: &Device, points: &mut CudaSlice<f32>, number: usize| {
-            let first = range.start + number * card.batch;
+        let mut card = self.on_card(&self.backend.devices()[card], range.len())?;
+        for first in range.clone().step_by(card.batch) {
             let last = (first + card.batch).min(range.end);
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
             let count = seeds.len() as u64;
-            let stream = Stream { device, points };
-            let (batch, follow_ms) = self.batch(&card, stream, &seeds, |points| {
+            let (batch, follow_ms) = self.batch(&mut card, &seeds, |points| {
                 self.job.budget.check_points(count, points)
             })?;
             self.job.budget.count(count, count, [&batch.curves])?;
-            Ok((batch, follow_ms))
-        };
-        overlap::overlapped(
-            device,
-            range.len().div_ceil(card.batch),
-            |device| Ok(device.alloc_zeros(card.floats)?),
-            follow,
-            |(batch, follow_ms): (Batch, f64)| {
-                kernel_ms += follow_ms + batch.gather_ms;
-                all.add(batch, self.backend)
-            },
-        )?;
+            kernel_ms += follow_ms + batch.gather_ms;
+            all.add(batch, self.backend)?;
+        }
         Ok((all, kernel_ms))
     }
 
-    /// Uploads what is missing, and divides this many seeds into batches.
-    fn on_card(&self, device: &Device, seeds: usize) -> Result<DeviceInputs, Error> {
+    /// Uploads what is missing, and allocates memory for batches of at most this many seeds.
+    fn on_card<'a>(&self, device: &'a Device, seeds: usize) -> Result<DeviceInputs<'a>, Error> {
         // Unmodified tensors have the same cache name for all solvers.
         let tag = match self.sampled {
             Sampled::Trilinear(sampler) if matches!(sampler.records, Cow::Borrowed(_)) => "tensors",
@@ -239,22 +214,20 @@ impl Cards<'_> {
         let bytes = size_of::<Start>() as u64 + per_start * (12 * steps + others as u64);
         // Points are numbered with 32 bits.
         let numbered = u64::from(u32::MAX) / (per_start * steps);
-        let fit = device.memory()?.0 / SHARE_FOR_POINTS / STREAMS as u64 / bytes;
-        let largest = (MAX_HALVES / per_start).min(numbered).min(fit);
-        let least = FEW_HALVES / per_start;
-        let batch = overlap::batch_size(seeds, least as usize, largest as usize);
-        let at_once = STREAMS.min(seeds.div_ceil(batch)) as u64;
+        let fit = device.memory()?.0 / SHARE_FOR_POINTS / bytes;
+        let batch = (MAX_HALVES / per_start).min(numbered).min(fit);
+        let batch = batch.clamp(1, seeds as u64);
         device.needs(
-            at_once * batch as u64 * bytes,
+            batch * bytes,
             "tracking that many steps",
             "choose a shorter length limit or a longer step",
         )?;
         Ok(DeviceInputs {
+            device,
             records,
             regions,
-            batch,
-            floats: (batch as u64 * per_start * steps * 3) as usize,
-            launching: Mutex::default(),
+            points: device.alloc_zeros((batch * per_start * steps * 3) as usize)?,
+            batch: batch as usize,
         })
     }
 
@@ -262,8 +235,7 @@ impl Cards<'_> {
     /// milliseconds of following.
     fn batch(
         &self,
-        card: &DeviceInputs,
-        mut stream: Stream,
+        card: &mut DeviceInputs,
         seeds: &[u32],
         has_room: impl Fn(u64) -> Result<(), Error>,
     ) -> Result<(Batch, f64), Error> {
@@ -274,18 +246,18 @@ impl Cards<'_> {
         let mut halves = self
             .backend
             .install(|| StreamlineHalves::at_all_seeds(&started.starts, gates, limits.both_ways));
-        let follow_ms = self.follow(card, &mut stream, &started, &mut halves)?;
-        let joined = self.join(&stream, &started, &halves)?;
+        let follow_ms = self.follow(card, &started, &mut halves)?;
+        let joined = self.join(card, &started, &halves)?;
         has_room(joined.points())?;
-        let grid = (&*stream.points, halves.halves.len());
-        let batch = joined.gather(stream.device, kernels::TRACKING, grid, false)?;
+        let grid = (&card.points, halves.halves.len());
+        let batch = joined.gather(card.device, kernels::TRACKING, grid, false)?;
         Ok((batch, follow_ms))
     }
 
     /// Joins the halves of all starts, on all threads.
     fn join(
         &self,
-        stream: &Stream,
+        card: &DeviceInputs,
         started: &StartableSeeds,
         halves: &StreamlineHalves,
     ) -> Result<Joined, Error> {
@@ -301,7 +273,7 @@ impl Cards<'_> {
         let candidates = candidates.map(|(plan, start)| Candidate::new(plan, start.at));
         let candidates: Vec<Candidate> = candidates.collect();
         let lengths = match limits.min_length_mm > 0.0 {
-            true => lengths_mm(&candidates, stream.points, halves, stream.device)?,
+            true => lengths_mm(&candidates, &card.points, halves, card.device)?,
             false => vec![f32::INFINITY; candidates.len()],
         };
         let mut short = lengths.iter().map(|mm| *mm < limits.min_length_mm);
@@ -337,8 +309,7 @@ impl Cards<'_> {
     /// Follows all halves that do not end at their seeds; returns kernel time in milliseconds.
     fn follow(
         &self,
-        card: &DeviceInputs,
-        stream: &mut Stream,
+        card: &mut DeviceInputs,
         started: &StartableSeeds,
         halves: &mut StreamlineHalves,
     ) -> Result<f64, Error> {
@@ -348,7 +319,7 @@ impl Cards<'_> {
         if running.is_empty() {
             return Ok(0.0);
         }
-        let device = stream.device;
+        let device = card.device;
         let starts = device.upload(&started.starts)?;
         let mut places = device.alloc_zeros::<Start>(slots)?;
         let summaries: Vec<Summary> = halves
@@ -377,8 +348,6 @@ impl Cards<'_> {
             let mut queue = device.upload(&[launch.grid_dim.0 * launch.block_dim.0])?;
             let list = device.upload(&running)?;
             let rules = self.kernel_rules(card, slots, running.len(), window);
-            let launching = card.launching.lock();
-            let launching = launching.unwrap_or_else(PoisonError::into_inner);
             let ((), ms) = device.elapsed(|| {
                 // SAFETY: `running` holds slots, for each of which `places`, `summaries` and `met` (one number per
                 // gate) have an entry, as does `starts` for both directions; `points` has room for the largest number
@@ -397,14 +366,13 @@ impl Cards<'_> {
                         .arg(&mut places)
                         .arg(&mut summaries)
                         .arg(&mut met)
-                        .arg(&mut *stream.points)
+                        .arg(&mut card.points)
                         .arg(&mut queue)
                         .launch(launch)
                 };
                 device.check("tracking", launched)?;
                 Ok(())
             })?;
-            drop(launching);
             kernel_ms += f64::from(ms);
             let latest = device.download(&summaries, 0..slots)?;
             running.retain(|&i| latest[i as usize].reason == PENDING as u32);

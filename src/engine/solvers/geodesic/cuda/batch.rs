@@ -14,7 +14,6 @@ use crate::solvers::geodesic::join::{self, Ends};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
-use std::sync::PoisonError;
 
 /// Rays that a thread joins at a time.
 const PART: usize = 4096;
@@ -151,8 +150,6 @@ impl Job<'_> {
                 until,
                 resumed: u32::from(resumed),
             };
-            let launching = card.launching.lock();
-            let launching = launching.unwrap_or_else(PoisonError::into_inner);
             let ((), ms) = device.elapsed(|| {
                 // SAFETY: `list` holds slots, for each of which `numbers` and `summaries` have an entry, as does
                 // `paused` if rays pause; numbers refer to halves of `starts`; `points` holds one point more than
@@ -181,7 +178,6 @@ impl Job<'_> {
                 device.check("tracing rays", launched)?;
                 Ok(())
             })?;
-            drop(launching);
             kernel_ms += f64::from(ms);
             let latest = device.download(&summaries, 0..slots)?;
             running.retain(|&slot| latest[slot as usize].reason == PENDING as u32);
