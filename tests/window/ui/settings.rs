@@ -27,7 +27,8 @@ fn press(window: &mut Window, modifiers: Modifiers, key: Key) {
 }
 
 fn help() {
-    let mut window = window(small_scan(), [1280.0, 800.0]);
+    // High enough for the whole list of pages, which otherwise scrolls.
+    let mut window = window(small_scan(), [1280.0, 1000.0]);
     press(&mut window, Modifiers::NONE, Key::F1);
     window.get_by_label("Close Help");
     // Pages are selected from the list, and by their links.

@@ -25,7 +25,11 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn of_fa() -> Window {
-    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    of_fa_in([1920.0, 1080.0])
+}
+
+fn of_fa_in(size: [f32; 2]) -> Window {
+    let mut window = window(small_scan(), size);
     click(&mut window, "Layer FA");
     click(&mut window, "Show FA");
     window
@@ -91,7 +95,8 @@ fn curve() {
 
 /// The second value, the form of a shape and its place are chosen, and each is one step of undo.
 fn shapes() {
-    let mut window = of_fa();
+    // High enough for the last fold of the panel, which otherwise scrolls.
+    let mut window = of_fa_in([1920.0, 1800.0]);
     click(&mut window, "Shown as: Cloud");
     assert_eq!(volume_look(&window).two_values, None);
     click(&mut window, "Two values");
