@@ -27,13 +27,17 @@ fn press(window: &mut Window, modifiers: Modifiers, key: Key) {
 }
 
 fn help() {
-    // High enough for the whole list of pages, which otherwise scrolls.
-    let mut window = window(small_scan(), [1280.0, 1000.0]);
+    let mut window = window(small_scan(), [1280.0, 800.0]);
     press(&mut window, Modifiers::NONE, Key::F1);
     window.get_by_label("Close Help");
-    // Pages are selected from the list, and by their links.
+    // Pages are selected from the list, which scrolls to the last ones, and by their links.
+    window.get_by_label("Limits").scroll_to_me();
+    window.run();
     click(&mut window, "Limits");
     assert!(window.query_by_label_contains("resolve crossing").is_some());
+    let page = window.get_by_role_and_label(egui::Role::ListItem, "Track");
+    page.scroll_to_me();
+    window.run();
     let page = window.get_by_role_and_label(egui::Role::ListItem, "Track");
     page.click();
     window.run();
