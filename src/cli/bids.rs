@@ -164,7 +164,7 @@ fn dry_run(units: &[Unit], loaded: &LoadedProtocol, runner: &Runner) -> Result<(
     let (mut listed, mut incomplete) = (Vec::new(), Vec::new());
     for unit in units {
         let mut files = SubjectFiles::new(loaded, &unit.subject);
-        let mut inputs = serde_json::Map::new();
+        let (mut inputs, mut missing) = (serde_json::Map::new(), Vec::new());
         let mut text = unit.subject.name.clone();
         for name in &names {
             match files.input(name) {
@@ -172,24 +172,25 @@ fn dry_run(units: &[Unit], loaded: &LoadedProtocol, runner: &Runner) -> Result<(
                     text += &format!("\n  {name}: {}", shown(&path));
                     let is_scan = loaded.protocol.inputs[name].role == InputRole::Scan;
                     if is_scan && !has_gradients(&path) {
-                        text +=
-                            "\n  Found no gradients beside this scan, nor above it in the dataset";
-                        if incomplete.last() != Some(&unit.subject.name) {
-                            incomplete.push(unit.subject.name.clone());
-                        }
+                        let sentence = "Found no gradients beside this scan or above it in the dataset; add its .bval and \
+                                        .bvec";
+                        text += &format!("\n  {sentence}");
+                        missing.push(sentence.to_owned());
                     }
                     inputs.insert(name.clone(), json!(path));
                 }
                 Err(failure) => {
                     text += &format!("\n  {name}: {}", failure.sentence);
-                    if incomplete.last() != Some(&unit.subject.name) {
-                        incomplete.push(unit.subject.name.clone());
-                    }
+                    missing.push(failure.sentence);
                 }
             }
         }
         runner.print(&text);
-        listed.push(json!({"participant": unit.subject.name, "inputs": inputs}));
+        if !missing.is_empty() {
+            incomplete.push(unit.subject.name.clone());
+        }
+        listed
+            .push(json!({"participant": unit.subject.name, "inputs": inputs, "missing": missing}));
     }
     let steps: Vec<&str> = loaded
         .protocol

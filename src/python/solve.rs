@@ -191,8 +191,10 @@ fn region(
     earlier: usize,
 ) -> Result<Region, Failure> {
     let (role, numbers, mask) = given;
-    let role =
-        Role::from_key(&role).ok_or_else(|| Failure::Input(format!("Found the role {role}")))?;
+    let role = Role::from_key(&role).ok_or_else(|| {
+        let known = Role::ALL.map(|role: Role| role.key()).join(", ");
+        Failure::Input(format!("Found the role {role}, expected one of {known}"))
+    })?;
     let finite = numbers.iter().all(|n| n.is_finite());
     let shape = match (&numbers[..], mask) {
         (_, Some(mask)) => Some(Shape::Mask(mask.as_mask(role.name())?)),

@@ -12,8 +12,8 @@ pub enum SecondValue<'a> {
     Image(&'a Volume),
 }
 
-/// Voxels that a histogram counts at most; they are evenly spread.
-const MAX_SAMPLES: usize = 200_000;
+/// Voxels that a histogram counts at most, evenly spread: the window counts them within a frame.
+const MAX_SAMPLES: usize = 50_000;
 
 /// Gradient magnitude at a voxel, units per mm, by central differences; edges are continued. `None` if a value is
 /// missing.

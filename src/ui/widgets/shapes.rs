@@ -72,7 +72,7 @@ impl ShapesEditor<'_> {
                 let response = ui.interact(handle, id, Sense::drag());
                 let name = format!("Shape {}, corner {}", self.chosen + 1, c + 1);
                 response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, &name));
-                // Which of left, right, bottom and top move.
+                // Whether the left, right, bottom and top sides move.
                 let sides = [c % 2 == 0, c % 2 == 1, c < 2, c >= 2];
                 let moved = self.dragged(ui, &response, plot, self.chosen, sides);
                 change = moved.or(change);
@@ -108,8 +108,8 @@ impl ShapesEditor<'_> {
         for axis in 0..2 {
             let [low, high] = [sides[2 * axis], sides[2 * axis + 1]];
             let (from, to) = (start.0[axis], start.1[axis]);
-            // As a whole, a shape stops at the ends of the plot, and so do its corners: a box that reaches an end
-            // continues beyond it.
+            // Neither a shape nor its corners can be dragged beyond the ends of the plot. A box that reaches an end has
+            // no limit there.
             let by = match low && high {
                 true => step[axis].clamp((-from).min(0.0), (1.0 - to).max(0.0)),
                 false => step[axis],
