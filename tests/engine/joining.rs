@@ -1,7 +1,7 @@
 //! Results that are finished in any order, and the memory in which parts are joined.
 
 use crate::support::{Random, test};
-use arcuate::compute::{InOrder, memory};
+use arcuate::compute::{InOrder, memory, overlap};
 use libtest_mimic::Trial;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
@@ -12,6 +12,11 @@ pub fn tests() -> Vec<Trial> {
         test("joining::any order of results", any_order),
         test("joining::nobody waits for another's result", nobody_waits),
         test("joining::nothing after an error", errors),
+        test("joining::overlapping work in order", overlapping),
+        test(
+            "joining::overlapping work ends at an error",
+            overlapping_errors,
+        ),
         test("joining::parts of any size", parts),
         test("joining::each part is dropped once", dropped),
     ]
@@ -44,6 +49,72 @@ fn any_order() {
             }
         });
         assert_eq!(joined.into_inner(), (0..count).collect::<Vec<_>>());
+    }
+}
+
+/// Threads that take the next number when they are ready: each has its own memory, and all results arrive in order.
+fn overlapping() {
+    for (threads, count) in [(1, 5), (3, 0), (3, 1), (3, 2), (3, 100), (8, 1000)] {
+        let started = AtomicU64::new(0);
+        let start = |thread: usize| -> Result<(usize, u64), u64> {
+            started.fetch_add(1, Ordering::Relaxed);
+            Ok((thread, 0))
+        };
+        let work = |(_, done): &mut (usize, u64), number: usize| {
+            *done += 1;
+            Ok((number as u64, *done))
+        };
+        let mut all = Vec::new();
+        let take = |(number, done): (u64, u64)| {
+            assert!(done > 0);
+            push(&mut all, number)
+        };
+        assert_eq!(
+            overlap::in_order((threads, count), start, work, take),
+            Ok(())
+        );
+        assert_eq!(all, (0..count as u64).collect::<Vec<_>>());
+        assert!(started.into_inner() <= threads as u64);
+    }
+    // Batches occupy three streams twice, but no batch is smaller than what keeps a card busy, or larger than its memory.
+    for (count, least, largest, size) in [
+        (600, 10, 1000, 100),
+        (600, 200, 1000, 200),
+        (600, 10, 50, 50),
+        (5, 10, 1000, 5),
+        (600, 200, 20, 20),
+        (0, 10, 1000, 1),
+    ] {
+        assert_eq!(overlap::batch_size(count, least, largest), size, "{count}");
+    }
+}
+
+/// Whatever fails, the error is returned, and only work that had count_started is finished.
+fn overlapping_errors() {
+    for threads in [1, 3] {
+        for failing in ["start", "work", "take"] {
+            let count_started = AtomicU64::new(0);
+            let refused = |what: &str, number: usize| match what == failing && number >= 7 {
+                true => Err(number),
+                false => Ok(()),
+            };
+            let start = |_| refused("start", 7);
+            let work = |(): &mut (), number: usize| {
+                count_started.fetch_add(1, Ordering::Relaxed);
+                refused("work", number).map(|()| number)
+            };
+            let take = |number: usize| refused("take", number);
+            let ended = overlap::in_order((threads, 1 << 40), start, work, take);
+            assert!(ended.is_err_and(|number| number >= 7), "{failing}");
+            let count_started = count_started.into_inner();
+            match failing {
+                "start" => assert_eq!(count_started, 0),
+                _ => assert!(
+                    (8..1 << 40).contains(&count_started),
+                    "{failing}: {count_started}"
+                ),
+            }
+        }
     }
 }
 

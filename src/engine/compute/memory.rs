@@ -17,7 +17,7 @@
 //! assert!(refused.is_err_and(|shortage| shortage.to_string().starts_with("A table of everything")));
 //! ```
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 use std::fmt::{Display, Formatter};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -112,7 +112,7 @@ pub fn zeroed<T: Zeroable>(n: usize) -> Arc<[T]> {
 
 /// Appends parts one after the other, copied on all threads of the installed pool: most of the time goes into the
 /// first access to fresh memory. Each part is dropped as soon as it is copied.
-pub fn append<T: Pod + Send + Sync, P: AsRef<[T]> + Send>(all: &mut Vec<T>, parts: Vec<P>) {
+pub fn append<T: Copy + Send + Sync, P: AsRef<[T]> + Send>(all: &mut Vec<T>, parts: Vec<P>) {
     /// Values that a thread copies at a time.
     const PIECE: usize = 1 << 16;
     let count = parts.iter().map(|part| part.as_ref().len()).sum();

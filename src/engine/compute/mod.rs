@@ -40,6 +40,7 @@ pub mod lanes;
 pub mod lru;
 pub mod memory;
 mod opening;
+pub mod overlap;
 pub mod parts;
 pub mod simd;
 pub mod thread;

@@ -4,6 +4,7 @@
 
 use super::buffers::Buffers;
 use super::error::{Error, driver_message, is_out_of_memory};
+use super::pool::Pool;
 use super::staging::{Staging, Wait};
 use super::{library, nccl, probe};
 use crate::compute::kernels::KernelFile;
@@ -52,6 +53,7 @@ struct Shared {
     modules: Mutex<HashMap<&'static str, LoadedModule>>,
     buffers: Buffers,
     staging: Staging,
+    pool: Option<Pool>,
     /// The groups of several cards of which this is the first, by their numbers.
     joined: Mutex<HashMap<Vec<usize>, Option<Arc<nccl::Group>>>>,
 }
@@ -105,6 +107,7 @@ impl Device {
                 modules: Mutex::default(),
                 buffers: Buffers::new(total / 2),
                 staging: Staging::default(),
+                pool: Pool::keep_memory(&context, total),
                 joined: Mutex::default(),
             }),
         };
@@ -154,11 +157,22 @@ impl Device {
         self.multiprocessors
     }
 
-    /// Bytes free at this moment, and in total.
+    /// Bytes free at this moment, with those kept for the next allocations, and in total.
     pub fn memory(&self) -> Result<(u64, u64), Error> {
         let requested = self.stream.context().mem_get_info();
         let (free, total) = self.check("asking for its memory", requested)?;
-        Ok((free as u64, total as u64))
+        let idle = self.shared.pool.as_ref().map_or(0, Pool::idle);
+        Ok((free as u64 + idle, total as u64))
+    }
+
+    /// Waits for [`Device::stream`], and returns memory that nobody uses to the system, for allocations of any kind.
+    fn release_memory(&self) -> Result<(), Error> {
+        const OPERATION: &str = "freeing memory";
+        self.synchronize(OPERATION)?;
+        match &self.shared.pool {
+            Some(pool) => self.check(OPERATION, pool.release()),
+            None => Ok(()),
+        }
     }
 
     /// CUDA context of the card.
@@ -247,9 +261,8 @@ impl Device {
                     lower,
                 });
             }
-            // Dropped memory, including that dropped by other threads, returns to the driver at the next
-            // synchronisation.
-            self.synchronize("freeing memory")?;
+            // Dropped memory, including that dropped by other threads, is free after the next synchronisation.
+            self.release_memory()?;
             settled = !evicted;
         }
     }
@@ -343,7 +356,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// Allocates uninitialised memory; if it is short, retries once without cached buffers.
+    /// Allocates uninitialised memory; if it is short, retries once without cached buffers and kept memory.
     fn alloc<T: Element>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
         const OPERATION: &str = "this job";
         let Some(bytes) = len.checked_mul(size_of::<T>()) else {
@@ -357,8 +370,9 @@ impl Device {
             unsafe { self.stream.alloc(len) }
         };
         let retried = match attempt() {
-            Err(error) if is_out_of_memory(error) && self.shared.buffers.evict(bytes as u64) => {
-                self.synchronize("freeing memory")?;
+            Err(error) if is_out_of_memory(error) => {
+                self.shared.buffers.evict(bytes as u64);
+                self.release_memory()?;
                 attempt()
             }
             other => other,

@@ -11,6 +11,7 @@ mod error;
 mod external;
 mod library;
 pub mod nccl;
+mod pool;
 mod probe;
 mod staging;
 mod surface;

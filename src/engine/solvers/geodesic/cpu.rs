@@ -142,14 +142,18 @@ fn started(
     begin: Begin,
     control: &Control,
 ) -> Result<(Rays, u64, u64), Error> {
-    /// Seeds that a thread starts at a time.
-    const PART: usize = 256;
+    /// Rays that a thread starts at a time: their memory is used again once they are copied.
+    const RAYS: usize = 8192;
     let directions = params.directions.count();
     check_rays(seeds.len(), directions)?;
+    let size = (RAYS / directions.max(1)).clamp(1, 256);
     let part = |part: usize| {
         control.check()?;
+        let range = part * size..seeds.len().min((part + 1) * size);
         let (mut starts, mut rays, mut no_start) = (Vec::new(), Vec::new(), 0);
-        for seed in part * PART..seeds.len().min((part + 1) * PART) {
+        starts.reserve_exact(range.len() * directions);
+        rays.reserve_exact(range.len() * directions);
+        for seed in range {
             let at = seeds.point(seed);
             let Some(seed_starts) = begin(at) else {
                 no_start += directions as u64;
@@ -164,15 +168,16 @@ fn started(
         }
         Ok((starts, (rays, no_start)))
     };
-    let parts = (0..seeds.len().div_ceil(PART)).into_par_iter().map(part);
+    let parts = (0..seeds.len().div_ceil(size)).into_par_iter().map(part);
     let parts: Vec<_> = parts.collect::<Result<_, Cancelled>>()?;
     let (starts, others): (Vec<Vec<Start>>, Vec<_>) = parts.into_iter().unzip();
     let (numbers, no_start): (Vec<Vec<Ray>>, Vec<u64>) = others.into_iter().unzip();
     let mut rays = Rays {
         starts: Vec::new(),
-        seeds: numbers.concat(),
+        seeds: Vec::new(),
     };
     memory::append(&mut rays.starts, starts);
+    memory::append(&mut rays.seeds, numbers);
     Ok((rays, no_start.iter().sum(), seeds.len() as u64))
 }
 

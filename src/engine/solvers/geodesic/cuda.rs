@@ -18,12 +18,13 @@ use super::start::{Rays, Start};
 use super::{Form, Output, Params, cpu};
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernel_struct;
+use crate::compute::overlap::{self, STREAMS};
 use crate::compute::{Backend, Control, kernels};
 use crate::data::Region;
 use crate::solvers::Error;
 use crate::solvers::curves::collect::JoinedCurves;
 use crate::solvers::curves::cuda::BLOCK;
-use crate::solvers::curves::cuda::on_card::{self, CurvesOnCard};
+use crate::solvers::curves::cuda::on_card::{self, Batch, CurvesOnCard};
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::memory_budget::{MemoryBudget, SAMPLE_SHARE, taken};
@@ -35,7 +36,7 @@ use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use half::f16;
 use lobes::KernelLobes;
 pub use prepare::prepare;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// With fewer half rays, four threads follow each; with fewer still, eight.
 const FOUR_THREADS_BELOW: usize = 12_288;
@@ -43,15 +44,17 @@ const EIGHT_THREADS_BELOW: usize = 3072;
 /// Interpolations of a ray in one launch, linear and by splines, before it pauses: with the largest number of half
 /// rays about 10 ms on a large card. Pausing must not depend on memory, because results depend on it to the byte.
 const SAMPLES_PER_LAUNCH: [u32; 2] = [8192, 512];
-/// Largest number of half rays per batch: their points are copied to the host before the next batch is followed.
+/// Largest number of half rays per batch.
 const MAX_HALVES: u64 = 1 << 17;
+/// Half rays that keep a card busy.
+const FEW_HALVES: u64 = 1 << 16;
 /// Consecutive rays per group; a sample of groups predicts the memory of all.
 const SAMPLE: usize = 256;
 const SAMPLES: usize = 8;
 /// Advice if the card's memory is short.
 const LARGE_FIELD: &str = "choose half precision or a smaller scan";
 const LONG_RAYS: &str = "choose a shorter length limit or a longer step";
-/// Reciprocal share of the free memory used for the points of one launch.
+/// Reciprocal share of the free memory used for the points of all batches that are followed at the same time.
 const SHARE_FOR_POINTS: u64 = 3;
 
 /// The fields of `Rules` in kernels/cells.cuh that differ between the launches of a batch: the first four.
@@ -251,6 +254,8 @@ struct DeviceInputs {
     cells: Arc<CudaSlice<u32>>,
     lobes: Option<KernelLobes>,
     regions: Regions,
+    /// The kernels of different batches run one after the other, so that their times add up.
+    launching: Mutex<()>,
 }
 
 /// The records of the ray metric in the kernels' layout.
@@ -343,48 +348,62 @@ impl Job<'_> {
             return Ok(shard);
         }
         let card = self.on_card(device)?;
-        let (batch, mut points) = self.allocate_points(device, range.len())?;
-        let mut first = range.start;
-        while first < range.end {
+        let batch = self.batch_size(device, range.len())?;
+        let follow = |device: &Device, points: &mut CudaSlice<f32>, number: usize| {
             self.control.check()?;
+            let first = range.start + number * batch;
             let last = (first + batch).min(range.end);
-            let (curves, follow_ms) = self.batch(device, &card, first..last, &mut points)?;
+            let (curves, follow_ms) = self.batch(device, &card, first..last, points)?;
             let seeds = self.seeds_in(last - first);
             self.budget
                 .count(seeds, (last - first) as u64, [&curves.curves])?;
-            shard.kernel_ms[0] += follow_ms;
-            shard.kernel_ms[1] += curves.gather_ms;
-            shard.curves.add(curves, self.backend)?;
-            first = last;
-        }
+            Ok((curves, follow_ms))
+        };
+        overlap::overlapped(
+            device,
+            range.len().div_ceil(batch),
+            |device| self.allocate_points(device, batch),
+            follow,
+            |(curves, follow_ms): (Batch, f64)| {
+                shard.kernel_ms[0] += follow_ms;
+                shard.kernel_ms[1] += curves.gather_ms;
+                shard.curves.add(curves, self.backend)
+            },
+        )?;
         Ok(shard)
     }
 
-    /// Memory for the points of batches of at most this many rays, and the number of rays per batch.
-    fn allocate_points(
-        &self,
-        device: &Device,
-        rays: usize,
-    ) -> Result<(usize, CudaSlice<f32>), Error> {
+    /// Rays per batch, if there are this many.
+    fn batch_size(&self, device: &Device, rays: usize) -> Result<usize, Error> {
         let capacity = self.rules.max_kept_points();
         let per_start = self.halves_per_start() as u64;
         let bytes_a_ray = per_start * (16 * capacity + size_of::<Summary>() as u64 + 4)
             + size_of::<Start>() as u64;
-        let free = device.memory()?.0 / SHARE_FOR_POINTS;
+        let free = device.memory()?.0 / SHARE_FOR_POINTS / STREAMS as u64;
         // Points are numbered with 32 bits.
         let numbered = u64::from(u32::MAX) / (per_start * capacity + 1);
-        let batch = (MAX_HALVES / per_start)
+        let largest = (MAX_HALVES / per_start)
             .min(free / bytes_a_ray)
             .min(numbered);
-        let batch = batch.min(rays as u64);
-        if batch == 0 {
+        if largest == 0 {
             device.needs(bytes_a_ray, "a ray with that many points", LONG_RAYS)?;
         }
-        let batch = batch.max(1);
-        device.needs(batch * bytes_a_ray, "tracing rays", LONG_RAYS)?;
-        // Stored by steps: point k of slot i at k · slots + i.
-        let points = device.alloc_zeros((batch * per_start * capacity * 4) as usize)?;
-        Ok((batch as usize, points))
+        let least = FEW_HALVES / per_start;
+        let batch = overlap::batch_size(rays, least as usize, largest as usize);
+        let at_once = STREAMS.min(rays.div_ceil(batch)) as u64;
+        device.needs(
+            at_once * batch as u64 * bytes_a_ray,
+            "tracing rays",
+            LONG_RAYS,
+        )?;
+        Ok(batch)
+    }
+
+    /// Memory for the points of a batch, stored by steps: point k of slot i at k · slots + i.
+    fn allocate_points(&self, device: &Device, batch: usize) -> Result<CudaSlice<f32>, Error> {
+        let capacity = self.rules.max_kept_points();
+        let per_start = self.halves_per_start() as u64;
+        Ok(device.alloc_zeros((batch as u64 * per_start * capacity * 4) as usize)?)
     }
 
     /// Returns an error if a sample predicts that the rays will not fit in the host's memory.
@@ -398,7 +417,8 @@ impl Job<'_> {
             return Ok(());
         }
         let card = self.on_card(device)?;
-        let (batch, mut points) = self.allocate_points(device, SAMPLE)?;
+        let batch = self.batch_size(device, SAMPLE)?;
+        let mut points = self.allocate_points(device, batch)?;
         let mut bytes = 0;
         for sample in 0..SAMPLES {
             self.control.check()?;
@@ -422,6 +442,7 @@ impl Job<'_> {
                     cells,
                     lobes: Some(KernelLobes::new(metric)),
                     regions: Regions::upload(device, self.regions, self.gates)?,
+                    launching: Mutex::default(),
                 });
             }
         };
@@ -445,6 +466,7 @@ impl Job<'_> {
             cells,
             lobes: None,
             regions: Regions::upload(device, self.regions, self.gates)?,
+            launching: Mutex::default(),
         })
     }
 

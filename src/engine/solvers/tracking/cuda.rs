@@ -8,11 +8,12 @@ mod lengths;
 
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::axes;
-use super::follow::{Start, StreamlineHalves};
+use super::follow::{Start, StreamlineHalf, StreamlineHalves};
 use super::job::{Job, Sampled, StartableSeeds};
 use super::join::Plan;
 use crate::compute::cuda::Device;
 use crate::compute::kernel_struct;
+use crate::compute::overlap::{self, STREAMS};
 use crate::compute::{Backend, Control, kernels, parts};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
@@ -29,14 +30,18 @@ use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use lengths::{Candidate, lengths_mm};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Interpolations per thread in one launch, linear and by splines: some milliseconds.
 const SAMPLES_PER_LAUNCH: [u32; 2] = [4096, 512];
-/// Largest number of halves per batch: their points are copied to the host before the next batch is followed.
+/// Largest number of halves per batch.
 const MAX_HALVES: u64 = 1 << 17;
-/// Reciprocal share of the free memory used for the points of one batch.
+/// Halves that keep a card busy.
+const FEW_HALVES: u64 = 1 << 16;
+/// Reciprocal share of the free memory used for the points of all batches that are followed at the same time.
 const SHARE_FOR_POINTS: u64 = 3;
+/// Streamlines, or halves, that a thread takes at a time.
+const PART: usize = 4096;
 /// Number of seeds from which the memory of all is predicted.
 const SAMPLE: usize = 4096;
 
@@ -133,14 +138,22 @@ struct Cards<'a> {
 }
 
 /// Data that stay on a card during a job.
-struct DeviceInputs<'a> {
-    device: &'a Device,
+struct DeviceInputs {
     records: Arc<CudaSlice<f32>>,
     regions: Regions,
-    /// Points of the halves of one batch, stored by steps: point k of slot i at k · slots + i.
-    points: CudaSlice<f32>,
     /// Seeds per batch.
     batch: usize,
+    /// Number of floats of the points of a batch.
+    floats: usize,
+    /// The kernels of different batches run one after the other, so that their times add up.
+    launching: Mutex<()>,
+}
+
+/// A card with a stream, and memory for the points of the halves of one batch, stored by steps: point k of slot i at
+/// k · slots + i.
+struct Stream<'a> {
+    device: &'a Device,
+    points: &'a mut CudaSlice<f32>,
 }
 
 impl Cards<'_> {
@@ -159,10 +172,12 @@ impl Cards<'_> {
         }
         let seed = |i: usize| (i * count / SAMPLE) as u32;
         let seeds: Vec<u32> = (0..SAMPLE).map(seed).collect();
-        let mut card = self.on_card(device, SAMPLE)?;
+        let card = self.on_card(device, SAMPLE)?;
+        let points = &mut device.alloc_zeros(card.floats)?;
         let mut bytes = 0;
         for seeds in seeds.chunks(card.batch) {
-            bytes += taken(&self.batch(&mut card, seeds, |_| Ok(()))?.0.curves);
+            let stream = Stream { device, points };
+            bytes += taken(&self.batch(&card, stream, seeds, |_| Ok(()))?.0.curves);
         }
         self.job
             .budget
@@ -180,23 +195,35 @@ impl Cards<'_> {
         if range.is_empty() {
             return Ok((all, kernel_ms));
         }
-        let mut card = self.on_card(&self.backend.devices()[card], range.len())?;
-        for first in range.clone().step_by(card.batch) {
+        let device = &self.backend.devices()[card];
+        let card = self.on_card(device, range.len())?;
+        let follow = |device: &Device, points: &mut CudaSlice<f32>, number: usize| {
+            let first = range.start + number * card.batch;
             let last = (first + card.batch).min(range.end);
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
             let count = seeds.len() as u64;
-            let (batch, follow_ms) = self.batch(&mut card, &seeds, |points| {
+            let stream = Stream { device, points };
+            let (batch, follow_ms) = self.batch(&card, stream, &seeds, |points| {
                 self.job.budget.check_points(count, points)
             })?;
             self.job.budget.count(count, count, [&batch.curves])?;
-            kernel_ms += follow_ms + batch.gather_ms;
-            all.add(batch, self.backend)?;
-        }
+            Ok((batch, follow_ms))
+        };
+        overlap::overlapped(
+            device,
+            range.len().div_ceil(card.batch),
+            |device| Ok(device.alloc_zeros(card.floats)?),
+            follow,
+            |(batch, follow_ms): (Batch, f64)| {
+                kernel_ms += follow_ms + batch.gather_ms;
+                all.add(batch, self.backend)
+            },
+        )?;
         Ok((all, kernel_ms))
     }
 
-    /// Uploads what is missing, and allocates memory for batches of at most this many seeds.
-    fn on_card<'a>(&self, device: &'a Device, seeds: usize) -> Result<DeviceInputs<'a>, Error> {
+    /// Uploads what is missing, and divides this many seeds into batches.
+    fn on_card(&self, device: &Device, seeds: usize) -> Result<DeviceInputs, Error> {
         // Unmodified tensors have the same cache name for all solvers.
         let tag = match self.sampled {
             Sampled::Trilinear(sampler) if matches!(sampler.records, Cow::Borrowed(_)) => "tensors",
@@ -214,20 +241,22 @@ impl Cards<'_> {
         let bytes = size_of::<Start>() as u64 + per_start * (12 * steps + others as u64);
         // Points are numbered with 32 bits.
         let numbered = u64::from(u32::MAX) / (per_start * steps);
-        let fit = device.memory()?.0 / SHARE_FOR_POINTS / bytes;
-        let batch = (MAX_HALVES / per_start).min(numbered).min(fit);
-        let batch = batch.clamp(1, seeds as u64);
+        let fit = device.memory()?.0 / SHARE_FOR_POINTS / STREAMS as u64 / bytes;
+        let largest = (MAX_HALVES / per_start).min(numbered).min(fit);
+        let least = FEW_HALVES / per_start;
+        let batch = overlap::batch_size(seeds, least as usize, largest as usize);
+        let at_once = STREAMS.min(seeds.div_ceil(batch)) as u64;
         device.needs(
-            batch * bytes,
+            at_once * batch as u64 * bytes,
             "tracking that many steps",
             "choose a shorter length limit or a longer step",
         )?;
         Ok(DeviceInputs {
-            device,
             records,
             regions,
-            points: device.alloc_zeros((batch * per_start * steps * 3) as usize)?,
-            batch: batch as usize,
+            batch,
+            floats: (batch as u64 * per_start * steps * 3) as usize,
+            launching: Mutex::default(),
         })
     }
 
@@ -235,7 +264,8 @@ impl Cards<'_> {
     /// milliseconds of following.
     fn batch(
         &self,
-        card: &mut DeviceInputs,
+        card: &DeviceInputs,
+        mut stream: Stream,
         seeds: &[u32],
         has_room: impl Fn(u64) -> Result<(), Error>,
     ) -> Result<(Batch, f64), Error> {
@@ -246,41 +276,27 @@ impl Cards<'_> {
         let mut halves = self
             .backend
             .install(|| StreamlineHalves::at_all_seeds(&started.starts, gates, limits.both_ways));
-        let follow_ms = self.follow(card, &started, &mut halves)?;
-        let joined = self.join(card, &started, &halves)?;
+        let follow_ms = self.follow(card, &mut stream, &started, &mut halves)?;
+        let joined = self.join(&stream, &started, &halves)?;
         has_room(joined.points())?;
-        let grid = (&card.points, halves.halves.len());
-        let batch = joined.gather(card.device, kernels::TRACKING, grid, false)?;
+        let grid = (&*stream.points, halves.halves.len());
+        let batch = joined.gather(stream.device, kernels::TRACKING, grid, false)?;
         Ok((batch, follow_ms))
     }
 
     /// Joins the halves of all starts, on all threads.
     fn join(
         &self,
-        card: &DeviceInputs,
+        stream: &Stream,
         started: &StartableSeeds,
         halves: &StreamlineHalves,
     ) -> Result<Joined, Error> {
-        /// Streamlines that a thread joins at a time.
-        const PART: usize = 4096;
         let Job { gates, limits, .. } = self.job;
         let senses = self.halves_per_start();
         let plan = |i: usize| limits.plan(halves, i * senses, gates);
         let count = started.seeds.len();
         let plans: Vec<Plan> = self.backend.install(|| parts::collected(count, plan));
-        let candidates = plans.iter().zip(&started.starts);
-        let candidates = candidates.filter(|(plan, _)| plan.may_be_kept());
-        let candidates = candidates.map(|(plan, start)| Candidate::new(plan, start.at));
-        let candidates: Vec<Candidate> = candidates.collect();
-        let lengths = match limits.min_length_mm > 0.0 {
-            true => lengths_mm(&candidates, &card.points, halves, card.device)?,
-            false => vec![f32::INFINITY; candidates.len()],
-        };
-        let mut short = lengths.iter().map(|mm| *mm < limits.min_length_mm);
-        let short = plans
-            .iter()
-            .map(|plan| plan.may_be_kept() && short.next().unwrap_or(false));
-        let short: Vec<bool> = short.collect();
+        let short = self.short(&plans, stream, started, halves)?;
         let part = |range: Range<usize>| {
             let mut part = Joined::new(gates);
             for i in range {
@@ -306,10 +322,41 @@ impl Cards<'_> {
         })
     }
 
+    /// Whether each streamline that may be kept is shorter than the smallest length.
+    fn short(
+        &self,
+        plans: &[Plan],
+        stream: &Stream,
+        started: &StartableSeeds,
+        halves: &StreamlineHalves,
+    ) -> Result<Vec<bool>, Error> {
+        let min_length_mm = self.job.limits.min_length_mm;
+        if !(min_length_mm > 0.0) {
+            return Ok(vec![false; plans.len()]);
+        }
+        let part = |range: Range<usize>| -> Vec<Candidate> {
+            let candidates = plans[range.clone()].iter().zip(&started.starts[range]);
+            let candidates = candidates.filter(|(plan, _)| plan.may_be_kept());
+            candidates
+                .map(|(plan, start)| Candidate::new(plan, start.at))
+                .collect()
+        };
+        let candidates = self
+            .backend
+            .install(|| parts::in_parts(plans.len(), PART, part));
+        let lengths = lengths_mm(&candidates.concat(), stream.points, halves, stream.device)?;
+        let mut short = lengths.iter().map(|mm| *mm < min_length_mm);
+        let short = plans
+            .iter()
+            .map(|plan| plan.may_be_kept() && short.next().unwrap_or(false));
+        Ok(short.collect())
+    }
+
     /// Follows all halves that do not end at their seeds; returns kernel time in milliseconds.
     fn follow(
         &self,
-        card: &mut DeviceInputs,
+        card: &DeviceInputs,
+        stream: &mut Stream,
         started: &StartableSeeds,
         halves: &mut StreamlineHalves,
     ) -> Result<f64, Error> {
@@ -319,18 +366,19 @@ impl Cards<'_> {
         if running.is_empty() {
             return Ok(0.0);
         }
-        let device = card.device;
+        let device = stream.device;
         let starts = device.upload(&started.starts)?;
         let mut places = device.alloc_zeros::<Start>(slots)?;
-        let summaries: Vec<Summary> = halves
-            .halves
-            .iter()
-            .map(|half| Summary {
+        let summary = |slot: usize| {
+            let half = &halves.halves[slot];
+            Summary {
                 steps: 0,
                 reason: half.reason as u32,
                 target: half.target.unwrap_or(u32::MAX),
-            })
-            .collect();
+            }
+        };
+        let backend = self.backend;
+        let summaries = backend.install(|| parts::collected(slots, summary));
         let mut summaries = device.upload(&summaries)?;
         // A buffer must not be empty.
         let met_by_none = [u32::MAX];
@@ -348,6 +396,8 @@ impl Cards<'_> {
             let mut queue = device.upload(&[launch.grid_dim.0 * launch.block_dim.0])?;
             let list = device.upload(&running)?;
             let rules = self.kernel_rules(card, slots, running.len(), window);
+            let launching = card.launching.lock();
+            let launching = launching.unwrap_or_else(PoisonError::into_inner);
             let ((), ms) = device.elapsed(|| {
                 // SAFETY: `running` holds slots, for each of which `places`, `summaries` and `met` (one number per
                 // gate) have an entry, as does `starts` for both directions; `points` has room for the largest number
@@ -366,13 +416,14 @@ impl Cards<'_> {
                         .arg(&mut places)
                         .arg(&mut summaries)
                         .arg(&mut met)
-                        .arg(&mut card.points)
+                        .arg(&mut *stream.points)
                         .arg(&mut queue)
                         .launch(launch)
                 };
                 device.check("tracking", launched)?;
                 Ok(())
             })?;
+            drop(launching);
             kernel_ms += f64::from(ms);
             let latest = device.download(&summaries, 0..slots)?;
             running.retain(|&i| latest[i as usize].reason == PENDING as u32);
@@ -380,11 +431,14 @@ impl Cards<'_> {
                 break latest;
             }
         };
-        for (half, summary) in halves.halves.iter_mut().zip(summaries_read) {
-            half.steps = summary.steps;
-            half.reason = reason(summary.reason);
-            half.target = (summary.target != u32::MAX).then_some(summary.target);
-        }
+        let write = |part: usize, halves: &mut [StreamlineHalf]| {
+            for (half, summary) in halves.iter_mut().zip(&summaries_read[part * PART..]) {
+                half.steps = summary.steps;
+                half.reason = reason(summary.reason);
+                half.target = (summary.target != u32::MAX).then_some(summary.target);
+            }
+        };
+        backend.install(|| parts::fill(&mut halves.halves, PART, write));
         let all = halves.met.len();
         halves.met = device.download(&met, 0..all)?;
         Ok(kernel_ms)

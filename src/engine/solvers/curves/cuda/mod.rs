@@ -39,11 +39,10 @@ pub fn one_thread_each(count: u32) -> LaunchConfig {
 
 /// The stop reason with this number. Panics on an unknown number, which no kernel writes.
 pub fn reason(number: u32) -> StopReason {
-    let reason = StopReason::ALL.into_iter().find(|r| *r as u32 == number);
-    let Some(reason) = reason else {
-        panic!("a kernel names reason {number}");
-    };
-    reason
+    match StopReason::ALL.get(number as usize) {
+        Some(reason) if *reason as u32 == number => *reason,
+        _ => panic!("a kernel names reason {number}"),
+    }
 }
 
 #[derive(Clone, Copy, Pod, Zeroable)]

@@ -14,8 +14,9 @@ use crate::solvers::geodesic::join::{self, Ends};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
+use std::sync::PoisonError;
 
-/// Rays that a thread joins at a time.
+/// Rays, or halves, that a thread takes at a time.
 const PART: usize = 4096;
 
 /// Words per ray between two launches: `Paused` in kernels/rays.cuh.
@@ -119,12 +120,12 @@ impl Job<'_> {
             return Ok(0.0);
         }
         let slots = active.len();
-        let summary = |&i: &u32| Summary {
-            met: halves[i as usize].met,
+        let summary = |slot: usize| Summary {
+            met: halves[active[slot] as usize].met,
             reason: PENDING as u32,
             ..Summary::zeroed()
         };
-        let summaries: Vec<Summary> = active.iter().map(summary).collect();
+        let summaries = self.backend.install(|| parts::collected(slots, summary));
         let mut summaries = device.upload(&summaries)?;
         let starts: CudaSlice<f32> =
             device.upload(bytemuck::cast_slice(&self.rays.starts[range]))?;
@@ -150,6 +151,8 @@ impl Job<'_> {
                 until,
                 resumed: u32::from(resumed),
             };
+            let launching = card.launching.lock();
+            let launching = launching.unwrap_or_else(PoisonError::into_inner);
             let ((), ms) = device.elapsed(|| {
                 // SAFETY: `list` holds slots, for each of which `numbers` and `summaries` have an entry, as does
                 // `paused` if rays pause; numbers refer to halves of `starts`; `points` holds one point more than
@@ -178,6 +181,7 @@ impl Job<'_> {
                 device.check("tracing rays", launched)?;
                 Ok(())
             })?;
+            drop(launching);
             kernel_ms += f64::from(ms);
             let latest = device.download(&summaries, 0..slots)?;
             running.retain(|&slot| latest[slot as usize].reason == PENDING as u32);
@@ -186,9 +190,17 @@ impl Job<'_> {
                 "no ray goes on beyond the last step"
             );
             if running.is_empty() {
-                for (slot, (&i, summary)) in active.iter().zip(&latest).enumerate() {
-                    summary.write(slot, &mut halves[i as usize]);
-                }
+                let write = |part: usize, halves: &mut [RayHalf]| {
+                    let first = part * PART;
+                    let slots = active.partition_point(|&i| (i as usize) < first)..slots;
+                    for slot in slots {
+                        match halves.get_mut(active[slot] as usize - first) {
+                            Some(half) => latest[slot].write(slot, half),
+                            None => break,
+                        }
+                    }
+                };
+                self.backend.install(|| parts::fill(halves, PART, write));
             }
         }
         Ok(kernel_ms)
