@@ -25,7 +25,7 @@ use libtest_mimic::{Failed, Trial};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// The repository's root.
@@ -44,7 +44,26 @@ pub fn run(tests: impl IntoIterator<Item = Vec<Trial>>) -> ! {
             std::process::exit(2);
         }
     }
-    libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit()
+    let conclusion = libtest_mimic::run(&arguments, tests.into_iter().flatten().collect());
+    print_slowest();
+    conclusion.exit()
+}
+
+/// The tests of this run that have ended, with the time that each took.
+static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
+
+/// Lists the tests that took longest: those to shorten first if a run takes too long.
+fn print_slowest() {
+    const LISTED: usize = 12;
+    let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);
+    times.sort_by(|a, b| b.cmp(a));
+    // A few tests by name need no list.
+    if times.len() > LISTED {
+        println!("slowest, s:");
+        for (time, name) in times.iter().take(LISTED) {
+            println!("{:7.1} {name}", time.as_secs_f64());
+        }
+    }
 }
 
 /// A path under `$ARCUATE_DATA`, else under `../shared/data`; `None` if it does not exist.
@@ -67,7 +86,13 @@ pub fn data_files(relative: &str) -> Vec<PathBuf> {
 /// A test that always runs.
 pub fn test(name: &str, run: impl FnOnce() + Send + 'static) -> Trial {
     let own = name.to_owned();
-    Trial::test(name, move || with_seed(&own, run))
+    Trial::test(name, move || {
+        let begin = Instant::now();
+        let result = with_seed(&own, run);
+        let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);
+        times.push((begin.elapsed(), own));
+        result
+    })
 }
 
 /// A test on external data; reported as ignored, with the reason in its name, if they are missing.
