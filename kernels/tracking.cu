@@ -1,4 +1,4 @@
-// Streamlines along the principal direction of a tensor field; the mathematics, the rules and their order are those
+// Streamlines along the principal direction of a tensor field, or deflected by its tensors; the mathematics, the rules and their order are those
 // of src/engine/solvers/tracking (mod.rs, direction.rs, follow.rs). Positions and lengths are in world mm.
 //
 // Registers on sm_90: 99 to 112 linear, 80 to 90 splines, no spills. H200, a brain: Euler 7.2, RK4 3.2 G steps/s; RK4
@@ -35,8 +35,10 @@ struct Rules {
     float root[8];
     float isotropic;
     float across;
+    // Weights of e, u and D u where the tensor deflects the direction of the previous step.
+    float deflection[3];
 };
-static_assert(sizeof(Rules) == 44 * 4, "as in cuda.rs");
+static_assert(sizeof(Rules) == 47 * 4, "as in cuda.rs");
 
 // `Start` in follow.rs.
 struct Start {
@@ -230,6 +232,19 @@ __device__ __forceinline__ f32x3 principal(const Rules& rules, const float d[6],
     return rsqrtf(dot(v, v)) * v;
 }
 
+// The direction to which the tensor deflects `along`, whose principal direction is `axis`, as `deflected` in direction.rs.
+__device__ __forceinline__ f32x3 deflected(const Rules& rules, const float d[6], f32x3 axis, f32x3 along) {
+    f32x3 turned = make(fmaf(d[0], along.x, fmaf(d[1], along.y, d[2] * along.z)),
+                        fmaf(d[1], along.x, fmaf(d[3], along.y, d[4] * along.z)),
+                        fmaf(d[2], along.x, fmaf(d[4], along.y, d[5] * along.z)));
+    float turned_by = sqrtf(dot(turned, turned));
+    // Outside the mask the tensor is 0: nothing is deflected there.
+    float share = turned_by > 1e-15f ? rules.deflection[2] / turned_by : 0.0f;
+    f32x3 sum = rules.deflection[0] * axis + rules.deflection[1] * along + share * turned;
+    float whole = sqrtf(dot(sum, sum));
+    return (whole > 0.0f ? 1.0f / whole : 0.0f) * sum;
+}
+
 // For each region, the step at which a half first met it; NONE if never.
 struct Steps {
     u32* met;
@@ -255,7 +270,7 @@ __device__ __forceinline__ Half taken(const Rules& rules, const Start* starts, c
 
 // A thread follows one half after the other, taken from a queue, for `window` steps in total. Points are stored by
 // steps: points[k * slots + slot].
-template <class Cell, int STAGES>
+template <class Cell, int STAGES, bool DEFLECT>
 __device__ __forceinline__ void follow(const Rules& rules, const float4* records, const Start* starts,
                                        const u32* running, const Gate* gates, const unsigned char* bytes,
                                        Start* places, Summary* summaries, u32* met, f32x3* points, u32* queue) {
@@ -280,6 +295,7 @@ __device__ __forceinline__ void follow(const Rules& rules, const float4* records
             cell.sample(rules, records, place, d);
             parts = deviator(d);
             direction = principal(rules, d, parts, half.along);
+            if (DEFLECT) direction = deflected(rules, d, direction, half.along);
             if (STAGES == 4) sum = sum + (stage == 3 ? 1.0f : 2.0f) * direction;
         }
         // Tests are phrased so that NaN fails each; the last one that fails determines the reason.
@@ -319,21 +335,24 @@ __device__ __forceinline__ void follow(const Rules& rules, const float4* records
     summaries[half.slot] = {half.steps, SEED, NONE};
 }
 
-#define FOLLOW(NAME, CELL, STAGES)                                                                               \
+#define FOLLOW(NAME, CELL, STAGES, DEFLECT)                                                                      \
     extern "C" __global__ void __launch_bounds__(64, 8)                                                          \
         NAME(Rules rules, const float4 *records, const Start *starts, const u32 *running, const Gate *gates,     \
              const unsigned char *bytes, Start *places, Summary *summaries, u32 *met, f32x3 *points,             \
              u32 *queue) {                                                                                       \
-        follow<CELL, STAGES>(rules, records, starts, running, gates, bytes, places, summaries, met, points,      \
-                             queue);                                                                             \
+        follow<CELL, STAGES, DEFLECT>(rules, records, starts, running, gates, bytes, places, summaries, met,     \
+                                      points, queue);                                                            \
     }
 
-FOLLOW(tracking_follow_linear_1, Linear, 1)
-FOLLOW(tracking_follow_linear_2, Linear, 2)
-FOLLOW(tracking_follow_linear_4, Linear, 4)
-FOLLOW(tracking_follow_spline_1, Spline, 1)
-FOLLOW(tracking_follow_spline_2, Spline, 2)
-FOLLOW(tracking_follow_spline_4, Spline, 4)
+FOLLOW(tracking_follow_linear_1, Linear, 1, false)
+FOLLOW(tracking_follow_linear_2, Linear, 2, false)
+FOLLOW(tracking_follow_linear_4, Linear, 4, false)
+FOLLOW(tracking_follow_spline_1, Spline, 1, false)
+FOLLOW(tracking_follow_spline_2, Spline, 2, false)
+FOLLOW(tracking_follow_spline_4, Spline, 4, false)
+// The deflection is defined for one evaluation a step.
+FOLLOW(tracking_deflect_linear, Linear, 1, true)
+FOLLOW(tracking_deflect_spline, Spline, 1, true)
 
 struct Whole {
     f32x3* points;

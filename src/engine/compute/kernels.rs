@@ -143,6 +143,8 @@ pub const TRACKING: KernelFile = KernelFile {
         "tracking_follow_spline_1",
         "tracking_follow_spline_2",
         "tracking_follow_spline_4",
+        "tracking_deflect_linear",
+        "tracking_deflect_spline",
         "tracking_gather",
         "tracking_seeds",
         "tracking_lengths",

@@ -7,7 +7,9 @@ use crate::support::fields::{
 use crate::support::{Random, cuda_test};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{AffineSource, Grid, Region, Role, Shape, TensorField};
-use arcuate::solvers::curves::{Integrator, Interpolation, Output, Params, Seeding, StopReason};
+use arcuate::solvers::curves::{
+    Deflection, Integrator, Interpolation, Output, Params, Seeding, StopReason,
+};
 use arcuate::solvers::tracking::{track, track_within};
 use glam::swizzles::Vec3Swizzles as _;
 use glam::{DAffine3, DVec3};
@@ -17,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         cuda_test("parity::streamlines along helices", helices),
         cuda_test("parity::streamlines in noise, with regions", noisy),
+        cuda_test("parity::deflected streamlines", deflected),
         cuda_test("parity::streamline fates", outcomes),
         cuda_test("parity::streamlines at their limits", limits),
         cuda_test("parity::streamlines in thin volumes", thin),
@@ -215,6 +218,33 @@ fn noisy(cuda: Backend) {
         }
     }
     assert!(stopped.iter().all(|n| *n > 1000), "{stopped:?}");
+}
+
+/// The tensors of a noisy helix deflect the directions, little and much.
+fn deflected(cuda: Backend) {
+    let mut random = Random::fresh("parity deflected streamlines");
+    let centre = DVec3::ZERO;
+    let regions = [
+        sphere(Role::Seed, centre, 6.0),
+        sphere(Role::Exclude, DVec3::new(0.0, 9.0, 0.0), 2.0),
+    ];
+    for interpolation in [Interpolation::Trilinear, Interpolation::CubicBSpline] {
+        let field = rough(&mut random);
+        for (f, g) in [(0.0, 1.0), (0.2, 0.9), (0.5, 0.3), (1.0, 0.0)] {
+            let params = Params {
+                integrator: Integrator::Euler,
+                interpolation,
+                deflection: Some(Deflection { f, g }),
+                seeding: Seeding::Random { count: 5000 },
+                step_mm: 0.3,
+                max_length_mm: Some(25.0),
+                ..params()
+            };
+            let [cpu, gpu] = compare(&field, &regions, &params, &cuda);
+            println!("f {f}, g {g}: {:?} {:?}", cpu.stops, gpu.stops);
+            assert!(off(&cpu.stops, &gpu.stops) <= 10 + 5000 / 50);
+        }
+    }
 }
 
 /// Straight streamlines through boxes: every outcome and every stop is the same to the last one.

@@ -138,6 +138,11 @@ impl JoinedCurves {
         }
     }
 
+    /// Numbers of the kept curves, and of those that missed the targets.
+    pub fn counts(&self) -> [usize; 2] {
+        [&self.kept, &self.missed].map(CurvePart::count)
+    }
+
     /// Counts curves whose seeds do not start.
     pub fn no_start(&mut self, curves: u64) {
         self.seed_outcomes[SeedOutcome::NoStart as usize] += curves;

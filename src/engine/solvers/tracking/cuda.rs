@@ -4,7 +4,10 @@
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
+mod bootstrap;
 mod lengths;
+
+pub use bootstrap::bootstrap;
 
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::axes;
@@ -68,11 +71,12 @@ struct KernelRules {
     root: [f32; 8],
     isotropic: f32,
     across: f32,
+    deflection: [f32; 3],
 }
-kernel_struct!(KernelRules as "Rules in kernels/tracking.cu", 176 {
+kernel_struct!(KernelRules as "Rules in kernels/tracking.cu", 188 {
     slots: 0, running: 4, window: 8, stride: 12, last_cell: 20, last: 32, face: 44, voxel: 56, step_mm: 104,
     min_fa_squared: 108, min_cos: 112, max_steps: 116, at_max: 120, gates: 124, masks: 128, senses: 132,
-    root: 136, isotropic: 168, across: 172,
+    root: 136, isotropic: 168, across: 172, deflection: 176,
 });
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelRules {}
@@ -110,15 +114,13 @@ pub fn track(
         sampled: &sampled,
         backend,
     };
-    let count = job.seeds.len();
-    control.begin("Tracking", count as u64);
-    cards.predict_memory(count)?;
-    let shares = backend.split_among_devices(count);
-    let results = backend.on_each_device(|i, _| cards.follow_on_device(i, shares[i].clone()));
+    control.begin("Tracking", job.seeds.len() as u64);
+    if Cards::predicts_memory(&job) {
+        cards.predict_memory()?;
+    }
     let mut parts = Vec::new();
     let mut kernel_ms = 0f64;
-    for share in results {
-        let (curves, of_card_ms) = share?;
+    for (curves, of_card_ms) in cards.follow_on_devices()? {
         parts.push(curves);
         kernel_ms = kernel_ms.max(of_card_ms);
     }
@@ -137,16 +139,48 @@ struct Cards<'a> {
     backend: &'a Backend,
 }
 
-/// Data that stay on a card during a job.
-struct DeviceInputs {
+/// Data that stay on a card while seeds are followed.
+struct DeviceInputs<'a> {
     records: Arc<CudaSlice<f32>>,
     regions: Regions,
+    /// The kernels of different batches run one after the other, so that their times add up.
+    launching: &'a Mutex<()>,
+}
+
+/// The division of seeds into batches.
+#[derive(Clone, Copy)]
+struct Batches {
     /// Seeds per batch.
-    batch: usize,
+    size: usize,
     /// Number of floats of the points of a batch.
     floats: usize,
-    /// The kernels of different batches run one after the other, so that their times add up.
-    launching: Mutex<()>,
+}
+
+impl Batches {
+    /// Batches for this many seeds, if there are so many; refuses those that do not fit on the card.
+    fn new(job: &Job, device: &Device, seeds: usize) -> Result<Self, Error> {
+        let per_start = halves_per_start(job.limits.both_ways) as u64;
+        // A half takes one step even if none is allowed; joining removes it.
+        let steps = u64::from(job.rules.max_steps.max(1));
+        let others = size_of::<Start>() + size_of::<Summary>() + 4 + 4 * job.gates.gates.len();
+        let bytes = size_of::<Start>() as u64 + per_start * (12 * steps + others as u64);
+        // Points are numbered with 32 bits.
+        let numbered = u64::from(u32::MAX) / (per_start * steps);
+        let fit = device.memory()?.0 / SHARE_FOR_POINTS / STREAMS as u64 / bytes;
+        let largest = (MAX_HALVES / per_start).min(numbered).min(fit);
+        let least = FEW_HALVES / per_start;
+        let size = overlap::batch_size(seeds, least as usize, largest as usize);
+        let at_once = STREAMS.min(seeds.div_ceil(size)) as u64;
+        device.needs(
+            at_once * size as u64 * bytes,
+            "tracking that many steps",
+            "choose a shorter length limit or a longer step",
+        )?;
+        Ok(Self {
+            size,
+            floats: (size as u64 * per_start * steps * 3) as usize,
+        })
+    }
 }
 
 /// A card with a stream, and memory for the points of the halves of one batch, stored by steps: point k of slot i at
@@ -161,27 +195,41 @@ impl Cards<'_> {
         halves_per_start(self.job.limits.both_ways)
     }
 
+    /// Whether a sample must predict the memory of all streamlines.
+    fn predicts_memory(job: &Job) -> bool {
+        job.budget.may_be_exceeded(job.max_points()) && job.seeds.len() >= SAMPLE * SAMPLE_SHARE
+    }
+
     /// Returns an error if a sample predicts that the streamlines will not fit in the host's memory.
-    fn predict_memory(&self, count: usize) -> Result<(), Error> {
+    fn predict_memory(&self) -> Result<(), Error> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.job.budget.may_be_exceeded(self.job.max_points()) || count < SAMPLE * SAMPLE_SHARE
-        {
-            return Ok(());
-        }
+        let count = self.job.seeds.len();
         let seed = |i: usize| (i * count / SAMPLE) as u32;
         let seeds: Vec<u32> = (0..SAMPLE).map(seed).collect();
-        let card = self.on_card(device, SAMPLE)?;
-        let points = &mut device.alloc_zeros(card.floats)?;
+        let batches = Batches::new(self.job, device, SAMPLE)?;
+        let launching = Mutex::default();
+        let card = self.on_card(device, &launching)?;
+        let points = &mut device.alloc_zeros(batches.floats)?;
         let mut bytes = 0;
-        for seeds in seeds.chunks(card.batch) {
+        for seeds in seeds.chunks(batches.size) {
             let stream = Stream { device, points };
             bytes += taken(&self.batch(&card, stream, seeds, |_| Ok(()))?.0.curves);
         }
+        let repetitions = self.job.repetitions as f64;
         self.job
             .budget
-            .check_memory(bytes as f64 * count as f64 / SAMPLE as f64)
+            .check_memory(bytes as f64 * count as f64 / SAMPLE as f64 * repetitions)
+    }
+
+    /// Follows all seeds, shared among the cards; also returns the milliseconds that kernels ran on each.
+    fn follow_on_devices(&self) -> Result<Vec<(CurvesOnCard, f64)>, Error> {
+        let shares = self.backend.split_among_devices(self.job.seeds.len());
+        let results = self
+            .backend
+            .on_each_device(|i, _| self.follow_on_device(i, shares[i].clone()));
+        results.into_iter().collect()
     }
 
     /// Follows the streamlines of a range of seeds on one card; also returns the milliseconds that kernels ran.
@@ -196,23 +244,19 @@ impl Cards<'_> {
             return Ok((all, kernel_ms));
         }
         let device = &self.backend.devices()[card];
-        let card = self.on_card(device, range.len())?;
+        let batches = Batches::new(self.job, device, range.len())?;
+        let launching = Mutex::default();
+        let inputs = self.on_card(device, &launching)?;
         let follow = |device: &Device, points: &mut CudaSlice<f32>, number: usize| {
-            let first = range.start + number * card.batch;
-            let last = (first + card.batch).min(range.end);
+            let first = range.start + number * batches.size;
+            let last = (first + batches.size).min(range.end);
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
-            let count = seeds.len() as u64;
-            let stream = Stream { device, points };
-            let (batch, follow_ms) = self.batch(&card, stream, &seeds, |points| {
-                self.job.budget.check_points(count, points)
-            })?;
-            self.job.budget.count(count, count, [&batch.curves])?;
-            Ok((batch, follow_ms))
+            self.counted_batch(&inputs, Stream { device, points }, &seeds)
         };
         overlap::overlapped(
             device,
-            range.len().div_ceil(card.batch),
-            |device| Ok(device.alloc_zeros(card.floats)?),
+            range.len().div_ceil(batches.size),
+            |device| Ok(device.alloc_zeros(batches.floats)?),
             follow,
             |(batch, follow_ms): (Batch, f64)| {
                 kernel_ms += follow_ms + batch.gather_ms;
@@ -222,8 +266,12 @@ impl Cards<'_> {
         Ok((all, kernel_ms))
     }
 
-    /// Uploads what is missing, and divides this many seeds into batches.
-    fn on_card(&self, device: &Device, seeds: usize) -> Result<DeviceInputs, Error> {
+    /// Uploads what is missing.
+    fn on_card<'b>(
+        &self,
+        device: &Device,
+        launching: &'b Mutex<()>,
+    ) -> Result<DeviceInputs<'b>, Error> {
         // Unmodified tensors have the same cache name for all solvers.
         let tag = match self.sampled {
             Sampled::Trilinear(sampler) if matches!(sampler.records, Cow::Borrowed(_)) => "tensors",
@@ -233,31 +281,25 @@ impl Cards<'_> {
         let records = device.cached(self.field.id(), tag, || {
             self.sampled.records().as_flattened()
         })?;
-        let regions = Regions::upload(device, self.regions, &self.job.gates)?;
-        let per_start = self.halves_per_start() as u64;
-        // A half takes one step even if none is allowed; joining removes it.
-        let steps = u64::from(self.job.rules.max_steps.max(1));
-        let others = size_of::<Start>() + size_of::<Summary>() + 4 + 4 * self.job.gates.gates.len();
-        let bytes = size_of::<Start>() as u64 + per_start * (12 * steps + others as u64);
-        // Points are numbered with 32 bits.
-        let numbered = u64::from(u32::MAX) / (per_start * steps);
-        let fit = device.memory()?.0 / SHARE_FOR_POINTS / STREAMS as u64 / bytes;
-        let largest = (MAX_HALVES / per_start).min(numbered).min(fit);
-        let least = FEW_HALVES / per_start;
-        let batch = overlap::batch_size(seeds, least as usize, largest as usize);
-        let at_once = STREAMS.min(seeds.div_ceil(batch)) as u64;
-        device.needs(
-            at_once * batch as u64 * bytes,
-            "tracking that many steps",
-            "choose a shorter length limit or a longer step",
-        )?;
         Ok(DeviceInputs {
             records,
-            regions,
-            batch,
-            floats: (batch as u64 * per_start * steps * 3) as usize,
-            launching: Mutex::default(),
+            regions: Regions::upload(device, self.regions, &self.job.gates)?,
+            launching,
         })
+    }
+
+    /// Follows a batch that counts in the memory of all; also returns the milliseconds of following.
+    fn counted_batch(
+        &self,
+        card: &DeviceInputs,
+        stream: Stream,
+        seeds: &[u32],
+    ) -> Result<(Batch, f64), Error> {
+        let (count, budget) = (seeds.len() as u64, &self.job.budget);
+        let has_room = |points| budget.check_points(count, points);
+        let (batch, follow_ms) = self.batch(card, stream, seeds, has_room)?;
+        budget.count(count, count, [&batch.curves])?;
+        Ok((batch, follow_ms))
     }
 
     /// Follows a batch; `has_room` checks the host's memory for the points before they are gathered. Also returns the
@@ -456,7 +498,10 @@ impl Cards<'_> {
             Sampled::Trilinear(_) => ("linear", linear),
             Sampled::Cubic(_) => ("spline", spline),
         };
-        let name = format!("tracking_follow_{interpolation}_{stages}");
+        let name = match self.job.rules.deflection {
+            None => format!("tracking_follow_{interpolation}_{stages}"),
+            Some(_) => format!("tracking_deflect_{interpolation}"),
+        };
         (name, samples / stages)
     }
 
@@ -490,6 +535,7 @@ impl Cards<'_> {
             root: LARGEST_ROOT,
             isotropic: ISOTROPIC,
             across: ACROSS,
+            deflection: rules.deflection.unwrap_or_default(),
         }
     }
 }

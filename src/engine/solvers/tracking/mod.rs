@@ -104,16 +104,13 @@ pub fn track_within(
     control.check()?;
     claim_spline(field, params)?;
     match backend.accelerator() {
-        // The kernel does not implement deflection.
-        Some(Accelerator::Cuda(_)) if params.deflection.is_none() => {
-            cuda::track(field, regions, params, memory, backend, control)
-        }
+        Some(Accelerator::Cuda(_)) => cuda::track(field, regions, params, memory, backend, control),
         _ => backend.install(|| cpu::track(field, regions, params, memory, control)),
     }
 }
 
 /// Probabilistic streamlines: those of [`track_within`] in the tensors of each repetition of a wild bootstrap, one
-/// repetition after the other, as many as the parameters request; on the CPU.
+/// repetition after the other, as many as the parameters request.
 ///
 /// Each repetition is a whole field with its own signs in every voxel, so that every streamline sees one consistent
 /// sample of the noise, as in a repeated scan. It depends only on the random seed and its number; outcomes and stops
@@ -141,7 +138,12 @@ pub fn track_bootstrap(
         field.tensors.len(),
         size_of::<Tensor>() + 5,
     )?;
-    backend.install(|| cpu::bootstrap(field, residuals, regions, params, memory, control))
+    match backend.accelerator() {
+        Some(Accelerator::Cuda(_)) => {
+            cuda::bootstrap(field, residuals, regions, params, memory, backend, control)
+        }
+        _ => backend.install(|| cpu::bootstrap(field, residuals, regions, params, memory, control)),
+    }
 }
 
 /// Memory for the spline's coefficients, twice while they are computed.

@@ -144,6 +144,11 @@ impl CurvesOnCard {
         })
     }
 
+    /// Numbers of the kept curves, and of those that missed the targets.
+    pub fn counts(&self) -> [usize; 2] {
+        self.curves.counts()
+    }
+
     /// Adds the curves of the next batch.
     pub fn add(&mut self, batch: Batch, backend: &Backend) -> Result<(), Error> {
         backend.install(|| self.curves.append(vec![batch.curves], None))?;
