@@ -72,11 +72,6 @@ fn track(
     let params = options.params()?;
     let seeds = fitted.expected_seeds(params.seeding);
     runner.expect_work(core_seconds(seeds) / runner.backend.threads() as f64);
-    if (params.deflection.is_some() || params.repetitions.is_some())
-        && !runner.backend.devices().is_empty()
-    {
-        note!("Streamlines with deflection and those of a bootstrap are followed on the CPU");
-    }
     let gradients = fitted.scan.gradients.clone();
     let gradients = gradients.filter(|_| params.repetitions.is_some());
     let resample = gradients.map(|gradients| {

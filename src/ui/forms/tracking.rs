@@ -359,7 +359,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         memory.toggle(MORE);
     }
     if open {
-        lines::deflection(ui, state, params, &mut set);
+        lines::deflection(ui, params, &mut set);
         let straight = params.deflection.map(|_| "Deflected steps are straight");
         curve_parameters::integrator(ui, params, &default_value, straight, &mut set);
         curve_parameters::interpolation(ui, params, &default_value, None, &mut set);

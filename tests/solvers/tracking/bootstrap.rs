@@ -1,11 +1,12 @@
 //! Probabilistic streamlines: the scan's noise, and nothing else, spreads them.
 
+use super::parity::hausdorff;
 use crate::support::fields::{backend, fibre, params, sphere};
-use crate::support::{Random, test};
+use crate::support::{Random, cuda_test, test};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Gradients, Grid, Mask, Role, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::solvers::Error;
-use arcuate::solvers::curves::{Params, Seeding};
+use arcuate::solvers::curves::{Interpolation, Params, Seeding};
 use arcuate::solvers::tensor_fit::{self, Method, Residuals};
 use arcuate::solvers::tracking::{track, track_bootstrap};
 use glam::DVec3;
@@ -24,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("tracking::bootstrap spreads as fresh scans do", spread),
         test("tracking::bootstrap without a scan is refused", refused),
+        cuda_test("parity::streamlines of a bootstrap", parity),
     ]
 }
 
@@ -48,6 +50,10 @@ fn gradients(random: &mut Random) -> Gradients {
 
 /// Straight fibres along z in a box of 48 mm, with Gaussian noise in each sample.
 fn fitted(random: &mut Random, gradients: &Gradients, noise: f64, backend: &Backend) -> Fitted {
+    fit(&scan(random, gradients, noise), gradients, backend)
+}
+
+fn scan(random: &mut Random, gradients: &Gradients, noise: f64) -> Volume {
     let half = (N - 1) as f64;
     let grid = Grid::axis_aligned([N; 3], DVec3::splat(2.0), DVec3::splat(-half)).unwrap();
     let grid = Arc::new(grid);
@@ -57,7 +63,11 @@ fn fitted(random: &mut Random, gradients: &Gradients, noise: f64, backend: &Back
         let clean = (-b * g.dot(d * *g)).exp();
         values.extend((0..N * N * N).map(|_| (clean + noise * random.normal()).max(1e-3) as f32));
     }
-    let dwi = Volume::new(grid.clone(), gradients.len(), VolumeKind::Scalar, values);
+    Volume::new(grid, gradients.len(), VolumeKind::Scalar, values)
+}
+
+fn fit(dwi: &Volume, gradients: &Gradients, backend: &Backend) -> Fitted {
+    let grid = dwi.grid.clone();
     let mask = Mask::new(grid.clone(), vec![1u8; grid.voxel_count()]);
     let params = tensor_fit::Params {
         method: Method::Wls,
@@ -65,9 +75,9 @@ fn fitted(random: &mut Random, gradients: &Gradients, noise: f64, backend: &Back
         min_eigenvalue_mm2_per_s: 1e-5,
     };
     let control = Control::new();
-    let fit = tensor_fit::fit(&dwi, gradients, &mask, &params, backend, &control).unwrap();
+    let fit = tensor_fit::fit(dwi, gradients, &mask, &params, backend, &control).unwrap();
     let residuals =
-        tensor_fit::residuals(&dwi, gradients, &mask, &params, None, backend, &control).unwrap();
+        tensor_fit::residuals(dwi, gradients, &mask, &params, None, backend, &control).unwrap();
     Fitted {
         field: fit.field,
         residuals,
@@ -234,4 +244,49 @@ fn refused() {
         &control,
     );
     assert_eq!(cancelled.err(), Some(Error::Cancelled));
+}
+
+/// The same repetitions on a card, several at a time (linear) and one at a time (splines).
+fn parity(cuda: Backend) {
+    let mut random = Random::fresh("parity bootstrap");
+    let gradients = gradients(&mut random);
+    let dwi = scan(&mut random, &gradients, 0.04);
+    let [on_host, on_card] = [&backend(4), &cuda].map(|b| fit(&dwi, &gradients, b));
+    assert!(on_card.residuals.is_on_card());
+    for interpolation in [Interpolation::Trilinear, Interpolation::CubicBSpline] {
+        let params = Params {
+            interpolation,
+            ..bootstrap_params(300, 7)
+        };
+        let cpu = sample(&on_host, &params, &backend(4));
+        let gpu = sample(&on_card, &params, &cuda);
+        let numbers = |kept: &Tractogram| -> Vec<[u32; 2]> {
+            let values = |name| kept.per_streamline[name].iter().map(|v| *v as u32);
+            let all = values("repetition").zip(values("seed"));
+            all.map(|(repetition, seed)| [repetition, seed]).collect()
+        };
+        let (of_cpu, of_gpu) = (numbers(&cpu), numbers(&gpu));
+        assert!(
+            of_gpu.is_sorted() && of_gpu.len() > 1500,
+            "{}",
+            of_gpu.len()
+        );
+        let mut distances = Vec::new();
+        for (i, number) in of_cpu.iter().enumerate() {
+            if let Ok(j) = of_gpu.binary_search(number) {
+                let (a, b) = (cpu.streamline(i), gpu.streamline(j));
+                distances.push(hausdorff(a, b, on_host.field.grid.as_ref()));
+            }
+        }
+        // A few cross a border on the other side.
+        assert!(distances.len() * 100 >= of_cpu.len() * 99);
+        distances.sort_by(f64::total_cmp);
+        let [median, most] = [0.5, 0.99].map(|share| {
+            let last = (distances.len() - 1) as f64;
+            distances[(last * share) as usize]
+        });
+        println!("{interpolation:?}: median {median:.2e}, 99 % {most:.2e} voxels");
+        assert!(median < 0.01 && most < 0.1);
+        assert!(sample(&on_card, &params, &cuda).points == gpu.points);
+    }
 }

@@ -8,9 +8,6 @@ use crate::state::State;
 use crate::ui::widgets::rows;
 use egui::Ui;
 
-const ON_CPU: &str = "Computed on the CPU";
-const FITTED_ON_CARD: &str = "Fitted on the card, followed on the CPU";
-
 /// The number of bootstrap fits of the tensors.
 pub fn bootstrap(
     ui: &mut Ui,
@@ -23,17 +20,15 @@ pub fn bootstrap(
     hint(ui, state, params);
 }
 
-/// The requirements of a bootstrap, or where it runs.
+/// The requirements of a bootstrap.
 fn hint(ui: &mut Ui, state: &State, params: &Params) {
     if params.repetitions.is_some() && state.document.resample().is_none() {
         rows::hint(ui, "Needs the scan that the tensors were fitted from");
-    } else if params.repetitions.is_some() && state.runtime.is_on_card() {
-        rows::hint(ui, FITTED_ON_CARD);
     }
 }
 
 /// Whether the tensor deflects the last direction or replaces it.
-pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChange) {
+pub fn deflection(ui: &mut Ui, params: &Params, set: &mut OnChange) {
     let (parts, defaults) = (
         DeflectionParts::from(params.deflection),
         DeflectionParts::defaults(),
@@ -56,7 +51,4 @@ pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut OnChang
         };
         set(changed, phase);
     });
-    if parts.deflected && state.runtime.is_on_card() {
-        rows::hint(ui, ON_CPU);
-    }
 }
