@@ -11,7 +11,7 @@ use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
 use crate::data::statistics::quantile;
 use crate::data::{Grid, Region, Role, Shape, Tensor, TensorField};
-use crate::solvers::curves::{Integrator, Interpolation, Params, Seeding};
+use crate::solvers::curves::{Deflection, Integrator, Interpolation, Params, Seeding};
 use crate::solvers::tracking::track;
 use glam::DVec3;
 use serde_json::{Value, json};
@@ -65,6 +65,10 @@ pub fn cases(seeds: usize) -> Vec<Case> {
         integrator: Integrator::Rk4,
         ..base.clone()
     };
+    let deflected = Params {
+        deflection: Some(Deflection::defaults()),
+        ..base.clone()
+    };
     let cubic = Params {
         interpolation: Interpolation::CubicBSpline,
         ..rk4.clone()
@@ -95,6 +99,12 @@ pub fn cases(seeds: usize) -> Vec<Case> {
         ("brain Euler trilinear", brain.clone(), vec![], base),
         ("brain RK4 trilinear", brain.clone(), vec![], rk4),
         ("brain RK4 cubic", brain.clone(), vec![], cubic),
+        (
+            "brain deflected trilinear",
+            brain.clone(),
+            vec![],
+            deflected,
+        ),
         ("uniform Euler trilinear", uniform(), vec![slab], long),
         ("live RK4 trilinear", brain, vec![sphere], live),
     ]
