@@ -35,20 +35,21 @@ struct Volume {
     // Step in texels; pixels of the scene per pixel of the result; edge of a texel, mm; 1 / distance over which
     // the opacity fades from its planes, 1/mm.
     march: vec4<f32>,
-    // Lower end of the window and 1 / its width; level and opacity of the surface.
+    // Lower end of the window and 1 / its width; level of the surface; opacity of the surface or the projection.
     window: vec4<f32>,
     // Lower end of the cut face's window and 1 / its width; opacity of the cut face; row of the colour map of the
     // image that colours the surface.
     face: vec4<f32>,
-    // sRGB of the surface; for bricks, a lower bound on the distance from φ = 1 to φ = 0, mm.
+    // sRGB of the surface; for bricks, a lower bound on the distance from φ = 1 to φ = 0, mm; for a projection, 1 if it
+    // has this colour at the high end of the window instead of a colour map.
     surface: vec4<f32>,
     // Rows of the matrix from world to texels of the second value's image; then the lower end of its window, 1 / its
     // width, and 1 / the thickness of the layer with the opacities of the shapes, 1/mm.
     second: array<vec4<f32>, 4>,
     // Flags; interpolation; number of planes; rays per pixel.
     kind: vec4<u32>,
-    // First row; row of the cut face's colour map; row after the last; exponent n of bricks with 2^n voxels along
-    // each side.
+    // First row; row of the colour map of the cut face or the projection; row after the last; exponent n of bricks with
+    // 2^n voxels along each side.
     rows: vec4<u32>,
 }
 
@@ -67,6 +68,9 @@ const COLOURED: u32 = 1024u;
 // The transfer function has two values, the second of which is the gradient magnitude or another image.
 const SHAPED: u32 = 16384u;
 const SECOND_IMAGE: u32 = 32768u;
+// The colour of the largest value along the ray, or of the smallest.
+const PROJECTED: u32 = 65536u;
+const SMALLEST: u32 = 131072u;
 
 @group(0) @binding(0) var<uniform> volume: Volume;
 // Binding 1 is the scene's depth.
@@ -256,6 +260,7 @@ fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Lig
 }
 
 fn march(ray: Ray, light: ptr<function, Light>) {
+    start_ray();
     let safe = select(vec3<f32>(1e-9), ray.slope, abs(ray.slope) > vec3<f32>(1e-9));
     let a = (low_end() - ray.start) / safe;
     let b = (high_end() - ray.start) / safe;
@@ -301,6 +306,7 @@ fn march(ray: Ray, light: ptr<function, Light>) {
         side = select(vec3<f32>(0.0), opening, part == 1 && gone.y > first);
         march_part(ray, from_mm, to_mm, step, side, light);
     }
+    finish(ray, light);
 }
 
 @compute @workgroup_size(8, 8)

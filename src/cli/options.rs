@@ -10,6 +10,7 @@ pub mod models;
 mod orientations;
 mod overlay;
 mod parameters;
+mod projections;
 mod regions;
 mod shapes;
 pub mod signal;
@@ -26,6 +27,7 @@ pub use orientations::{
 };
 pub use overlay::OverlayOptions;
 pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
+pub use projections::ProjectionOptions;
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use shapes::ShapeOptions;
 pub use value_error::ValueError;

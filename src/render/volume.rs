@@ -63,6 +63,8 @@ const HAS_FADE: u32 = 512;
 const COLOURED: u32 = 1024;
 pub(super) const SHAPED: u32 = 16384;
 const SECOND_IMAGE: u32 = 32768;
+pub(super) const PROJECTED: u32 = 65536;
+pub(super) const SMALLEST: u32 = 131072;
 /// Must match FAR in shaders/volume.wgsl.
 const FAR: f32 = 1e9;
 
@@ -325,7 +327,7 @@ impl<'a> Drawn<'a> {
     fn is_opaque(&self) -> bool {
         let (opacity, fade) = match self {
             Self::Image(volume) => match volume.style {
-                VolumeStyle::Cloud => return false,
+                VolumeStyle::Cloud | VolumeStyle::Projection { .. } => return false,
                 VolumeStyle::Surface { opacity, .. } => (opacity, &volume.fade),
             },
             Self::Bricks(surface) => (surface.opacity, &surface.fade),

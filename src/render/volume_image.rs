@@ -6,9 +6,10 @@ use super::scene::FogQuality;
 use super::textures::colour_map_row;
 use super::view::SceneView;
 use super::volume::{
-    BELOW, HAS_FACE, LIT, March, SHADER, SHAPED, SKIPS, SURFACE, VolumeUniform, in_front, rgb,
+    BELOW, HAS_FACE, LIT, March, PROJECTED, SHADER, SHAPED, SKIPS, SMALLEST, SURFACE,
+    VolumeUniform, in_front, rgb,
 };
-use crate::data::appearance::{TABLE, TransferShape};
+use crate::data::appearance::{Colours, TABLE, TransferShape};
 use crate::scene::draw_list::{Interpolation, ShapedTransfer, VolumeDraw, VolumeStyle};
 use glam::DAffine3;
 use wgpu::TextureUsages as Usage;
@@ -96,6 +97,17 @@ pub(super) fn describe(
         uniform.surface = [r, g, b, 1.0];
         uniform.window[2..].copy_from_slice(&[level, opacity]);
         rays = quality.rays;
+    }
+    if let VolumeStyle::Projection { smallest, opacity } = volume.style {
+        flags |= PROJECTED | if smallest { SMALLEST } else { 0 };
+        uniform.window[3] = opacity;
+        match volume.transfer.colours {
+            Colours::Map(map) => uniform.rows[1] = colour_map_row(map),
+            Colours::Fixed(colour) => {
+                let [r, g, b] = rgb(colour);
+                uniform.surface = [r, g, b, 1.0];
+            }
+        }
     }
     for (flag, holds) in [(LIT, volume.lit), (SKIPS, how.skips)] {
         flags |= if holds { flag } else { 0 };

@@ -248,6 +248,14 @@ pub enum VolumeStyle {
         /// 0..1, the same at any thickness.
         opacity: f32,
     },
+    /// The largest value along each ray, in the colours of the transfer function over the window; a single colour is that
+    /// of the window's high end, from black. Values at or below the window's low end do not count.
+    Projection {
+        /// The smallest value instead.
+        smallest: bool,
+        /// 0..1.
+        opacity: f32,
+    },
 }
 
 /// The part of a volume that is not drawn: everything in front of all planes.
