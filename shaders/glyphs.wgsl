@@ -8,6 +8,10 @@ struct Glyphs {
     light: vec4<f32>,
     // Half length of the longest axis, mm.
     size: vec4<f32>,
+    // Dot product with (world, 1): 0 near, 1 far.
+    depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
     // 1 for superquadrics; segments around the pole and from pole to pole; number of instances.
     kind: vec4<u32>,
 }
@@ -169,7 +173,8 @@ fn vs_glyph(@builtin(vertex_index) index: u32, @builtin(instance_index) instance
 }
 
 fn shaded(in: Point, outwards: vec3<f32>, to_eye: vec3<f32>) -> vec4<f32> {
-    return vec4<f32>(lit_glyph(in.colour, outwards, glyphs.light.xyz, to_eye), 1.0);
+    let lit = lit_glyph(in.colour, outwards, glyphs.light.xyz, to_eye);
+    return vec4<f32>(faded(lit, in.world, glyphs.depth_cue, glyphs.fading), 1.0);
 }
 
 @fragment

@@ -8,6 +8,10 @@ struct OdfGlyphs {
     light: vec4<f32>,
     // Greatest distance, mm; the amplitude drawn at that distance, or 0: the peak of each glyph; the smallest peak drawn.
     size: vec4<f32>,
+    // Dot product with (world, 1): 0 near, 1 far.
+    depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
     // Number of glyphs; of coefficients; of directions, one of each opposite pair; of workgroups in a row.
     counts: vec4<u32>,
 }
@@ -120,5 +124,6 @@ fn vs_odf(@builtin(vertex_index) corner: u32, @builtin(instance_index) glyph: u3
 fn fs_odf(in: Point) -> @location(0) vec4<f32> {
     let to_eye = normalize(odf.eye.xyz - in.world * odf.eye.w);
     let colour = abs(normalize(in.direction));
-    return vec4<f32>(lit_glyph(colour, normalize(in.normal), odf.light.xyz, to_eye), 1.0);
+    let lit = lit_glyph(colour, normalize(in.normal), odf.light.xyz, to_eye);
+    return vec4<f32>(faded(lit, in.world, odf.depth_cue, odf.fading), 1.0);
 }

@@ -13,6 +13,10 @@ struct OdfRays {
     // Eye (w = 1), or direction to the viewer (w = 0).
     eye: vec4<f32>,
     light: vec4<f32>,
+    // Dot product with (world, 1): 0 near, 1 far.
+    depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
 }
 
 struct Large {
@@ -327,7 +331,8 @@ fn surface_at(large: Large, rise: vec4<f32>, u: vec3<f32>, r: f32) -> Surface {
     let normal = normalize(u * max(rise.w, 1e-12) - rise.xyz);
     let to_eye = normalize(rays.eye.xyz - world * rays.eye.w);
     let clip = rays.clip_from_world * vec4<f32>(world, 1.0);
-    return Surface(lit_glyph(abs(u), normal, rays.light.xyz, to_eye), clip.z / clip.w);
+    let lit = lit_glyph(abs(u), normal, rays.light.xyz, to_eye);
+    return Surface(faded(lit, world, rays.depth_cue, rays.fading), clip.z / clip.w);
 }
 
 struct Whole {

@@ -9,6 +9,8 @@ struct Volume {
     light: vec4<f32>,
     // Dot product with (world, 1): 0 near, 1 far, as for the depths of transparent streamlines.
     depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
     // Rows of the matrix from world to texels.
     texel_x: vec4<f32>,
     texel_y: vec4<f32>,
@@ -93,6 +95,7 @@ const SMALLEST: u32 = 131072u;
 @group(0) @binding(16) var<storage, read> pages: array<f32>;
 // Bricks that rays may skip: see empty_bricks.wgsl.
 @group(0) @binding(17) var<storage, read> extent: array<i32>;
+@group(0) @binding(19) var<storage, read> clips: Clips;
 
 const FAR: f32 = 1e9;
 // A ray ends once its transmittance is below this.
@@ -104,6 +107,9 @@ const SPREAD = array<vec2<f32>, 4>(
     vec2<f32>(0.375, 0.125), vec2<f32>(0.875, 0.375),
     vec2<f32>(0.125, 0.625), vec2<f32>(0.625, 0.875),
 );
+
+// Whether the ray enters this part through the cut of the volume.
+var<private> shows_face: bool;
 
 // The kind of the volume, set by each ray. For a branch on uniforms alone, Mesa's software renderer compiles the
 // shader again for every draw and keeps all copies; a test for voxels, which every volume has, avoids this.
@@ -215,9 +221,14 @@ fn past_empty(ray: Ray, texel: vec3<f32>, from_mm: f32, step: f32, known: ptr<fu
     return i32(floor((leaves(ray, empty_from(brick, *empty), *empty) - from_mm) / step));
 }
 
+// A colour at a distance along the ray with the depth cue.
+fn cued(ray: Ray, at_mm: f32, colour: vec3<f32>) -> vec3<f32> {
+    return faded(colour, ray.origin + at_mm * ray.direction, volume.depth_cue, volume.fading);
+}
+
 // Factor of the opacity at a distance along the ray: 1 at the planes, 0 beyond the fade. Behind several planes,
 // the distance to the region in front of all of them counts.
-fn faded(ray: Ray, at_mm: f32) -> f32 {
+fn fade_at(ray: Ray, at_mm: f32) -> f32 {
     if !has(HAS_FADE) {
         return 1.0;
     }
@@ -253,8 +264,8 @@ fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Lig
     if has(LIT) && dot(normal, normal) > 0.0 {
         colour = lit(colour, normal, ray.direction);
     }
-    let alpha = volume.window.w * faded(ray, at_mm);
-    add(light, at_mm, colour, alpha, open_share(ray, at_mm, at_mm));
+    let alpha = volume.window.w * fade_at(ray, at_mm);
+    add(light, at_mm, cued(ray, at_mm, colour), alpha, open_share(ray, at_mm, at_mm));
     let hides = alpha > 0.99;
     (*light).distance = select((*light).distance, min((*light).distance, at_mm), hides);
 }
@@ -296,15 +307,17 @@ fn march(ray: Ray, light: ptr<function, Light>) {
     if gone.x >= gone.y {
         gone = vec2<f32>(FAR, FAR);
     }
-    var side = vec3<f32>(0.0);
-    for (var part = 0; part < 2; part++) {
-        let from_mm = select(max(first, gone.y), first, part == 0);
-        let to_mm = select(last, min(last, gone.x), part == 0);
-        if from_mm >= to_mm {
-            continue;
+    var from_mm = first;
+    for (var part = 0; part < MOST_STRETCHES; part++) {
+        let stretch = visible_stretch(ray.origin, ray.direction, from_mm, gone, opening);
+        let to_mm = min(stretch.until, last);
+        if stretch.start >= to_mm {
+            break;
         }
-        side = select(vec3<f32>(0.0), opening, part == 1 && gone.y > first);
-        march_part(ray, from_mm, to_mm, step, side, light);
+        let side = select(vec3<f32>(0.0), normalize(stretch.side), dot(stretch.side, stretch.side) > 0.0);
+        shows_face = stretch.is_after_hole;
+        march_part(ray, stretch.start, to_mm, step, side, light);
+        from_mm = stretch.until;
     }
     finish(ray, light);
 }

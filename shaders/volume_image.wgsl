@@ -304,7 +304,7 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
         if has(HAS_PHI) && phi_at(ray, 0.5 * (near + far)) < 0.0 {
             run *= volume.phi_look.w;
         }
-        run *= faded(ray, 0.5 * (near + far));
+        run *= fade_at(ray, 0.5 * (near + far));
         let alpha = 1.0 - exp(-mean.w * run);
         var colour = mean.rgb / mean.w;
         if has(LIT) && alpha * (*light).left > 0.002 {
@@ -316,7 +316,8 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
                 colour = mix(colour, lit(colour, slope / steepness, ray.direction), clear);
             }
         }
-        add(light, 0.5 * (near + far), colour, alpha, open_share(ray, near, far));
+        let seen = cued(ray, 0.5 * (near + far), colour);
+        add(light, 0.5 * (near + far), seen, alpha, open_share(ray, near, far));
     }
 }
 
@@ -458,7 +459,7 @@ fn finish(ray: Ray, light: ptr<function, Light>) {
 // `side`: normal of the cut through which the ray enters; zero if it does not enter through a cut.
 fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
     light: ptr<function, Light>) {
-    if has(HAS_FACE) && any(side != vec3<f32>(0.0)) {
+    if has(HAS_FACE) && shows_face {
         show_face(ray, from_mm, light);
     }
     if has(PROJECTED) {

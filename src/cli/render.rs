@@ -3,7 +3,7 @@
 use super::headless::Headless;
 use super::options::{
     LineColourOptions, LookOptions, OverlayOptions, ProjectionOptions, RegionOptions, ScanOptions,
-    ShapeOptions, TensorOptions, ValueError, whole_from,
+    SceneLookOptions, ShapeOptions, TensorOptions, ValueError, whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -31,6 +31,7 @@ Examples:
   arcuate render t1.nii.gz stat.nii.gz --limits stat:2.3..8 --symmetric stat --outline stat --view axial --out stat.png
   arcuate render t1.nii.gz fa.nii.gz tracks.trk --line-colour image:fa --line-range 0.2..0.7 --out fa.png
   arcuate render t1.nii.gz --cloud-shape t1:gradient:ellipse:300..500:20..90:E69F00:0.4 --out edges.png
+  arcuate render tracks.trk t1.nii.gz --clip plane:1,0,0:10:streamlines --depth-cue 0.6 --out half.png
   arcuate render angiogram.nii.gz --projection angiogram:maximum:200..900 --out vessels.png
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
@@ -85,6 +86,8 @@ pub struct Options {
     pub shapes: ShapeOptions,
     #[command(flatten)]
     pub projections: ProjectionOptions,
+    #[command(flatten)]
+    pub scene_look: SceneLookOptions,
     #[command(flatten)]
     pub overlays: OverlayOptions,
     #[command(flatten)]
@@ -326,6 +329,7 @@ impl Options {
             window.act(ViewAction::SelectTask(Task::Track))?;
         }
         self.lines.apply(window)?;
+        self.scene_look.apply(window)?;
         if let Some(mm) = self.mosaic {
             let pane = self.view.0.filter(|p| *p != Pane::Scene);
             let pane = pane.ok_or_else(|| {

@@ -6,6 +6,7 @@ use super::pipelines::{Drawing, dispatch};
 use super::slice_lines::slab_from_world;
 use super::view::SceneView;
 use crate::data::DataId;
+use crate::data::clip::keep;
 use crate::scene::draw_list::{GlyphShape, SlicePane, TensorGlyphs};
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3, DVec4};
@@ -31,6 +32,8 @@ struct GlyphUniform {
     eye: [f32; 4],
     light: [f32; 4],
     size: [f32; 4],
+    depth_cue: [f32; 4],
+    fading: [f32; 4],
     kind: [u32; 4],
 }
 
@@ -65,6 +68,10 @@ pub(super) struct Look {
     behind_slice: Option<DVec4>,
     /// Where the clip coordinate w is 1.
     px_per_mm: f64,
+    /// Applied to (world, 1): 0 near, 1 far.
+    depth_cue: DVec4,
+    /// Colour of the background, and the fraction that the depth cue adds at the far end.
+    fading: [f32; 4],
 }
 
 impl Look {
@@ -77,6 +84,8 @@ impl Look {
             rough,
             behind_slice: None,
             px_per_mm: view.px_per_mm,
+            depth_cue: view.depth_cue,
+            fading: view.fading(),
         }
     }
 
@@ -102,6 +111,8 @@ impl Look {
             rough: false,
             behind_slice: Some((-to_viewer).extend(to_viewer.dot(pane.origin))),
             px_per_mm: 1.0 / pane.right.length().max(1e-12),
+            depth_cue: DVec4::ZERO,
+            fading: [0.0; 4],
         }
     }
 
@@ -125,6 +136,11 @@ impl Look {
 
     pub fn light(&self) -> [f32; 4] {
         self.light.as_vec3().extend(0.0).to_array()
+    }
+
+    /// The depth cue: see [`SceneView::depth_cue`] and [`SceneView::fading`].
+    pub fn depth_cue(&self) -> [[f32; 4]; 2] {
+        [self.depth_cue.as_vec4().to_array(), self.fading]
     }
 
     /// The eye (w = 1) or the direction to the viewer (w = 0), and pixels per mm where the clip coordinate w is 1.
@@ -190,11 +206,14 @@ impl TensorGlyphRenderer {
 
     /// Prepares the glyphs; `None` if there are none.
     pub fn prepare(&self, gpu: &Gpu, glyphs: &TensorGlyphs, look: &Look) -> Option<Ready> {
+        let [depth_cue, fading] = look.depth_cue();
         let mut uniform = GlyphUniform {
             clip_from_world: look.clip_from_world.as_mat4().to_cols_array_2d(),
             eye: look.eye(),
             light: look.light(),
             size: [half_mm(glyphs) as f32, 0.0, 0.0, 0.0],
+            depth_cue,
+            fading,
             kind: [u32::from(glyphs.shape == GlyphShape::Superquadric), 0, 0, 0],
         };
         let key = (glyphs.tensors.0.id(), glyphs.clone());
@@ -241,8 +260,10 @@ impl TensorGlyphRenderer {
             },
             (&glyphs.place, glyphs.every),
         );
+        let shown = |voxel: &usize| keep(&glyphs.clips, centre(&field.grid, *voxel));
         // Callers request no more: this only guards the buffers.
-        let voxels = voxels.into_iter().take(TensorGlyphs::MAXIMUM_COUNT);
+        let voxels = voxels.into_iter().filter(shown);
+        let voxels = voxels.take(TensorGlyphs::MAXIMUM_COUNT);
         let glyph = |voxel: usize| packed(centre(&field.grid, voxel), field.tensors[voxel].d);
         voxels.map(glyph).collect()
     }

@@ -5,6 +5,7 @@ use super::glyphs::Look;
 use super::gpu::{COLOUR, DEPTH, Gpu, Slot, depth_test, source};
 use super::odf_rays::{self, OdfRayRenderer};
 use super::pipelines::{Drawing, dispatch};
+use crate::data::clip::keep;
 use crate::data::half_sphere::HalfSphere;
 use crate::data::spherical_harmonics::{count, evaluate};
 use crate::scene::draw_list::OdfGlyphs;
@@ -35,6 +36,8 @@ struct OdfUniform {
     eye: [f32; 4],
     light: [f32; 4],
     size: [f32; 4],
+    depth_cue: [f32; 4],
+    fading: [f32; 4],
     counts: [u32; 4],
 }
 
@@ -197,7 +200,10 @@ impl OdfGlyphRenderer {
             true => Vec::new(),
             false => self.rays.choose(choice, look),
         };
+        let [depth_cue, fading] = look.depth_cue();
         let uniform = OdfUniform {
+            depth_cue,
+            fading,
             clip_from_world: look.clip_from_world_within(max_radius_mm),
             eye: look.eye(),
             light: look.light(),
@@ -298,6 +304,7 @@ impl OdfGlyphRenderer {
             },
             (&glyphs.place, glyphs.every),
         );
+        voxels.retain(|voxel| keep(&glyphs.clips, centre(&field.grid, *voxel)));
         // Callers request no more: this only guards the buffers.
         voxels.truncate(OdfGlyphs::MAX_COUNT);
         let mut values = Vec::with_capacity(voxels.len() * (3 + count(field.order())));

@@ -31,6 +31,8 @@ struct RayUniform {
     clip_from_world: [[f32; 4]; 4],
     eye: [f32; 4],
     light: [f32; 4],
+    depth_cue: [f32; 4],
+    fading: [f32; 4],
 }
 
 /// A glyph to draw, in the shader's layout.
@@ -192,7 +194,10 @@ impl OdfRayRenderer {
         if large.is_empty() {
             return None;
         }
+        let [depth_cue, fading] = look.depth_cue();
         let uniform = gpu.uniform(&RayUniform {
+            depth_cue,
+            fading,
             clip_from_world: look.clip_from_world_within(max_radius_mm),
             eye: look.eye(),
             light: look.light(),

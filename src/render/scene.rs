@@ -284,7 +284,7 @@ impl Scenes {
         let frame = Frame {
             drawn,
             samples,
-            cut: list.slab.is_some(),
+            cut: list.slab.is_some() || !list.clips.streamlines.is_empty(),
         };
         tools
             .stopwatch

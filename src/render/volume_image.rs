@@ -1,5 +1,6 @@
 //! Properties of a volume that depend on its image: a cloud or a surface, cut faces (shaders/volume_image.wgsl).
 
+use super::clips::SHADER as CLIPS;
 use super::gpu::{Gpu, depth_source};
 use super::pages::PAGES;
 use super::scene::FogQuality;
@@ -64,7 +65,10 @@ pub(super) fn shader(samples: u32, filters: bool) -> String {
     } else {
         INTERPOLATED_IN_SHADER
     };
-    depth_source(&format!("{reading}\n{PAGES}\n{IMAGE}\n{SHADER}"), samples)
+    depth_source(
+        &format!("{reading}\n{PAGES}\n{CLIPS}\n{IMAGE}\n{SHADER}"),
+        samples,
+    )
 }
 
 /// Low end and 1 / width; everything lies above an empty window.

@@ -6,6 +6,7 @@ use crate::data::appearance::ColourMap;
 pub use crate::data::appearance::{
     Colours, GlyphShape, Interpolation, LineStyle, Transfer, TransferShape,
 };
+pub use crate::data::clip::{Clip, ClipShape};
 use crate::data::{BrickImage, Mask, OdfField, TensorField, Tractogram, Volume};
 use glam::{DMat4, DVec3};
 
@@ -60,8 +61,27 @@ pub struct ScenePane {
     /// Treated as volumes after those.
     pub surfaces: Vec<BrickSurface>,
     pub glyphs: Option<Glyphs>,
+    /// How far objects at the far end of the scene take the colour of the background, 0..1.
+    pub depth_cue: f32,
+    pub clips: Clips,
     /// The view is moving: the renderer may take coarser steps.
     pub moving: bool,
+}
+
+/// Planes and boxes that hide parts of each kind of objects; glyphs have their own.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Clips {
+    /// Of clouds and projections.
+    pub volumes: Vec<Clip>,
+    /// Of surfaces, and of regions.
+    pub surfaces: Vec<Clip>,
+    /// Of streamlines and their end marks.
+    pub streamlines: Vec<Clip>,
+}
+
+impl Clips {
+    /// Largest number of clips of one kind.
+    pub const MAX_COUNT: usize = 6;
 }
 
 impl ScenePane {
@@ -311,6 +331,8 @@ pub struct OdfGlyphs {
     pub min_peak: f32,
     /// Glyphs whose full size is at least this many pixels on screen are ray-cast instead of drawn as meshes.
     pub cast_from_px: f32,
+    /// Glyphs whose centres one of these hides are not drawn.
+    pub clips: Vec<Clip>,
 }
 
 impl OdfGlyphs {
@@ -330,6 +352,8 @@ pub struct TensorGlyphs {
     pub size: f32,
     /// One voxel in this many, along each axis of a plane, or of the grid.
     pub every: usize,
+    /// Glyphs whose centres one of these hides are not drawn.
+    pub clips: Vec<Clip>,
 }
 
 impl TensorGlyphs {

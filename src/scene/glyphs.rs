@@ -23,6 +23,11 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
         GlyphContent::Distributions => look.distributions.place,
     };
     let place = place(state, requested, view.slice)?;
+    // Slices show all of them.
+    let clips = match view.slice {
+        None => state.document.scene_look.clips_of(|kinds| kinds.glyphs),
+        Some(_) => Vec::new(),
+    };
     match content {
         GlyphContent::Tensors => {
             let tensors = state.document.tensors.as_ref()?;
@@ -32,6 +37,7 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
                 shape: look.shape,
                 size: look.size,
                 every: every(state),
+                clips,
             }))
         }
         GlyphContent::Distributions => {
@@ -47,6 +53,7 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
                 full_amplitude: result.fods.high_peak.filter(|_| look.same_scale),
                 min_peak: look.min_amplitude,
                 cast_from_px: OdfGlyphs::CAST_FROM_PX,
+                clips,
             }))
         }
     }

@@ -61,6 +61,7 @@ fn shown(
             shape,
             size: (2.0 * half / spacing.min_element()) as f32,
             every: 1,
+            clips: Vec::new(),
         })),
         ..scene(SIZE, eye)
     }
@@ -271,6 +272,7 @@ fn over() {
                 shape: GlyphShape::Ellipsoid,
                 size: (2.0 * half / spacing.min_element()) as f32,
                 every: 1,
+                clips: Vec::new(),
             }));
             let picture = offscreen.slice(&list).expect("a picture");
             let along = |axis: DVec3| {

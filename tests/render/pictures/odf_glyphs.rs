@@ -50,6 +50,7 @@ pub(super) fn shown(field: &OdfField, radius: f64, normal: DVec3) -> OdfGlyphs {
         full_amplitude: None,
         min_peak: 0.0,
         cast_from_px: OdfGlyphs::CAST_FROM_PX,
+        clips: Vec::new(),
     }
 }
 
