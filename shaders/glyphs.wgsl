@@ -16,12 +16,12 @@ struct Glyphs {
     kind: vec4<u32>,
 }
 
-// Position in world mm, and xx xy xz yy yz zz in any unit.
+// Position in world mm, size relative to the full one, and xx xy xz yy yz zz in any unit.
 struct Tensor {
     x: f32,
     y: f32,
     z: f32,
-    unused: f32,
+    factor: f32,
     xx: f32,
     xy: f32,
     xz: f32,
@@ -112,7 +112,7 @@ fn glyphs_prepare(@builtin(global_invocation_id) id: vec3<u32>) {
     let least = select(planar, linear, along);
     let sharp = pow(vec2<f32>(1.0 - most, 1.0 - least), vec2<f32>(SHARPNESS));
     let exponents = select(vec2<f32>(1.0), sharp, glyphs.kind.x == 1u);
-    let axes = values * (glyphs.size.x / values.x);
+    let axes = values * (glyphs.size.x * d.factor / values.x);
     results[i].centre = vec4<f32>(d.x, d.y, d.z, exponents.x);
     results[i].a = vec4<f32>(v[0] * axes.x, exponents.y);
     results[i].b = vec4<f32>(v[1] * axes.y, select(1.0, 0.0, along));

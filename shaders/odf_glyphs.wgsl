@@ -24,7 +24,7 @@ struct Direction {
 }
 
 @group(0) @binding(0) var<uniform> odf: OdfGlyphs;
-// For each glyph: its centre in world mm, then the coefficients.
+// For each glyph: its centre in world mm, its size relative to the full one, then the coefficients.
 @group(0) @binding(1) var<storage, read> glyphs: array<f32>;
 // For each coefficient: its function at all directions.
 @group(0) @binding(2) var<storage, read> harmonics: array<f32>;
@@ -46,7 +46,7 @@ fn odf_prepare(
     let glyph = min(group.x + group.y * odf.counts.w, odf.counts.x - 1u);
     let coefficients = odf.counts.y;
     let directions = odf.counts.z;
-    let first = glyph * (coefficients + 3u) + 3u;
+    let first = glyph * (coefficients + 4u) + 4u;
     var most = 0.0;
     for (var d = lane; d < directions; d += LANES) {
         var amplitude = 0.0;
@@ -66,7 +66,7 @@ fn odf_prepare(
     let peak = highest[0];
     let full = select(peak, odf.size.y, odf.size.y > 0.0);
     let drawn = peak > 0.0 && peak >= odf.size.z;
-    let scale = select(0.0, odf.size.x / max(full, 1e-30), drawn);
+    let scale = select(0.0, glyphs[first - 1u] * odf.size.x / max(full, 1e-30), drawn);
     for (var d = lane; d < directions; d += LANES) {
         var amplitude = 0.0;
         for (var c = 0u; c < coefficients; c++) {
@@ -109,7 +109,7 @@ fn vs_odf(@builtin(vertex_index) corner: u32, @builtin(instance_index) glyph: u3
     }
     // Any ray from the centre leaves the surface once, so the normal points outwards.
     normal *= sign(dot(normal, outside));
-    let start = glyph * (odf.counts.y + 3u);
+    let start = glyph * (odf.counts.y + 4u);
     let centre = vec3<f32>(glyphs[start], glyphs[start + 1u], glyphs[start + 2u]);
     var point: Point;
     point.world = centre + here;

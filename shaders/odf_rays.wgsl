@@ -28,7 +28,7 @@ struct Large {
 }
 
 @group(0) @binding(0) var<uniform> rays: OdfRays;
-// For each glyph: its centre in world mm, then the coefficients.
+// For each glyph: its centre in world mm, its size relative to the full one, then the coefficients.
 @group(0) @binding(1) var<storage, read> glyphs: array<f32>;
 @group(0) @binding(2) var<storage, read> large_glyphs: array<Large>;
 // Order, number of coefficients, and index of the angles. Then for each m: q at the lowest even l (times z for odd m),
@@ -48,7 +48,7 @@ struct Distribution {
 }
 
 fn distribution_of(glyph: u32) -> Distribution {
-    return Distribution(u32(table[0].x), glyph * (u32(table[0].y) + 3u) + 3u);
+    return Distribution(u32(table[0].x), glyph * (u32(table[0].y) + 4u) + 4u);
 }
 
 fn turned(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
@@ -136,7 +136,7 @@ struct Corner {
 }
 
 fn centre_of(glyph: u32) -> vec3<f32> {
-    let start = distribution_of(glyph).first - 3u;
+    let start = distribution_of(glyph).first - 4u;
     return vec3<f32>(glyphs[start], glyphs[start + 1u], glyphs[start + 2u]);
 }
 

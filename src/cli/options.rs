@@ -4,6 +4,7 @@
 mod common;
 mod fitted_scan;
 pub mod fod_scan;
+mod glyphs;
 mod images;
 mod line_colours;
 pub mod models;
@@ -20,6 +21,7 @@ mod warp;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions, limits, whole_names};
 pub use fitted_scan::{FitOptions, FittedScan};
+pub use glyphs::GlyphOptions;
 pub use images::ImageEnding;
 pub use line_colours::LineColourOptions;
 pub use orientations::{

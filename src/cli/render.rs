@@ -2,8 +2,8 @@
 
 use super::headless::Headless;
 use super::options::{
-    LineColourOptions, LookOptions, OverlayOptions, ProjectionOptions, RegionOptions, ScanOptions,
-    SceneLookOptions, ShapeOptions, TensorOptions, ValueError, whole_from,
+    GlyphOptions, LineColourOptions, LookOptions, OverlayOptions, ProjectionOptions, RegionOptions,
+    ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError, whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -32,6 +32,8 @@ Examples:
   arcuate render t1.nii.gz fa.nii.gz tracks.trk --line-colour image:fa --line-range 0.2..0.7 --out fa.png
   arcuate render t1.nii.gz --cloud-shape t1:gradient:ellipse:300..500:20..90:E69F00:0.4 --out edges.png
   arcuate render tracks.trk t1.nii.gz --clip plane:1,0,0:10:streamlines --depth-cue 0.6 --out half.png
+  arcuate render dwi.nii.gz --glyphs superquadrics --glyph-scale fa --view coronal --out glyphs.png
+  arcuate render fa.nii.gz peaks.nii.gz --show fa --glyphs peaks --view axial --out peaks.png
   arcuate render angiogram.nii.gz --projection angiogram:maximum:200..900 --out vessels.png
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
@@ -88,6 +90,8 @@ pub struct Options {
     pub projections: ProjectionOptions,
     #[command(flatten)]
     pub scene_look: SceneLookOptions,
+    #[command(flatten)]
+    pub glyphs: GlyphOptions,
     #[command(flatten)]
     pub overlays: OverlayOptions,
     #[command(flatten)]
@@ -330,6 +334,7 @@ impl Options {
         }
         self.lines.apply(window)?;
         self.scene_look.apply(window)?;
+        self.glyphs.apply(window)?;
         if let Some(mm) = self.mosaic {
             let pane = self.view.0.filter(|p| *p != Pane::Scene);
             let pane = pane.ok_or_else(|| {

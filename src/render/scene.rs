@@ -235,8 +235,8 @@ impl Scenes {
         look: &glyphs::Look,
     ) -> Option<ReadyGlyphs> {
         match glyphs? {
-            draw_list::Glyphs::Tensors(tensors) => {
-                let ready = self.tensor_glyphs.prepare(gpu, tensors, look)?;
+            own @ (draw_list::Glyphs::Tensors(_) | draw_list::Glyphs::Peaks(_)) => {
+                let ready = self.tensor_glyphs.prepare(gpu, own, look)?;
                 Some(ReadyGlyphs::Tensors(ready))
             }
             draw_list::Glyphs::Odfs(odfs) => {

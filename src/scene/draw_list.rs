@@ -8,7 +8,7 @@ pub use crate::data::appearance::{
 };
 pub use crate::data::clip::{Clip, ClipShape};
 use crate::data::{BrickImage, Mask, OdfField, TensorField, Tractogram, Volume};
-use glam::{DMat4, DVec3};
+use glam::{DMat3, DMat4, DVec3};
 
 /// One slice view: images cut by a plane, and streamlines near it.
 #[derive(Clone, PartialEq, Debug)]
@@ -309,11 +309,59 @@ pub struct CutFace {
     pub mask: Option<ById<Mask>>,
 }
 
+/// Sizes of glyphs by the value of an image at their centres: from nothing at the low end of the window to the full size
+/// at its high end, and above it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GlyphScale {
+    pub image: ById<Volume>,
+    pub frame: usize,
+    pub window: (f32, f32),
+}
+
+impl GlyphScale {
+    /// The size at a world position relative to the full one, 0..1; 0 where the image has no value.
+    pub fn factor(&self, at: DVec3) -> f32 {
+        let (low, high) = self.window;
+        let value = self.image.0.nearest(self.frame, at);
+        match value.filter(|v| v.is_finite()) {
+            Some(value) if high > low => ((value - low) / (high - low)).clamp(0.0, 1.0),
+            Some(value) if value > low => 1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// The same without an image: the full size.
+    pub fn factor_or_full(scale: Option<&Self>, at: DVec3) -> f32 {
+        scale.map_or(1.0, |scale| scale.factor(at))
+    }
+}
+
 /// Content of a voxel, drawn as a shape coloured by direction.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Glyphs {
     Tensors(TensorGlyphs),
     Odfs(OdfGlyphs),
+    Peaks(PeakGlyphs),
+}
+
+/// Peaks of fibres as lines through the centres of voxels, coloured by direction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PeakGlyphs {
+    /// Three volumes per peak: a vector in world axes whose length is the amplitude.
+    pub peaks: ById<Volume>,
+    /// Rotation of the vectors since the image was read.
+    pub turn: DMat3,
+    pub place: GlyphPlace,
+    /// Length of a line relative to a voxel's edge.
+    pub size: f32,
+    /// One voxel in this many, along each axis of a plane, or of the grid.
+    pub every: usize,
+    /// The amplitude with that length; smaller ones are shorter, larger ones are not longer. `None`: all have it.
+    pub full_amplitude: Option<f32>,
+    /// Lines whose centres one of these hides are not drawn.
+    pub clips: Vec<Clip>,
+    /// `None`: all have the full size.
+    pub scale: Option<GlyphScale>,
 }
 
 /// Fibre orientation distributions as surfaces: the distance from the centre is the amplitude.
@@ -333,6 +381,8 @@ pub struct OdfGlyphs {
     pub cast_from_px: f32,
     /// Glyphs whose centres one of these hides are not drawn.
     pub clips: Vec<Clip>,
+    /// `None`: all have the full size.
+    pub scale: Option<GlyphScale>,
 }
 
 impl OdfGlyphs {
@@ -354,6 +404,8 @@ pub struct TensorGlyphs {
     pub every: usize,
     /// Glyphs whose centres one of these hides are not drawn.
     pub clips: Vec<Clip>,
+    /// `None`: all have the full size.
+    pub scale: Option<GlyphScale>,
 }
 
 impl TensorGlyphs {

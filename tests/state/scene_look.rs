@@ -2,14 +2,18 @@
 
 use crate::support::session_window::{Window, scan};
 use crate::support::test;
+use arcuate::compute::Control;
 use arcuate::data::clip::{Clip, ClipShape};
-use arcuate::data::{Role, Shape};
+use arcuate::data::{Grid, Role, Shape, Volume, VolumeKind};
+use arcuate::io::nifti;
 use arcuate::scene::draw_list::{Glyphs, ScenePane, SlicePane};
 use arcuate::scene::{self, Size};
+use arcuate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, PeakLook};
 use arcuate::state::scene_look::{ClippedKinds, SceneClip, SceneLook, SceneLookAction};
-use arcuate::state::{Action, Pane, Phase, State, ViewAction, update};
+use arcuate::state::{Action, FilesAction, Pane, Phase, State, ViewAction, update};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -17,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("scene_look::the draw list has the active clips", drawn),
         test("scene_look::sessions keep clips and cue", kept),
         test("scene_look::damaged clips are repaired", repaired),
+        test("scene_look::peaks and scales of glyphs are drawn", peaks),
     ]
 }
 
@@ -113,6 +118,7 @@ fn glyph_clips(glyphs: Option<&Glyphs>) -> Vec<Clip> {
     match glyphs {
         Some(Glyphs::Tensors(glyphs)) => glyphs.clips.clone(),
         Some(Glyphs::Odfs(glyphs)) => glyphs.clips.clone(),
+        Some(Glyphs::Peaks(glyphs)) => glyphs.clips.clone(),
         None => panic!("glyphs"),
     }
 }
@@ -125,13 +131,11 @@ fn drawn() {
     update(state, Action::View(ViewAction::ToggleGlyphs));
     update(
         state,
-        Action::View(ViewAction::SetGlyphs(
-            arcuate::state::core::glyph_look::GlyphLook {
-                place: arcuate::state::core::glyph_look::GlyphPlace::Slices,
-                shown: true,
-                ..state.view.glyphs
-            },
-        )),
+        Action::View(ViewAction::SetGlyphs(GlyphLook {
+            place: GlyphPlace::Slices,
+            shown: true,
+            ..state.view.glyphs
+        })),
     );
     act(state, SceneLookAction::SetDepthCue(0.5, Phase::Done));
     add(state, plane(4.0));
@@ -181,7 +185,7 @@ fn kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::new();
     let path = scan(folder.path());
-    window.act(Action::Files(arcuate::state::FilesAction::Open(vec![path])));
+    window.act(Action::Files(FilesAction::Open(vec![path])));
     act(
         &mut window.state,
         SceneLookAction::SetDepthCue(0.25, Phase::Done),
@@ -235,4 +239,74 @@ fn repaired() {
     let mut many = valid.clone();
     many.clips = vec![valid.clips[1].clone(); 20];
     assert_eq!(many.valid().clips.len(), SceneLook::MAX_CLIPS);
+}
+
+/// An image with three volumes per peak is content of glyphs; the high end of its range has the full length, and another
+/// image scales the lines. Sessions keep the choice.
+fn peaks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let grid = Grid::axis_aligned([4; 3], DVec3::splat(2.0), DVec3::ZERO);
+    let grid = Arc::new(grid.expect("regular"));
+    let save = |name: &str, frames: usize| {
+        let values = (0..frames * 64).map(|i| (i % 7) as f32 * 0.1 + 0.1);
+        let values: Vec<f32> = values.collect();
+        let volume = Volume::new(grid.clone(), frames, VolumeKind::Scalar, values);
+        let path = folder.path().join(name);
+        nifti::save_volume(&path, &volume, "made", &Control::new()).expect("saved");
+        path
+    };
+    let mut window = Window::new();
+    let paths = vec![
+        save("map.nii", 1),
+        save("four.nii", 4),
+        save("peaks.nii", 6),
+    ];
+    window.act(Action::Files(FilesAction::Open(paths)));
+    let document = &window.state.document;
+    let layers: Vec<&str> = document.peak_layers().map(|l| l.name.as_str()).collect();
+    assert_eq!(layers, ["peaks"]);
+    assert_eq!(document.glyph_contents(), [GlyphContent::Peaks]);
+    let map = document.layer_named("map").expect("a layer").id;
+    let high = document
+        .layer_named("peaks")
+        .expect("a layer")
+        .display
+        .window
+        .1;
+    let look = GlyphLook {
+        shown: true,
+        content: GlyphContent::Peaks,
+        place: GlyphPlace::Slices,
+        scaled_by: Some(map),
+        ..window.state.view.glyphs
+    };
+    window.act(Action::View(ViewAction::SetGlyphs(look)));
+    let drawn = |state: &State| {
+        let slice = scene::slice(state, Pane::Axial, SIZE).expect("a slice");
+        match slice.glyphs {
+            Some(Glyphs::Peaks(peaks)) => peaks,
+            other => panic!("{other:?}"),
+        }
+    };
+    let peaks = drawn(&window.state);
+    assert_eq!(peaks.full_amplitude, Some(high));
+    assert_eq!(peaks.peaks.0.frames, 6);
+    assert!(peaks.scale.is_some_and(|scale| scale.image.0.frames == 1));
+    assert!(matches!(
+        scene::scene(&window.state, SIZE).glyphs,
+        Some(Glyphs::Peaks(_))
+    ));
+    let saved = folder.path().join("peaks.arcuate");
+    window.save(&saved);
+    let mut reopened = Window::opened(&saved);
+    assert!(drawn(&reopened.state).scale.is_some());
+    let same = GlyphLook {
+        peaks: PeakLook {
+            same_length: true,
+            ..reopened.state.view.glyphs.peaks
+        },
+        ..reopened.state.view.glyphs
+    };
+    reopened.act(Action::View(ViewAction::SetGlyphs(same)));
+    assert_eq!(drawn(&reopened.state).full_amplitude, None);
 }

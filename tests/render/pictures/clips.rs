@@ -338,6 +338,7 @@ fn pair_of_glyphs() -> ScenePane {
             size: 0.9,
             every: 1,
             clips: Vec::new(),
+            scale: None,
         })),
         ..scene(SIZE, DVec3::new(0.0, -300.0, 60.0))
     }
