@@ -21,6 +21,12 @@ fn lit_glyph(colour: vec3<f32>, outwards: vec3<f32>, light: vec3<f32>, to_eye: v
     return clamp(lit, vec3<f32>(0.0), vec3<f32>(1.0));
 }
 
+// A colour with the depth cue: at the far end of the scene it takes a fraction of the background's colour.
+fn faded(colour: vec3<f32>, world: vec3<f32>, depth_cue: vec4<f32>, fading: vec4<f32>) -> vec3<f32> {
+    let depth = clamp(dot(depth_cue, vec4<f32>(world, 1.0)), 0.0, 1.0);
+    return mix(colour, fading.rgb, fading.w * depth);
+}
+
 // Distance from the eye at a depth: y / (x - depth) in perspective, x + y * depth if z is 1.
 fn distance_from(depth: f32, numbers: vec4<f32>) -> f32 {
     if numbers.z > 0.5 {

@@ -9,6 +9,10 @@ struct View {
     slab: vec4<f32>,
     // Width and height of the picture, px; pixels per mm where the clip coordinate w is 1.
     size: vec4<f32>,
+    // Dot product with (world, 1): 0 near, 1 far.
+    depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
 }
 
 struct Mark {
@@ -22,12 +26,15 @@ struct Mark {
 // Position in world mm, and the number of the mark.
 @group(0) @binding(1) var<storage, read> places: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> marks: array<Mark>;
+@group(0) @binding(3) var<storage, read> clips: Clips;
 
 struct Point {
     @builtin(position) position: vec4<f32>,
     // From the middle of the mark, px, y up.
     @location(0) local: vec2<f32>,
     @location(1) @interpolate(flat) mark: u32,
+    // Fraction of the background's colour.
+    @location(2) @interpolate(flat) fade: f32,
 }
 
 fn corner_of(index: u32, reach: f32) -> vec2<f32> {
@@ -49,9 +56,11 @@ fn vs_mark(@builtin(vertex_index) index: u32, @builtin(instance_index) instance:
     point.position = vec4<f32>(2.0, 2.0, 2.0, 1.0);
     let mark = mark_of(instance);
     let world = places[instance].xyz;
-    if marks[mark].form.y <= 0.0 || abs(dot(view.slab, vec4<f32>(world, 1.0))) > 1.0 {
+    if marks[mark].form.y <= 0.0 || abs(dot(view.slab, vec4<f32>(world, 1.0))) > 1.0
+        || is_clipped(world) {
         return point;
     }
+    point.fade = view.fading.w * clamp(dot(view.depth_cue, vec4<f32>(world, 1.0)), 0.0, 1.0);
     let end = view.from_world * vec4<f32>(world, 1.0);
     // In front of the streamline that ends here.
     let to_eye = normalize(view.eye.xyz - world * view.eye.w);
@@ -104,7 +113,8 @@ fn painted(in: Point) -> vec4<f32> {
     let mark = marks[in.mark];
     let off = from_outline(u32(mark.form.x), mark.form.y, in.local);
     let rim = clamp(off + mark.form.z + 0.5, 0.0, 1.0);
-    return vec4<f32>(mark.colour.rgb * (1.0 - 0.65 * rim), mark.colour.a * clamp(0.5 - off, 0.0, 1.0));
+    let colour = mix(mark.colour.rgb * (1.0 - 0.65 * rim), view.fading.rgb, in.fade);
+    return vec4<f32>(colour, mark.colour.a * clamp(0.5 - off, 0.0, 1.0));
 }
 
 @fragment

@@ -8,16 +8,20 @@ struct Glyphs {
     light: vec4<f32>,
     // Half length of the longest axis, mm.
     size: vec4<f32>,
+    // Dot product with (world, 1): 0 near, 1 far.
+    depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
     // 1 for superquadrics; segments around the pole and from pole to pole; number of instances.
     kind: vec4<u32>,
 }
 
-// Position in world mm, and xx xy xz yy yz zz in any unit.
+// Position in world mm, size relative to the full one, and xx xy xz yy yz zz in any unit.
 struct Tensor {
     x: f32,
     y: f32,
     z: f32,
-    unused: f32,
+    factor: f32,
     xx: f32,
     xy: f32,
     xz: f32,
@@ -108,7 +112,7 @@ fn glyphs_prepare(@builtin(global_invocation_id) id: vec3<u32>) {
     let least = select(planar, linear, along);
     let sharp = pow(vec2<f32>(1.0 - most, 1.0 - least), vec2<f32>(SHARPNESS));
     let exponents = select(vec2<f32>(1.0), sharp, glyphs.kind.x == 1u);
-    let axes = values * (glyphs.size.x / values.x);
+    let axes = values * (glyphs.size.x * d.factor / values.x);
     results[i].centre = vec4<f32>(d.x, d.y, d.z, exponents.x);
     results[i].a = vec4<f32>(v[0] * axes.x, exponents.y);
     results[i].b = vec4<f32>(v[1] * axes.y, select(1.0, 0.0, along));
@@ -169,7 +173,8 @@ fn vs_glyph(@builtin(vertex_index) index: u32, @builtin(instance_index) instance
 }
 
 fn shaded(in: Point, outwards: vec3<f32>, to_eye: vec3<f32>) -> vec4<f32> {
-    return vec4<f32>(lit_glyph(in.colour, outwards, glyphs.light.xyz, to_eye), 1.0);
+    let lit = lit_glyph(in.colour, outwards, glyphs.light.xyz, to_eye);
+    return vec4<f32>(faded(lit, in.world, glyphs.depth_cue, glyphs.fading), 1.0);
 }
 
 @fragment

@@ -5,7 +5,7 @@ struct Style {
     from_world: mat4x4<f32>,
     // Eye (w = 1), or direction to the viewer (w = 0).
     eye: vec4<f32>,
-    // Unit vector to the light.
+    // Unit vector to the light; fraction of the haze's colour that the depth cue adds at the far end.
     light: vec4<f32>,
     // Dot product with (world, 1): 0 near, 1 far.
     depth_cue: vec4<f32>,
@@ -43,6 +43,7 @@ const LIMITED: u32 = 2u;
 @group(0) @binding(3) var maps: texture_2d<f32>;
 // Slices: the blocks with slots near the plane; each instance draws one block.
 @group(0) @binding(4) var<storage, read> blocks: array<u32>;
+@group(0) @binding(5) var<storage, read> clips: Clips;
 
 // src/render/line_slots.rs prepends BLOCK, BLOCK_LEN and GAP.
 // Smallest length in steps of a chord whose direction counts: shorter chords are rounded too coarsely.
@@ -144,6 +145,7 @@ struct Ribbon {
     @location(3) @interpolate(flat) border: f32,
     // Position across the slab; depth, 0 near and 1 far; half width, px; value that limits apply to.
     @location(4) place: vec4<f32>,
+    @location(5) world: vec3<f32>,
 }
 
 // A triangle strip: two vertices per slot. At a gap, the first repeats the vertex before and the second
@@ -189,6 +191,7 @@ fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
     out.border = smoothstep(0.8, 2.2, half_width);
     out.place = vec4<f32>(dot(style.slab, vec4<f32>(world, 1.0)), cue, half_width,
         limited_value(at));
+    out.world = world;
     return out;
 }
 
@@ -203,7 +206,7 @@ fn lit(in: Ribbon) -> vec3<f32> {
     var colour = in.colour * (light.x + light.y * diffuse) + light.z * pow(shine, 36.0);
     // A dark border separates neighbours of the same colour.
     colour *= 1.0 - in.border * select(0.72, 0.36, by_value) * smoothstep(0.62, 1.0, abs(s));
-    return colour;
+    return mix(clamp(colour, vec3<f32>(0.0), vec3<f32>(1.0)), style.haze.rgb, style.light.w * in.place.y);
 }
 
 @fragment
@@ -211,10 +214,11 @@ fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
     return vec4<f32>(lit(in), style.tube.z);
 }
 
-// The same, cut to the slab and to the limits of the values. A separate entry point, because `discard` moves the depth test after the shader.
+// The same, cut to the slab, by clips and to the limits of the values. A separate entry point, because `discard` moves the
+// depth test after the shader.
 @fragment
 fn fs_ribbon_cut(in: Ribbon) -> @location(0) vec4<f32> {
-    if abs(in.place.x) > 1.0 || is_hidden(in.place.w) {
+    if abs(in.place.x) > 1.0 || is_hidden(in.place.w) || is_clipped(in.world) {
         discard;
     }
     return vec4<f32>(lit(in), style.tube.z);
@@ -248,7 +252,7 @@ fn fs_transparent(in: Ribbon) -> Transparency {
 
 @fragment
 fn fs_transparent_cut(in: Ribbon) -> Transparency {
-    if abs(in.place.x) > 1.0 || is_hidden(in.place.w) {
+    if abs(in.place.x) > 1.0 || is_hidden(in.place.w) || is_clipped(in.world) {
         discard;
     }
     return transparency(in);

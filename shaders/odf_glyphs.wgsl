@@ -8,6 +8,10 @@ struct OdfGlyphs {
     light: vec4<f32>,
     // Greatest distance, mm; the amplitude drawn at that distance, or 0: the peak of each glyph; the smallest peak drawn.
     size: vec4<f32>,
+    // Dot product with (world, 1): 0 near, 1 far.
+    depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
     // Number of glyphs; of coefficients; of directions, one of each opposite pair; of workgroups in a row.
     counts: vec4<u32>,
 }
@@ -20,7 +24,7 @@ struct Direction {
 }
 
 @group(0) @binding(0) var<uniform> odf: OdfGlyphs;
-// For each glyph: its centre in world mm, then the coefficients.
+// For each glyph: its centre in world mm, its size relative to the full one, then the coefficients.
 @group(0) @binding(1) var<storage, read> glyphs: array<f32>;
 // For each coefficient: its function at all directions.
 @group(0) @binding(2) var<storage, read> harmonics: array<f32>;
@@ -42,7 +46,7 @@ fn odf_prepare(
     let glyph = min(group.x + group.y * odf.counts.w, odf.counts.x - 1u);
     let coefficients = odf.counts.y;
     let directions = odf.counts.z;
-    let first = glyph * (coefficients + 3u) + 3u;
+    let first = glyph * (coefficients + 4u) + 4u;
     var most = 0.0;
     for (var d = lane; d < directions; d += LANES) {
         var amplitude = 0.0;
@@ -62,7 +66,7 @@ fn odf_prepare(
     let peak = highest[0];
     let full = select(peak, odf.size.y, odf.size.y > 0.0);
     let drawn = peak > 0.0 && peak >= odf.size.z;
-    let scale = select(0.0, odf.size.x / max(full, 1e-30), drawn);
+    let scale = select(0.0, glyphs[first - 1u] * odf.size.x / max(full, 1e-30), drawn);
     for (var d = lane; d < directions; d += LANES) {
         var amplitude = 0.0;
         for (var c = 0u; c < coefficients; c++) {
@@ -105,7 +109,7 @@ fn vs_odf(@builtin(vertex_index) corner: u32, @builtin(instance_index) glyph: u3
     }
     // Any ray from the centre leaves the surface once, so the normal points outwards.
     normal *= sign(dot(normal, outside));
-    let start = glyph * (odf.counts.y + 3u);
+    let start = glyph * (odf.counts.y + 4u);
     let centre = vec3<f32>(glyphs[start], glyphs[start + 1u], glyphs[start + 2u]);
     var point: Point;
     point.world = centre + here;
@@ -120,5 +124,6 @@ fn vs_odf(@builtin(vertex_index) corner: u32, @builtin(instance_index) glyph: u3
 fn fs_odf(in: Point) -> @location(0) vec4<f32> {
     let to_eye = normalize(odf.eye.xyz - in.world * odf.eye.w);
     let colour = abs(normalize(in.direction));
-    return vec4<f32>(lit_glyph(colour, normalize(in.normal), odf.light.xyz, to_eye), 1.0);
+    let lit = lit_glyph(colour, normalize(in.normal), odf.light.xyz, to_eye);
+    return vec4<f32>(faded(lit, in.world, odf.depth_cue, odf.fading), 1.0);
 }

@@ -13,6 +13,10 @@ struct OdfRays {
     // Eye (w = 1), or direction to the viewer (w = 0).
     eye: vec4<f32>,
     light: vec4<f32>,
+    // Dot product with (world, 1): 0 near, 1 far.
+    depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
 }
 
 struct Large {
@@ -24,7 +28,7 @@ struct Large {
 }
 
 @group(0) @binding(0) var<uniform> rays: OdfRays;
-// For each glyph: its centre in world mm, then the coefficients.
+// For each glyph: its centre in world mm, its size relative to the full one, then the coefficients.
 @group(0) @binding(1) var<storage, read> glyphs: array<f32>;
 @group(0) @binding(2) var<storage, read> large_glyphs: array<Large>;
 // Order, number of coefficients, and index of the angles. Then for each m: q at the lowest even l (times z for odd m),
@@ -44,7 +48,7 @@ struct Distribution {
 }
 
 fn distribution_of(glyph: u32) -> Distribution {
-    return Distribution(u32(table[0].x), glyph * (u32(table[0].y) + 3u) + 3u);
+    return Distribution(u32(table[0].x), glyph * (u32(table[0].y) + 4u) + 4u);
 }
 
 fn turned(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
@@ -132,7 +136,7 @@ struct Corner {
 }
 
 fn centre_of(glyph: u32) -> vec3<f32> {
-    let start = distribution_of(glyph).first - 3u;
+    let start = distribution_of(glyph).first - 4u;
     return vec3<f32>(glyphs[start], glyphs[start + 1u], glyphs[start + 2u]);
 }
 
@@ -327,7 +331,8 @@ fn surface_at(large: Large, rise: vec4<f32>, u: vec3<f32>, r: f32) -> Surface {
     let normal = normalize(u * max(rise.w, 1e-12) - rise.xyz);
     let to_eye = normalize(rays.eye.xyz - world * rays.eye.w);
     let clip = rays.clip_from_world * vec4<f32>(world, 1.0);
-    return Surface(lit_glyph(abs(u), normal, rays.light.xyz, to_eye), clip.z / clip.w);
+    let lit = lit_glyph(abs(u), normal, rays.light.xyz, to_eye);
+    return Surface(faded(lit, world, rays.depth_cue, rays.fading), clip.z / clip.w);
 }
 
 struct Whole {

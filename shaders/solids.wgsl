@@ -19,6 +19,10 @@ struct Solid {
     half_edges: vec4<f32>,
     // Width of the rim, px.
     rim: vec4<f32>,
+    // Dot product with (world, 1): 0 near, 1 far.
+    depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
     // 1 if selected.
     flags: vec4<u32>,
 }
@@ -26,6 +30,7 @@ struct Solid {
 @group(0) @binding(0) var<uniform> solid: Solid;
 @group(0) @binding(1) var surface: texture_3d<f32>;
 @group(0) @binding(2) var smooth_sampler: sampler;
+@group(0) @binding(3) var<storage, read> clips: Clips;
 
 struct Hull {
     @builtin(position) position: vec4<f32>,
@@ -191,6 +196,7 @@ fn shaded(hit: Hit, direction: vec3<f32>, cover: f32) -> Shaded {
     let rim_colour = select(base, vec3<f32>(1.0), solid.flags.x == 1u);
     colour = mix(colour, rim_colour, rim);
     alpha = mix(alpha, max(alpha, 0.92 * min(solid.colour.a * 1.6, 1.0)), rim);
+    colour = faded(clamp(colour, vec3<f32>(0.0), vec3<f32>(1.0)), hit.at, solid.depth_cue, solid.fading);
     let clip = solid.clip_from_world * vec4<f32>(hit.at, 1.0);
     return Shaded(vec4<f32>(colour, alpha * cover), clamp(clip.z / clip.w, 0.0, 1.0));
 }
@@ -215,4 +221,85 @@ fn fs_box(in: Hull) -> Shaded {
 fn fs_mask(in: Hull) -> Shaded {
     let ray = ray_of(in);
     return shaded(hit_mask(ray.origin, ray.direction), ray.direction, 1.0);
+}
+
+// With clips, the ray begins anew at each visible stretch: from inside a region its far side is visible, as to an eye
+// there.
+
+struct Piece {
+    origin: vec3<f32>,
+    start: f32,
+    until: f32,
+    exists: bool,
+}
+
+fn piece_of(ray: Ray, from_mm: f32) -> Piece {
+    let found = visible_stretch(ray.origin, ray.direction, from_mm, vec2<f32>(ENDLESS), vec3<f32>(0.0));
+    return Piece(ray.origin + found.start * ray.direction, found.start, found.until,
+        found.until > found.start);
+}
+
+fn is_within(hit: Hit, piece: Piece, ray: Ray) -> bool {
+    return hit.found && dot(hit.at - ray.origin, ray.direction) <= piece.until;
+}
+
+fn no_hit() -> Hit {
+    return Hit(false, vec3<f32>(0.0), vec3<f32>(0.0, 0.0, 1.0), 0.0);
+}
+
+@fragment
+fn fs_sphere_clipped(in: Hull) -> Shaded {
+    let ray = ray_of(in);
+    var hit = no_hit();
+    var from_mm = 0.0;
+    for (var part = 0; part < MOST_STRETCHES && !hit.found; part++) {
+        let piece = piece_of(ray, from_mm);
+        if !piece.exists {
+            break;
+        }
+        let met = hit_sphere(piece.origin, ray.direction);
+        if is_within(met, piece, ray) {
+            hit = met;
+        }
+        from_mm = piece.until;
+    }
+    return shaded(hit, ray.direction, clamp(hit.from_edge + 0.5, 0.0, 1.0));
+}
+
+@fragment
+fn fs_box_clipped(in: Hull) -> Shaded {
+    let ray = ray_of(in);
+    var hit = no_hit();
+    var from_mm = 0.0;
+    for (var part = 0; part < MOST_STRETCHES && !hit.found; part++) {
+        let piece = piece_of(ray, from_mm);
+        if !piece.exists {
+            break;
+        }
+        let met = hit_box(piece.origin, ray.direction);
+        if is_within(met, piece, ray) {
+            hit = met;
+        }
+        from_mm = piece.until;
+    }
+    return shaded(hit, ray.direction, 1.0);
+}
+
+@fragment
+fn fs_mask_clipped(in: Hull) -> Shaded {
+    let ray = ray_of(in);
+    var hit = no_hit();
+    var from_mm = 0.0;
+    for (var part = 0; part < MOST_STRETCHES && !hit.found; part++) {
+        let piece = piece_of(ray, from_mm);
+        if !piece.exists {
+            break;
+        }
+        let met = hit_mask(piece.origin, ray.direction);
+        if is_within(met, piece, ray) {
+            hit = met;
+        }
+        from_mm = piece.until;
+    }
+    return shaded(hit, ray.direction, 1.0);
 }

@@ -9,6 +9,8 @@ struct Volume {
     light: vec4<f32>,
     // Dot product with (world, 1): 0 near, 1 far, as for the depths of transparent streamlines.
     depth_cue: vec4<f32>,
+    // Colour of the background, and the fraction of it that the depth cue adds at the far end.
+    fading: vec4<f32>,
     // Rows of the matrix from world to texels.
     texel_x: vec4<f32>,
     texel_y: vec4<f32>,
@@ -35,20 +37,21 @@ struct Volume {
     // Step in texels; pixels of the scene per pixel of the result; edge of a texel, mm; 1 / distance over which
     // the opacity fades from its planes, 1/mm.
     march: vec4<f32>,
-    // Lower end of the window and 1 / its width; level and opacity of the surface.
+    // Lower end of the window and 1 / its width; level of the surface; opacity of the surface or the projection.
     window: vec4<f32>,
     // Lower end of the cut face's window and 1 / its width; opacity of the cut face; row of the colour map of the
     // image that colours the surface.
     face: vec4<f32>,
-    // sRGB of the surface; for bricks, a lower bound on the distance from φ = 1 to φ = 0, mm.
+    // sRGB of the surface; for bricks, a lower bound on the distance from φ = 1 to φ = 0, mm; for a projection, 1 if it
+    // has this colour at the high end of the window instead of a colour map.
     surface: vec4<f32>,
     // Rows of the matrix from world to texels of the second value's image; then the lower end of its window, 1 / its
     // width, and 1 / the thickness of the layer with the opacities of the shapes, 1/mm.
     second: array<vec4<f32>, 4>,
     // Flags; interpolation; number of planes; rays per pixel.
     kind: vec4<u32>,
-    // First row; row of the cut face's colour map; row after the last; exponent n of bricks with 2^n voxels along
-    // each side.
+    // First row; row of the colour map of the cut face or the projection; row after the last; exponent n of bricks with
+    // 2^n voxels along each side.
     rows: vec4<u32>,
 }
 
@@ -67,6 +70,9 @@ const COLOURED: u32 = 1024u;
 // The transfer function has two values, the second of which is the gradient magnitude or another image.
 const SHAPED: u32 = 16384u;
 const SECOND_IMAGE: u32 = 32768u;
+// The colour of the largest value along the ray, or of the smallest.
+const PROJECTED: u32 = 65536u;
+const SMALLEST: u32 = 131072u;
 
 @group(0) @binding(0) var<uniform> volume: Volume;
 // Binding 1 is the scene's depth.
@@ -89,6 +95,7 @@ const SECOND_IMAGE: u32 = 32768u;
 @group(0) @binding(16) var<storage, read> pages: array<f32>;
 // Bricks that rays may skip: see empty_bricks.wgsl.
 @group(0) @binding(17) var<storage, read> extent: array<i32>;
+@group(0) @binding(19) var<storage, read> clips: Clips;
 
 const FAR: f32 = 1e9;
 // A ray ends once its transmittance is below this.
@@ -100,6 +107,9 @@ const SPREAD = array<vec2<f32>, 4>(
     vec2<f32>(0.375, 0.125), vec2<f32>(0.875, 0.375),
     vec2<f32>(0.125, 0.625), vec2<f32>(0.625, 0.875),
 );
+
+// Whether the ray enters this part through the cut of the volume.
+var<private> shows_face: bool;
 
 // The kind of the volume, set by each ray. For a branch on uniforms alone, Mesa's software renderer compiles the
 // shader again for every draw and keeps all copies; a test for voxels, which every volume has, avoids this.
@@ -211,9 +221,14 @@ fn past_empty(ray: Ray, texel: vec3<f32>, from_mm: f32, step: f32, known: ptr<fu
     return i32(floor((leaves(ray, empty_from(brick, *empty), *empty) - from_mm) / step));
 }
 
+// A colour at a distance along the ray with the depth cue.
+fn cued(ray: Ray, at_mm: f32, colour: vec3<f32>) -> vec3<f32> {
+    return faded(colour, ray.origin + at_mm * ray.direction, volume.depth_cue, volume.fading);
+}
+
 // Factor of the opacity at a distance along the ray: 1 at the planes, 0 beyond the fade. Behind several planes,
 // the distance to the region in front of all of them counts.
-fn faded(ray: Ray, at_mm: f32) -> f32 {
+fn fade_at(ray: Ray, at_mm: f32) -> f32 {
     if !has(HAS_FADE) {
         return 1.0;
     }
@@ -249,13 +264,14 @@ fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Lig
     if has(LIT) && dot(normal, normal) > 0.0 {
         colour = lit(colour, normal, ray.direction);
     }
-    let alpha = volume.window.w * faded(ray, at_mm);
-    add(light, at_mm, colour, alpha, open_share(ray, at_mm, at_mm));
+    let alpha = volume.window.w * fade_at(ray, at_mm);
+    add(light, at_mm, cued(ray, at_mm, colour), alpha, open_share(ray, at_mm, at_mm));
     let hides = alpha > 0.99;
     (*light).distance = select((*light).distance, min((*light).distance, at_mm), hides);
 }
 
 fn march(ray: Ray, light: ptr<function, Light>) {
+    start_ray();
     let safe = select(vec3<f32>(1e-9), ray.slope, abs(ray.slope) > vec3<f32>(1e-9));
     let a = (low_end() - ray.start) / safe;
     let b = (high_end() - ray.start) / safe;
@@ -291,16 +307,19 @@ fn march(ray: Ray, light: ptr<function, Light>) {
     if gone.x >= gone.y {
         gone = vec2<f32>(FAR, FAR);
     }
-    var side = vec3<f32>(0.0);
-    for (var part = 0; part < 2; part++) {
-        let from_mm = select(max(first, gone.y), first, part == 0);
-        let to_mm = select(last, min(last, gone.x), part == 0);
-        if from_mm >= to_mm {
-            continue;
+    var from_mm = first;
+    for (var part = 0; part < MOST_STRETCHES; part++) {
+        let stretch = visible_stretch(ray.origin, ray.direction, from_mm, gone, opening);
+        let to_mm = min(stretch.until, last);
+        if stretch.start >= to_mm {
+            break;
         }
-        side = select(vec3<f32>(0.0), opening, part == 1 && gone.y > first);
-        march_part(ray, from_mm, to_mm, step, side, light);
+        let side = select(vec3<f32>(0.0), normalize(stretch.side), dot(stretch.side, stretch.side) > 0.0);
+        shows_face = stretch.is_after_hole;
+        march_part(ray, stretch.start, to_mm, step, side, light);
+        from_mm = stretch.until;
     }
+    finish(ray, light);
 }
 
 @compute @workgroup_size(8, 8)

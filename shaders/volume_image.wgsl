@@ -168,6 +168,49 @@ fn shows_none(a: f32, b: f32) -> bool {
     return true;
 }
 
+// The largest or smallest value that the ray has met, and its distance; FAR before the first.
+var<private> extreme: f32;
+var<private> extreme_at: f32;
+
+fn start_ray() {
+    extreme = 0.0;
+    extreme_at = FAR;
+}
+
+// Whether a projection shows this value rather than the one it has.
+fn is_more_extreme(value: f32) -> bool {
+    if value <= volume.window.x {
+        return false;
+    }
+    let is_first = extreme_at >= FAR;
+    return is_first || select(value > extreme, value < extreme, has(SMALLEST));
+}
+
+// The value of a projection at a point. The smallest value counts only voxels above the lower end of the window: else
+// interpolation towards the air around a head would give each ray a small value.
+fn projected_value_at(texel: vec3<f32>) -> f32 {
+    if !has(SMALLEST) {
+        return value_at(texel);
+    }
+    let size = vec3<i32>(textureDimensions(image));
+    let at = clamp(texel, vec3<f32>(-0.5), vec3<f32>(size) - 0.5);
+    let near = select(at, floor(at + 0.5), kind.y == NEAREST);
+    let base = vec3<i32>(floor(near));
+    let f = near - floor(near);
+    var sum = 0.0;
+    var weights = 0.0;
+    for (var i = 0; i < 8; i++) {
+        let corner = vec3<i32>(i & 1, (i >> 1) & 1, i >> 2);
+        let w = mix(1.0 - f, f, vec3<f32>(corner));
+        let value = texel_of(image, base + corner, size);
+        let counts = value.a > 0.5 && value.r > volume.window.x;
+        let weight = select(0.0, w.x * w.y * w.z, counts);
+        sum += weight * value.r;
+        weights += weight;
+    }
+    return select(MISSING, sum / max(weights, 1e-6), weights >= 0.5);
+}
+
 fn is_empty(brick: vec3<i32>) -> bool {
     let range = textureLoad(bricks, brick, 0).rg;
     if range.x > range.y {
@@ -177,6 +220,10 @@ fn is_empty(brick: vec3<i32>) -> bool {
     let beyond = select(0.0, 1.5 * (range.y - range.x), kind.y == CUBIC);
     let least = range.x - beyond;
     let most = range.y + beyond;
+    if has(PROJECTED) {
+        let better = select(most > extreme, least < extreme, has(SMALLEST));
+        return most <= volume.window.x || (extreme_at < FAR && !better);
+    }
     if has(SURFACE) {
         let outside = select(most - volume.window.z, volume.window.z - least, has(BELOW));
         return outside < 0.0;
@@ -257,7 +304,7 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
         if has(HAS_PHI) && phi_at(ray, 0.5 * (near + far)) < 0.0 {
             run *= volume.phi_look.w;
         }
-        run *= faded(ray, 0.5 * (near + far));
+        run *= fade_at(ray, 0.5 * (near + far));
         let alpha = 1.0 - exp(-mean.w * run);
         var colour = mean.rgb / mean.w;
         if has(LIT) && alpha * (*light).left > 0.002 {
@@ -269,7 +316,8 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
                 colour = mix(colour, lit(colour, slope / steepness, ray.direction), clear);
             }
         }
-        add(light, 0.5 * (near + far), colour, alpha, open_share(ray, near, far));
+        let seen = cued(ray, 0.5 * (near + far), colour);
+        add(light, 0.5 * (near + far), seen, alpha, open_share(ray, near, far));
     }
 }
 
@@ -371,13 +419,52 @@ fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>
     }
 }
 
+fn march_projection(ray: Ray, from_mm: f32, to_mm: f32, step: f32) {
+    var known = vec3<i32>(-2);
+    var empty = 0;
+    var k = 0;
+    for (var i = 0; i < MAXIMUM_STEPS; i++) {
+        let at = from_mm + f32(k) * step;
+        if at > to_mm {
+            break;
+        }
+        let texel = ray.start + at * ray.slope;
+        let next = past_empty(ray, texel, from_mm, step, &known, &empty);
+        if next > k {
+            k = next;
+            continue;
+        }
+        k++;
+        let value = projected_value_at(texel);
+        if value > SPOILT_BELOW && is_more_extreme(value) {
+            extreme = value;
+            extreme_at = at;
+        }
+    }
+}
+
+// Adds the colour of the extreme value, once the whole ray is known.
+fn finish(ray: Ray, light: ptr<function, Light>) {
+    if !has(PROJECTED) || extreme_at >= FAR {
+        return;
+    }
+    let share = clamp(share_of(extreme), 0.0, 1.0);
+    let mapped = map_colour(maps, volume.rows.y, share);
+    let colour = select(mapped, volume.surface.rgb * share, volume.surface.w > 0.5);
+    // The lower end of the window fades in over 2 % of it, so that edges are smooth on a bright background.
+    let shown = select(clamp(share * 50.0, 0.0, 1.0), 1.0, has(SMALLEST));
+    add(light, extreme_at, colour, volume.window.w * shown, open_share(ray, extreme_at, extreme_at));
+}
+
 // `side`: normal of the cut through which the ray enters; zero if it does not enter through a cut.
 fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
     light: ptr<function, Light>) {
-    if has(HAS_FACE) && any(side != vec3<f32>(0.0)) {
+    if has(HAS_FACE) && shows_face {
         show_face(ray, from_mm, light);
     }
-    if has(SURFACE) {
+    if has(PROJECTED) {
+        march_projection(ray, from_mm, to_mm, step);
+    } else if has(SURFACE) {
         march_surface(ray, from_mm, to_mm, step, side, light);
     } else {
         march_cloud(ray, from_mm, to_mm, step, light);

@@ -52,6 +52,8 @@ pub fn scene(size: u32, eye: DVec3) -> ScenePane {
         lines: Vec::new(),
         ends: Vec::new(),
         slab: None,
+        depth_cue: 0.0,
+        clips: Default::default(),
         solids: Vec::new(),
         volumes: Vec::new(),
         surfaces: Vec::new(),

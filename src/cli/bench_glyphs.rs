@@ -51,6 +51,8 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
                 full_amplitude: None,
                 min_peak: 0.0,
                 cast_from_px: OdfGlyphs::CAST_FROM_PX,
+                clips: Vec::new(),
+                scale: None,
             })),
             ..bare(&camera, size_px)
         }

@@ -157,6 +157,8 @@ pub(super) fn bare(camera: &Camera, size_px: [u32; 2]) -> ScenePane {
         lines: Vec::new(),
         ends: Vec::new(),
         slab: None,
+        depth_cue: 0.0,
+        clips: Default::default(),
         solids: Vec::new(),
         volumes: Vec::new(),
         surfaces: Vec::new(),

@@ -4,13 +4,16 @@
 mod common;
 mod fitted_scan;
 pub mod fod_scan;
+mod glyphs;
 mod images;
 mod line_colours;
 pub mod models;
 mod orientations;
 mod overlay;
 mod parameters;
+mod projections;
 mod regions;
+mod scene_look;
 mod shapes;
 pub mod signal;
 mod value_error;
@@ -18,6 +21,7 @@ mod warp;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions, limits, whole_names};
 pub use fitted_scan::{FitOptions, FittedScan};
+pub use glyphs::GlyphOptions;
 pub use images::ImageEnding;
 pub use line_colours::LineColourOptions;
 pub use orientations::{
@@ -26,7 +30,9 @@ pub use orientations::{
 };
 pub use overlay::OverlayOptions;
 pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
+pub use projections::ProjectionOptions;
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
+pub use scene_look::SceneLookOptions;
 pub use shapes::ShapeOptions;
 pub use value_error::ValueError;
 pub use warp::{WarpOptions, interpolation};

@@ -2,8 +2,8 @@
 
 use super::headless::Headless;
 use super::options::{
-    LineColourOptions, LookOptions, OverlayOptions, RegionOptions, ScanOptions, ShapeOptions,
-    TensorOptions, ValueError, whole_from,
+    GlyphOptions, LineColourOptions, LookOptions, OverlayOptions, ProjectionOptions, RegionOptions,
+    ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError, whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -31,6 +31,10 @@ Examples:
   arcuate render t1.nii.gz stat.nii.gz --limits stat:2.3..8 --symmetric stat --outline stat --view axial --out stat.png
   arcuate render t1.nii.gz fa.nii.gz tracks.trk --line-colour image:fa --line-range 0.2..0.7 --out fa.png
   arcuate render t1.nii.gz --cloud-shape t1:gradient:ellipse:300..500:20..90:E69F00:0.4 --out edges.png
+  arcuate render tracks.trk t1.nii.gz --clip plane:1,0,0:10:streamlines --depth-cue 0.6 --out half.png
+  arcuate render dwi.nii.gz --glyphs superquadrics --glyph-scale fa --view coronal --out glyphs.png
+  arcuate render fa.nii.gz peaks.nii.gz --show fa --glyphs peaks --view axial --out peaks.png
+  arcuate render angiogram.nii.gz --projection angiogram:maximum:200..900 --out vessels.png
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
 
@@ -82,6 +86,12 @@ pub struct Options {
     pub regions: RegionOptions,
     #[command(flatten)]
     pub shapes: ShapeOptions,
+    #[command(flatten)]
+    pub projections: ProjectionOptions,
+    #[command(flatten)]
+    pub scene_look: SceneLookOptions,
+    #[command(flatten)]
+    pub glyphs: GlyphOptions,
     #[command(flatten)]
     pub overlays: OverlayOptions,
     #[command(flatten)]
@@ -313,6 +323,7 @@ impl Options {
         }
         self.overlays.apply(window)?;
         self.shapes.apply(window)?;
+        self.projections.apply(window)?;
         for region in self.regions.regions()? {
             let shape = (*region.shape).clone();
             window.act(RegionAction::Add {
@@ -322,6 +333,8 @@ impl Options {
             window.act(ViewAction::SelectTask(Task::Track))?;
         }
         self.lines.apply(window)?;
+        self.scene_look.apply(window)?;
+        self.glyphs.apply(window)?;
         if let Some(mm) = self.mosaic {
             let pane = self.view.0.filter(|p| *p != Pane::Scene);
             let pane = pane.ok_or_else(|| {

@@ -234,7 +234,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let others: Vec<LayerId> = others.collect();
         document.layers.retain(|l| !others.contains(&l.id));
         let of_snapshot = |item: &MissingItem| item.layer().is_none_or(|id| own(id.0));
-        document.unrestored.items.retain(of_snapshot);
+        document.session.unrestored.items.retain(of_snapshot);
         let text = snapshot.label();
         let label = |name: &str| format!("{name} of {text}");
         all.extend(kept(window, &document, read, &result_name, &label));

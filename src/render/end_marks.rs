@@ -1,5 +1,6 @@
 //! Marks at the ends of streamlines, in the 3-D view and on slices (shaders/end_marks.wgsl).
 
+use super::clips::{self, ClipTable};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::pipelines::Drawing;
 use super::slice_lines::slab_from_world;
@@ -11,7 +12,12 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-pub(super) const SHADER: &str = include_str!("../../shaders/end_marks.wgsl");
+const SHADER: &str = include_str!("../../shaders/end_marks.wgsl");
+
+/// The source of the shader.
+pub(super) fn shader() -> String {
+    source(&format!("{}\n{SHADER}", clips::SHADER))
+}
 
 /// Width of the dark rim, logical pixels: without it marks would vanish among lines of their colour.
 const RIM_PX: f32 = 0.75;
@@ -27,6 +33,8 @@ struct ViewUniform {
     eye: [f32; 4],
     slab: [f32; 4],
     size: [f32; 4],
+    depth_cue: [f32; 4],
+    fading: [f32; 4],
 }
 
 struct Pipelines {
@@ -92,8 +100,8 @@ pub(super) struct EndMarkRenderer {
 impl EndMarkRenderer {
     fn pipelines(&self, gpu: &Gpu) -> &Pipelines {
         self.pipelines.get_or_init(|| {
-            let module = gpu.shader("end marks", source(SHADER));
-            let slots = [Slot::Uniform, Slot::Storage, Slot::Storage];
+            let module = gpu.shader("end marks", shader());
+            let slots = [Slot::Uniform, Slot::Storage, Slot::Storage, Slot::Storage];
             let layout = gpu.layout(wgpu::ShaderStages::VERTEX_FRAGMENT, &slots);
             let pipeline = |entries, samples, depth_stencil| {
                 let own = Drawing {
@@ -126,8 +134,11 @@ impl EndMarkRenderer {
             eye: view.eye.as_vec4().to_array(),
             slab: view.slab.as_vec4().to_array(),
             size: [width, height, view.px_per_mm as f32, 0.0],
+            depth_cue: view.depth_cue.as_vec4().to_array(),
+            fading: view.fading(),
         };
-        self.ready(gpu, all, (&uniform, view.pixel_scale, false))
+        let [_, _, clips] = &view.clips;
+        self.ready(gpu, all, (&uniform, clips), (view.pixel_scale, false))
     }
 
     /// Marks of a slice, once its other content is complete.
@@ -139,7 +150,10 @@ impl EndMarkRenderer {
             ..ViewUniform::zeroed()
         };
         match is_complete {
-            true => self.ready(gpu, &pane.ends, (&uniform, pane.scale, true)),
+            true => {
+                let no_clips = ClipTable::new(&[]);
+                self.ready(gpu, &pane.ends, (&uniform, &no_clips), (pane.scale, true))
+            }
             false => Vec::new(),
         }
     }
@@ -148,12 +162,14 @@ impl EndMarkRenderer {
         &self,
         gpu: &Gpu,
         all: &[EndMarks],
-        (uniform, scale, over): (&ViewUniform, f32, bool),
+        (uniform, clips): (&ViewUniform, &ClipTable),
+        (scale, over): (f32, bool),
     ) -> Vec<Ready> {
         if all.is_empty() {
             return Vec::new();
         }
         let uniform = gpu.uniform(uniform);
+        let clips = gpu.storage_of(std::slice::from_ref(clips));
         let of_one = |marks: &EndMarks| {
             let table = gpu.storage_of(&table(marks, scale));
             let group = |places: &wgpu::Buffer| {
@@ -161,6 +177,7 @@ impl EndMarkRenderer {
                     uniform.as_entire_binding(),
                     places.as_entire_binding(),
                     table.as_entire_binding(),
+                    clips.as_entire_binding(),
                 ];
                 gpu.bind(&self.pipelines(gpu).layout, &resources)
             };

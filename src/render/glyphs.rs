@@ -1,12 +1,15 @@
-//! Tensor glyphs in the 3-D view and over slices (shaders/glyphs.wgsl).
+//! Tensor glyphs, and the lines of peaks, in the 3-D view and over slices (shaders/glyphs.wgsl).
 
 use super::glyph_voxels::{FieldVoxels, GlyphVoxels, centre};
 use super::gpu::{COLOUR, Gpu, Slot, depth_test, source};
 use super::pipelines::{Drawing, dispatch};
 use super::slice_lines::slab_from_world;
 use super::view::SceneView;
-use crate::data::DataId;
-use crate::scene::draw_list::{GlyphShape, SlicePane, TensorGlyphs};
+use crate::data::clip::keep;
+use crate::data::{Grid, PeakField};
+use crate::scene::draw_list::{
+    GlyphScale, GlyphShape, Glyphs, PeakGlyphs, SlicePane, TensorGlyphs,
+};
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3, DVec4};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -21,6 +24,8 @@ const ROUGH: [u32; 2] = [8, 6];
 const FEW: u32 = 4_000;
 /// Number of views: the 3-D view and the slices of a mosaic.
 const VIEWS: usize = 32;
+/// Width of the line of a peak relative to its full length: a pixel where a voxel has eight.
+const LINE_WIDTH: f64 = 0.12;
 /// Bytes of a glyph in the shader's layout.
 const GLYPH_BYTES: u64 = 64;
 
@@ -31,6 +36,8 @@ struct GlyphUniform {
     eye: [f32; 4],
     light: [f32; 4],
     size: [f32; 4],
+    depth_cue: [f32; 4],
+    fading: [f32; 4],
     kind: [u32; 4],
 }
 
@@ -65,6 +72,10 @@ pub(super) struct Look {
     behind_slice: Option<DVec4>,
     /// Where the clip coordinate w is 1.
     px_per_mm: f64,
+    /// Applied to (world, 1): 0 near, 1 far.
+    depth_cue: DVec4,
+    /// Colour of the background, and the fraction that the depth cue adds at the far end.
+    fading: [f32; 4],
 }
 
 impl Look {
@@ -77,6 +88,8 @@ impl Look {
             rough,
             behind_slice: None,
             px_per_mm: view.px_per_mm,
+            depth_cue: view.depth_cue,
+            fading: view.fading(),
         }
     }
 
@@ -102,6 +115,8 @@ impl Look {
             rough: false,
             behind_slice: Some((-to_viewer).extend(to_viewer.dot(pane.origin))),
             px_per_mm: 1.0 / pane.right.length().max(1e-12),
+            depth_cue: DVec4::ZERO,
+            fading: [0.0; 4],
         }
     }
 
@@ -127,6 +142,11 @@ impl Look {
         self.light.as_vec3().extend(0.0).to_array()
     }
 
+    /// The depth cue: see [`SceneView::depth_cue`] and [`SceneView::fading`].
+    pub fn depth_cue(&self) -> [[f32; 4]; 2] {
+        [self.depth_cue.as_vec4().to_array(), self.fading]
+    }
+
     /// The eye (w = 1) or the direction to the viewer (w = 0), and pixels per mm where the clip coordinate w is 1.
     pub fn sight(&self) -> (DVec4, f64) {
         (self.eye, self.px_per_mm)
@@ -139,7 +159,7 @@ impl Look {
 
 /// Glyphs of earlier pictures, reused while the camera moves.
 struct KeptGlyphs {
-    key: (DataId, TensorGlyphs),
+    key: Glyphs,
     tensors: Arc<wgpu::Buffer>,
     count: u32,
 }
@@ -188,26 +208,44 @@ impl TensorGlyphRenderer {
         self.voxels = GlyphVoxels::default();
     }
 
-    /// Prepares the glyphs; `None` if there are none.
-    pub fn prepare(&self, gpu: &Gpu, glyphs: &TensorGlyphs, look: &Look) -> Option<Ready> {
+    /// Prepares the glyphs of tensors or peaks; `None` if there are none.
+    pub fn prepare(&self, gpu: &Gpu, glyphs: &Glyphs, look: &Look) -> Option<Ready> {
+        let (half_mm, is_superquadric) = match glyphs {
+            Glyphs::Tensors(tensors) => {
+                let is_superquadric = tensors.shape == GlyphShape::Superquadric;
+                let grid = &tensors.tensors.0.grid;
+                (half_mm(grid, tensors.size, tensors.every), is_superquadric)
+            }
+            Glyphs::Peaks(peaks) => {
+                let grid = &peaks.peaks.0.grid;
+                (half_mm(grid, peaks.size, peaks.every), false)
+            }
+            Glyphs::Odfs(_) => return None,
+        };
+        let [depth_cue, fading] = look.depth_cue();
         let mut uniform = GlyphUniform {
             clip_from_world: look.clip_from_world.as_mat4().to_cols_array_2d(),
             eye: look.eye(),
             light: look.light(),
-            size: [half_mm(glyphs) as f32, 0.0, 0.0, 0.0],
-            kind: [u32::from(glyphs.shape == GlyphShape::Superquadric), 0, 0, 0],
+            size: [half_mm as f32, 0.0, 0.0, 0.0],
+            depth_cue,
+            fading,
+            kind: [u32::from(is_superquadric), 0, 0, 0],
         };
-        let key = (glyphs.tensors.0.id(), glyphs.clone());
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.iter().position(|k| k.key == key) {
+        if let Some(known) = kept.iter().position(|k| k.key == *glyphs) {
             kept[..=known].rotate_right(1);
         } else {
-            let tensors = self.glyphs_to_draw(glyphs);
+            let tensors = match glyphs {
+                Glyphs::Tensors(tensors) => self.tensors_to_draw(tensors),
+                Glyphs::Peaks(peaks) => self.peaks_to_draw(peaks),
+                Glyphs::Odfs(_) => Vec::new(),
+            };
             uniform.kind[3] = tensors.len() as u32;
             let fresh = KeptGlyphs {
                 tensors: Arc::new(self.create_buffer(gpu, &tensors, &uniform)),
                 count: tensors.len() as u32,
-                key,
+                key: glyphs.clone(),
             };
             kept.insert(0, fresh);
             kept.truncate(VIEWS);
@@ -230,7 +268,7 @@ impl TensorGlyphRenderer {
     }
 
     /// Centres and tensors of the glyphs to draw.
-    fn glyphs_to_draw(&self, glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
+    fn tensors_to_draw(&self, glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
         let field = &glyphs.tensors.0;
         let inside = |voxel: usize| field.tensors[voxel].inside >= 0.5;
         let voxels = self.voxels.chosen(
@@ -241,10 +279,54 @@ impl TensorGlyphRenderer {
             },
             (&glyphs.place, glyphs.every),
         );
+        let shown = |voxel: &usize| keep(&glyphs.clips, centre(&field.grid, *voxel));
         // Callers request no more: this only guards the buffers.
-        let voxels = voxels.into_iter().take(TensorGlyphs::MAXIMUM_COUNT);
-        let glyph = |voxel: usize| packed(centre(&field.grid, voxel), field.tensors[voxel].d);
-        voxels.map(glyph).collect()
+        let voxels = voxels.into_iter().filter(shown);
+        let voxels = voxels.take(TensorGlyphs::MAXIMUM_COUNT);
+        let glyph = |voxel: usize| {
+            let centre = centre(&field.grid, voxel);
+            let factor = GlyphScale::factor_or_full(glyphs.scale.as_ref(), centre);
+            (factor > 0.0).then(|| packed(centre, factor, field.tensors[voxel].d))
+        };
+        voxels.filter_map(glyph).collect()
+    }
+
+    /// Centres of lines, and a tensor along each: as an ellipsoid, this has the length and the width of the line.
+    fn peaks_to_draw(&self, glyphs: &PeakGlyphs) -> Vec<[f32; 12]> {
+        let volume = &glyphs.peaks.0;
+        let Some(field) = PeakField::from_volume(volume) else {
+            return Vec::new();
+        };
+        let inside = |voxel: usize| field.peaks(voxel).next().is_some();
+        let voxels = self.voxels.chosen(
+            &FieldVoxels {
+                id: volume.id(),
+                grid: &field.grid,
+                inside: &inside,
+            },
+            (&glyphs.place, glyphs.every),
+        );
+        let lines = voxels.into_iter().flat_map(|voxel| {
+            let centre = centre(&field.grid, voxel);
+            let shown = keep(&glyphs.clips, centre);
+            let scale = glyphs.scale.as_ref().filter(|_| shown);
+            let factor = match shown {
+                true => f64::from(GlyphScale::factor_or_full(scale, centre)),
+                false => 0.0,
+            };
+            let field = &field;
+            let line = move |vector: DVec3| {
+                let full = glyphs.full_amplitude.map(f64::from);
+                let share = full.map_or(1.0, |full| (vector.length() / full.max(1e-30)).min(1.0));
+                let (factor, along) = (factor * share, (glyphs.turn * vector).normalize_or_zero());
+                let is_drawn = factor > 0.0 && along != DVec3::ZERO;
+                is_drawn.then(|| packed(centre, factor as f32, along_line(along, factor)))
+            };
+            (0..field.count())
+                .filter_map(move |peak| field.peak(voxel, peak))
+                .filter_map(line)
+        });
+        lines.take(TensorGlyphs::MAXIMUM_COUNT).collect()
     }
 
     fn create_buffer(
@@ -296,14 +378,30 @@ impl TensorGlyphRenderer {
 }
 
 /// Half the longest axis of a glyph, mm: at size 1 neighbours just touch.
-fn half_mm(glyphs: &TensorGlyphs) -> f64 {
-    let spacing = glyphs.tensors.0.grid.spacing().min_element();
-    0.5 * spacing * f64::from(glyphs.size) * glyphs.every.max(1) as f64
+fn half_mm(grid: &Grid, size: f32, every: usize) -> f64 {
+    0.5 * grid.spacing().min_element() * f64::from(size) * every.max(1) as f64
 }
 
-/// A centre, then a tensor, in the shader's layout.
-fn packed(centre: DVec3, d: [f32; 6]) -> [f32; 12] {
+/// A tensor along a unit vector. Lines of all lengths, relative to the full one, have the same width.
+fn along_line(u: DVec3, length: f64) -> [f32; 6] {
+    let across = (LINE_WIDTH / length).min(1.0);
+    let entry = |i: usize, j: usize| {
+        let one = if i == j { across } else { 0.0 };
+        ((1.0 - across) * u[i] * u[j] + one) as f32
+    };
+    [
+        entry(0, 0),
+        entry(0, 1),
+        entry(0, 2),
+        entry(1, 1),
+        entry(1, 2),
+        entry(2, 2),
+    ]
+}
+
+/// A centre, a size relative to the full one, then a tensor, in the shader's layout.
+fn packed(centre: DVec3, factor: f32, d: [f32; 6]) -> [f32; 12] {
     let [x, y, z] = centre.as_vec3().to_array();
     let [xx, xy, xz, yy, yz, zz] = d;
-    [x, y, z, 0.0, xx, xy, xz, yy, yz, zz, 0.0, 0.0]
+    [x, y, z, factor, xx, xy, xz, yy, yz, zz, 0.0, 0.0]
 }

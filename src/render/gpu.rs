@@ -37,11 +37,9 @@ pub fn shader_sources() -> Vec<(String, String)> {
     let plain = [
         ("blit", super::blit::SHADER),
         ("bricks", super::bricks::SHADER),
-        ("end marks", super::end_marks::SHADER),
         ("glyphs", super::glyphs::SHADER),
         ("odf glyphs", super::odf_glyphs::SHADER),
         ("odf rays", super::odf_rays::SHADER),
-        ("solids", super::solids::SHADER),
     ];
     let reading_depth = [
         ("ambient occlusion", super::ambient_occlusion::SHADER),
@@ -60,14 +58,17 @@ pub fn shader_sources() -> Vec<(String, String)> {
     let slices = ("slice".to_owned(), super::slice::shader());
     let lines = ("lines".to_owned(), super::lines::shader());
     let empty_bricks = ("empty bricks".to_owned(), super::empty_bricks::shader());
+    let solids = ("solids".to_owned(), super::solids::shader());
+    let end_marks = ("end marks".to_owned(), super::end_marks::shader());
     let surfaces = [1, 4].map(|n| {
         let name = format!("surface in bricks, {n} samples");
         (name, super::volume_bricks::shader(n))
     });
-    let volumes = volumes
-        .into_iter()
-        .chain(surfaces)
-        .chain([slices, lines, empty_bricks]);
+    let volumes =
+        volumes
+            .into_iter()
+            .chain(surfaces)
+            .chain([slices, lines, empty_bricks, solids, end_marks]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }

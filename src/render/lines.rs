@@ -1,5 +1,6 @@
 //! Drawing streamlines: lit ribbons in the 3-D view; slice_lines.rs draws them on slices.
 
+use super::clips::{self, ClipTable};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore, Part};
 use super::pipelines::Drawing;
@@ -22,7 +23,7 @@ pub(super) fn shader() -> String {
     ]
     .map(|(name, number)| format!("const {name}: u32 = {number}u;\n"))
     .concat();
-    source(&format!("{constants}\n{SHADER}"))
+    source(&format!("{constants}\n{}\n{SHADER}", clips::SHADER))
 }
 
 #[repr(C)]
@@ -60,9 +61,11 @@ const VALUE_HAZE: f32 = 0.3;
 pub(super) struct LinePipelines {
     layout: wgpu::BindGroupLayout,
     module: wgpu::ShaderModule,
-    /// By use, whole or cut to a slab, 1 or 4 samples; each created when first needed.
+    /// By use, whole or cut to a slab or by clips, 1 or 4 samples; each created when first needed.
     ribbons: [[[OnceLock<wgpu::RenderPipeline>; 2]; 2]; 4],
     pub(super) capsule: wgpu::RenderPipeline,
+    /// Bound for slices, which have no clips.
+    no_clips: wgpu::Buffer,
 }
 
 /// The passes of ribbons, in the order of a picture.
@@ -146,6 +149,7 @@ impl LinePipelines {
                 Slot::Storage,
                 Slot::Image2,
                 Slot::Storage,
+                Slot::Storage,
             ],
         );
         let module = gpu.shader("lines", shader());
@@ -159,6 +163,7 @@ impl LinePipelines {
         Self {
             ribbons: Default::default(),
             capsule: gpu.render_pipeline((&module, &layout), names, capsule),
+            no_clips: gpu.storage_of(&[ClipTable::new(&[])]),
             layout,
             module,
         }
@@ -218,7 +223,7 @@ impl LinePipelines {
         let mut style = StyleUniform {
             from_world: view.clip_from_world.as_mat4().to_cols_array_2d(),
             eye: view.eye.as_vec4().to_array(),
-            light: view.light.as_vec3().extend(0.0).to_array(),
+            light: view.light.as_vec3().extend(view.fade).to_array(),
             depth_cue: view.depth_cue.as_vec4().to_array(),
             haze: view.haze,
             ..style_uniform(lines)
@@ -253,13 +258,16 @@ impl LinePipelines {
             return ready;
         };
         let uniform = gpu.uniform(&style);
+        let [_, _, clips] = &view.clips;
+        let clips = gpu.storage_of(std::slice::from_ref(clips));
         let name = values_of(lines);
         let chunks = slots_per_chunk(buffers, name, max_slots).enumerate();
         for (index, slots) in chunks.map(|(index, slots)| (index, ribbon_slots(slots))) {
             if slots > 0 {
                 let (chunk, values) = (&buffers.chunks[index], chunk_values(buffers, name, index));
                 // Only slices use blocks.
-                let group = self.group(gpu, textures, &uniform, (chunk, values, None));
+                let with = (&uniform, &clips);
+                let group = self.group(gpu, textures, with, (chunk, values, None));
                 ready.groups.push((group, slots));
             }
         }
@@ -270,7 +278,7 @@ impl LinePipelines {
         &self,
         gpu: &Gpu,
         textures: &Textures,
-        uniform: &wgpu::Buffer,
+        (uniform, clips): (&wgpu::Buffer, &wgpu::Buffer),
         (chunk, values, blocks): (&Chunk, Option<&Part>, Option<&wgpu::Buffer>),
     ) -> wgpu::BindGroup {
         // The shader does not read a binding without values or without a list of blocks.
@@ -285,11 +293,17 @@ impl LinePipelines {
                 values,
                 wgpu::BindingResource::TextureView(&textures.colour_maps),
                 blocks,
+                clips.as_entire_binding(),
             ],
         )
     }
 
-    /// Draws some slots of a pass's streamlines; `cut`: clipped to the view's slab, as those are whose values are limited.
+    /// Clips that hide nothing.
+    pub(super) fn no_clips(&self) -> &wgpu::Buffer {
+        &self.no_clips
+    }
+
+    /// Draws some slots of a pass's streamlines; `cut`: clipped to the view's slab and by its clips, as those are whose values are limited.
     pub fn draw_scene(
         &self,
         gpu: &Gpu,

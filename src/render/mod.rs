@@ -10,6 +10,7 @@
 mod ambient_occlusion;
 mod blit;
 mod bricks;
+mod clips;
 mod composite;
 mod device;
 mod empty_bricks;

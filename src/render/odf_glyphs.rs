@@ -5,9 +5,10 @@ use super::glyphs::Look;
 use super::gpu::{COLOUR, DEPTH, Gpu, Slot, depth_test, source};
 use super::odf_rays::{self, OdfRayRenderer};
 use super::pipelines::{Drawing, dispatch};
+use crate::data::clip::keep;
 use crate::data::half_sphere::HalfSphere;
 use crate::data::spherical_harmonics::{count, evaluate};
-use crate::scene::draw_list::OdfGlyphs;
+use crate::scene::draw_list::{GlyphScale, OdfGlyphs};
 use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,6 +36,8 @@ struct OdfUniform {
     eye: [f32; 4],
     light: [f32; 4],
     size: [f32; 4],
+    depth_cue: [f32; 4],
+    fading: [f32; 4],
     counts: [u32; 4],
 }
 
@@ -74,7 +77,7 @@ pub(super) struct Ready {
 /// Glyphs of earlier pictures, reused while the camera moves.
 struct KeptGlyphs {
     key: OdfGlyphs,
-    /// Centres and coefficients, and the distances computed from them.
+    /// Centres, sizes and coefficients, and the distances computed from them.
     glyphs: Arc<wgpu::Buffer>,
     distances: Arc<wgpu::Buffer>,
     subdivisions: usize,
@@ -197,7 +200,10 @@ impl OdfGlyphRenderer {
             true => Vec::new(),
             false => self.rays.choose(choice, look),
         };
+        let [depth_cue, fading] = look.depth_cue();
         let uniform = OdfUniform {
+            depth_cue,
+            fading,
             clip_from_world: look.clip_from_world_within(max_radius_mm),
             eye: look.eye(),
             light: look.light(),
@@ -284,7 +290,7 @@ impl OdfGlyphRenderer {
         gpu.queue.submit([encoder.finish()]);
     }
 
-    /// The voxels with glyphs, and for each its centre in world mm and its coefficients.
+    /// The voxels with glyphs, and for each its centre in world mm, its size relative to the full one and its coefficients.
     fn centres_and_coefficients(&self, glyphs: &OdfGlyphs) -> (Vec<usize>, Vec<f32>) {
         let field = &glyphs.field.0;
         let mean = &field.coefficients[..field.grid.voxel_count()];
@@ -298,11 +304,17 @@ impl OdfGlyphRenderer {
             },
             (&glyphs.place, glyphs.every),
         );
+        let factor = |at| GlyphScale::factor_or_full(glyphs.scale.as_ref(), at);
+        voxels.retain(|voxel| {
+            let at = centre(&field.grid, *voxel);
+            keep(&glyphs.clips, at) && factor(at) > 0.0
+        });
         // Callers request no more: this only guards the buffers.
         voxels.truncate(OdfGlyphs::MAX_COUNT);
-        let mut values = Vec::with_capacity(voxels.len() * (3 + count(field.order())));
+        let mut values = Vec::with_capacity(voxels.len() * (4 + count(field.order())));
         for &voxel in &voxels {
-            values.extend(centre(&field.grid, voxel).as_vec3().to_array());
+            let at = centre(&field.grid, voxel);
+            values.extend(at.as_vec3().extend(factor(at)).to_array());
             values.extend(field.coefficients_at(voxel).into_iter().map(finite));
         }
         (voxels, values)

@@ -7,7 +7,7 @@ use super::gpu::{COLOUR, Gpu, Slot, depth_test, source};
 use super::pipelines::Drawing;
 use crate::data::half_sphere::{HalfSphere, MAX_SUBDIVISIONS};
 use crate::data::spherical_harmonics::{EvenRecurrence, count, evaluate};
-use crate::scene::draw_list::OdfGlyphs;
+use crate::scene::draw_list::{GlyphScale, OdfGlyphs};
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3, DVec4};
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ struct RayUniform {
     clip_from_world: [[f32; 4]; 4],
     eye: [f32; 4],
     light: [f32; 4],
+    depth_cue: [f32; 4],
+    fading: [f32; 4],
 }
 
 /// A glyph to draw, in the shader's layout.
@@ -143,9 +145,10 @@ impl OdfRayRenderer {
             Some(_) => max_radius_mm,
             None => radius_mm * beyond,
         };
+        let factor = |at| f64::from(GlyphScale::factor_or_full(glyphs.scale.as_ref(), at));
         let candidate = |(number, &voxel): (usize, &usize)| {
             let centre = centre(&field.grid, voxel);
-            let size_px = sight.size_px(centre, radius_mm);
+            let size_px = sight.size_px(centre, radius_mm * factor(centre));
             let is_large = size_px >= f64::from(glyphs.cast_from_px);
             let shown = is_large && sight.shows(centre, bound_mm);
             shown.then_some((size_px, number as u32, voxel, centre))
@@ -167,7 +170,7 @@ impl OdfRayRenderer {
                     return None;
                 }
                 let full = glyphs.full_amplitude.filter(|f| *f > 0.0).unwrap_or(peak);
-                let scale = radius_mm / f64::from(full);
+                let scale = radius_mm * factor(centre) / f64::from(full);
                 let reach = scale * f64::from(peak) * beyond;
                 sight.allows(centre, reach).then_some(Large {
                     glyph: number,
@@ -181,7 +184,7 @@ impl OdfRayRenderer {
         large
     }
 
-    /// `glyphs`: centres and coefficients as for the mesh.
+    /// `glyphs`: centres, sizes and coefficients as for the mesh.
     pub fn prepare(
         &self,
         gpu: &Gpu,
@@ -192,7 +195,10 @@ impl OdfRayRenderer {
         if large.is_empty() {
             return None;
         }
+        let [depth_cue, fading] = look.depth_cue();
         let uniform = gpu.uniform(&RayUniform {
+            depth_cue,
+            fading,
             clip_from_world: look.clip_from_world_within(max_radius_mm),
             eye: look.eye(),
             light: look.light(),

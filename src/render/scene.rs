@@ -235,8 +235,8 @@ impl Scenes {
         look: &glyphs::Look,
     ) -> Option<ReadyGlyphs> {
         match glyphs? {
-            draw_list::Glyphs::Tensors(tensors) => {
-                let ready = self.tensor_glyphs.prepare(gpu, tensors, look)?;
+            own @ (draw_list::Glyphs::Tensors(_) | draw_list::Glyphs::Peaks(_)) => {
+                let ready = self.tensor_glyphs.prepare(gpu, own, look)?;
                 Some(ReadyGlyphs::Tensors(ready))
             }
             draw_list::Glyphs::Odfs(odfs) => {
@@ -284,7 +284,7 @@ impl Scenes {
         let frame = Frame {
             drawn,
             samples,
-            cut: list.slab.is_some(),
+            cut: list.slab.is_some() || !list.clips.streamlines.is_empty(),
         };
         tools
             .stopwatch

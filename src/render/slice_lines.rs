@@ -95,7 +95,12 @@ impl LinePipelines {
                     gpu.queue
                         .write_buffer(&buffer, 0, bytemuck::cast_slice(blocks));
                     let uniform = gpu.uniform(style);
-                    let group = self.group(gpu, textures, &uniform, (chunk, values, Some(&buffer)));
+                    let group = self.group(
+                        gpu,
+                        textures,
+                        (&uniform, self.no_clips()),
+                        (chunk, values, Some(&buffer)),
+                    );
                     (group, blocks.len() as u32)
                 };
                 if !rims.is_empty() {

@@ -1,5 +1,6 @@
 //! Regions in the 3-D view: spheres, boxes and masks, translucent and lit.
 
+use super::clips;
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::pipelines::Drawing;
 use super::textures::{Key, Textures};
@@ -7,8 +8,14 @@ use super::view::SceneView;
 use crate::scene::draw_list::{Solid, SolidShape};
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat3, DMat4, DVec3};
+use std::sync::OnceLock;
 
-pub(super) const SHADER: &str = include_str!("../../shaders/solids.wgsl");
+const SHADER: &str = include_str!("../../shaders/solids.wgsl");
+
+/// The source of the shader.
+pub(super) fn shader() -> String {
+    source(&format!("{}\n{SHADER}", clips::SHADER))
+}
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable, Default)]
@@ -22,6 +29,8 @@ struct SolidUniform {
     centre: [f32; 4],
     half_edges: [f32; 4],
     rim: [f32; 4],
+    depth_cue: [f32; 4],
+    fading: [f32; 4],
     flags: [u32; 4],
 }
 
@@ -35,11 +44,13 @@ enum Shader {
 
 impl Shader {
     const ENTRIES: [&str; 3] = ["fs_sphere", "fs_box", "fs_mask"];
+    const CLIPPED: [&str; 3] = ["fs_sphere_clipped", "fs_box_clipped", "fs_mask_clipped"];
 }
 
 /// A solid ready to be drawn.
 pub(super) struct Ready {
     shader: Shader,
+    is_clipped: bool,
     group: wgpu::BindGroup,
 }
 
@@ -51,6 +62,8 @@ pub(super) struct Solids {
     sampler: wgpu::Sampler,
     /// For 1 and for 4 samples; each by [`Shader`].
     pipelines: [[wgpu::RenderPipeline; 3]; 2],
+    /// The same with clips, created when first needed.
+    clipped: OnceLock<[[wgpu::RenderPipeline; 3]; 2]>,
     /// Bound if a solid has no mask.
     nothing: wgpu::TextureView,
 }
@@ -59,24 +72,11 @@ impl Solids {
     pub fn new(gpu: &Gpu) -> Self {
         let layout = gpu.layout(
             wgpu::ShaderStages::VERTEX_FRAGMENT,
-            &[Slot::Uniform, Slot::Filtered3, Slot::Sampler],
+            &[Slot::Uniform, Slot::Filtered3, Slot::Sampler, Slot::Storage],
         );
-        let module = gpu.shader("solids", source(SHADER));
-        let make = |samples, entry| {
-            let drawing = Drawing {
-                // The hull's far side, so that the eye may be inside.
-                primitive: wgpu::PrimitiveState {
-                    cull_mode: Some(wgpu::Face::Front),
-                    ..Default::default()
-                },
-                samples,
-                depth_stencil: Some(depth_test(true)),
-                targets: &[Some(blended())],
-            };
-            gpu.render_pipeline((&module, &layout), ["vs_solid", entry], drawing)
-        };
         Self {
-            pipelines: [1, 4].map(|samples| Shader::ENTRIES.map(|entry| make(samples, entry))),
+            pipelines: pipelines(gpu, &layout, Shader::ENTRIES),
+            clipped: OnceLock::new(),
             sampler: gpu.linear_sampler(),
             nothing: gpu.texture_3d([1; 3], wgpu::TextureFormat::R8Unorm, &[0]),
             layout,
@@ -88,7 +88,7 @@ impl Solids {
         &self,
         gpu: &Gpu,
         textures: &mut Textures,
-        solids: &[Solid],
+        (solids, is_clipped): (&[Solid], bool),
         view: &SceneView,
         used: &mut Vec<Key>,
     ) -> Vec<Ready> {
@@ -112,6 +112,8 @@ impl Solids {
             place[..own.len()].copy_from_slice(own);
         }
         let buffer = gpu.uniform_bytes(&bytes);
+        let [_, clips, _] = &view.clips;
+        let clips = gpu.storage_of(std::slice::from_ref(clips));
         let size = std::num::NonZeroU64::new(size_of::<SolidUniform>() as u64);
         let groups = sorted
             .iter()
@@ -128,10 +130,12 @@ impl Solids {
                         wgpu::BindingResource::Buffer(own),
                         wgpu::BindingResource::TextureView(surface),
                         wgpu::BindingResource::Sampler(&self.sampler),
+                        clips.as_entire_binding(),
                     ],
                 );
                 Ready {
                     shader: *shader,
+                    is_clipped,
                     group,
                 }
             });
@@ -156,6 +160,8 @@ impl Solids {
             colour: [r, g, b, solid.opacity],
             half_edges: [0.0, 0.0, 0.0, view.px_per_mm as f32],
             rim: [rim_px, 0.0, 0.0, 0.0],
+            depth_cue: view.depth_cue.as_vec4().to_array(),
+            fading: view.fading(),
             flags: [u32::from(solid.selected), 0, 0, 0],
             ..Default::default()
         };
@@ -192,18 +198,46 @@ impl Solids {
         Some((hull.translation, uniform, shader, surface))
     }
 
-    pub fn draw(&self, pass: &mut wgpu::RenderPass, solids: &[Ready], samples: u32) {
-        let pipelines = &self.pipelines[usize::from(samples > 1)];
+    pub fn draw(&self, gpu: &Gpu, pass: &mut wgpu::RenderPass, solids: &[Ready], samples: u32) {
         let mut bound = None;
-        for Ready { shader, group } in solids {
-            if bound != Some(*shader) {
-                pass.set_pipeline(&pipelines[*shader as usize]);
-                bound = Some(*shader);
+        for ready in solids {
+            let all = match ready.is_clipped {
+                true => self
+                    .clipped
+                    .get_or_init(|| pipelines(gpu, &self.layout, Shader::CLIPPED)),
+                false => &self.pipelines,
+            };
+            if bound != Some(ready.shader) {
+                pass.set_pipeline(&all[usize::from(samples > 1)][ready.shader as usize]);
+                bound = Some(ready.shader);
             }
-            pass.set_bind_group(0, group, &[]);
+            pass.set_bind_group(0, &ready.group, &[]);
             pass.draw(0..36, 0..1);
         }
     }
+}
+
+/// Pipelines with these fragment shaders, for 1 and for 4 samples.
+fn pipelines(
+    gpu: &Gpu,
+    layout: &wgpu::BindGroupLayout,
+    entries: [&str; 3],
+) -> [[wgpu::RenderPipeline; 3]; 2] {
+    let module = gpu.shader("solids", shader());
+    let make = |samples, entry| {
+        let drawing = Drawing {
+            // The hull's far side, so that the eye may be inside.
+            primitive: wgpu::PrimitiveState {
+                cull_mode: Some(wgpu::Face::Front),
+                ..Default::default()
+            },
+            samples,
+            depth_stencil: Some(depth_test(true)),
+            targets: &[Some(blended())],
+        };
+        gpu.render_pipeline((&module, layout), ["vs_solid", entry], drawing)
+    };
+    [1, 4].map(|samples| entries.map(|entry| make(samples, entry)))
 }
 
 /// The box of a texture's texel centres from the cube -1..1, right-handed so that its back faces are the same as any

@@ -1,5 +1,6 @@
 //! A 3-D view's geometry in the form that its shaders need.
 
+use super::clips::ClipTable;
 use crate::scene::draw_list::ScenePane;
 use glam::{DMat4, DVec3, DVec4};
 
@@ -21,8 +22,20 @@ pub(super) struct SceneView {
     pub depth_cue: DVec4,
     /// Applied to (world, 1): from -1 to 1 within the slab that lines are cut to; zeros without one.
     pub slab: DVec4,
-    /// Colour of distant objects, and the fraction mixed in at 1.
+    /// Colour of distant objects, and the fraction of it that streamlines take at 1.
     pub haze: [f32; 4],
+    /// The fraction of it that all objects take there, by the user's depth cue.
+    pub fade: f32,
+    /// Clips of volumes, of surfaces and of streamlines.
+    pub clips: [ClipTable; 3],
+}
+
+impl SceneView {
+    /// Colour of the background, and the fraction that objects take at the far end.
+    pub fn fading(&self) -> [f32; 4] {
+        let [r, g, b, _] = self.haze;
+        [r, g, b, self.fade]
+    }
 }
 
 impl SceneView {
@@ -75,6 +88,12 @@ impl SceneView {
                 across.extend(-across.dot(slab.point))
             }),
             haze: [r, g, b, 0.42],
+            fade: list.depth_cue.clamp(0.0, 1.0),
+            clips: {
+                let clips = &list.clips;
+                [&clips.volumes, &clips.surfaces, &clips.streamlines]
+                    .map(|clips| ClipTable::new(clips))
+            },
         }
     }
 }

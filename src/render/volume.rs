@@ -32,6 +32,7 @@ pub(super) struct VolumeUniform {
     eye: [f32; 4],
     light: [f32; 4],
     depth_cue: [f32; 4],
+    fading: [f32; 4],
     pub texel_rows: [[f32; 4]; 3],
     cut_rows: [[f32; 4]; 3],
     pub planes: [[f32; 4]; CutAway::MAXIMUM_PLANES],
@@ -63,6 +64,8 @@ const HAS_FADE: u32 = 512;
 const COLOURED: u32 = 1024;
 pub(super) const SHAPED: u32 = 16384;
 const SECOND_IMAGE: u32 = 32768;
+pub(super) const PROJECTED: u32 = 65536;
+pub(super) const SMALLEST: u32 = 131072;
 /// Must match FAR in shaders/volume.wgsl.
 const FAR: f32 = 1e9;
 
@@ -148,6 +151,7 @@ impl Volumes {
                     Slot::Storage,
                     Slot::Storage,
                     image,
+                    Slot::Storage,
                 ],
             );
             let source = match in_bricks {
@@ -183,6 +187,7 @@ impl Volumes {
         let (first, last) = (rows.start / quality.per_pixel, pixels(rows.end).min(height));
         let ordered = opaque_first(list);
         let count = ordered.len();
+        let clips = [0, 1].map(|kind| gpu.storage_of(&[view.clips[kind]]));
         for (i, drawn) in ordered.into_iter().enumerate() {
             let (layout, pipeline) = &self.pipelines(gpu, &drawn)[usize::from(samples > 1)];
             let how = (quality, self.how);
@@ -271,6 +276,7 @@ impl Volumes {
                         .as_ref()
                         .map_or(page_of, wgpu::Buffer::as_entire_binding),
                     View(&second),
+                    clips[usize::from(drawn.is_surface())].as_entire_binding(),
                 ],
             );
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -322,10 +328,15 @@ impl<'a> Drawn<'a> {
         }
     }
 
+    fn is_surface(&self) -> bool {
+        self.image()
+            .is_none_or(|volume| matches!(volume.style, VolumeStyle::Surface { .. }))
+    }
+
     fn is_opaque(&self) -> bool {
         let (opacity, fade) = match self {
             Self::Image(volume) => match volume.style {
-                VolumeStyle::Cloud => return false,
+                VolumeStyle::Cloud | VolumeStyle::Projection { .. } => return false,
                 VolumeStyle::Surface { opacity, .. } => (opacity, &volume.fade),
             },
             Self::Bricks(surface) => (surface.opacity, &surface.fade),
@@ -347,6 +358,7 @@ impl VolumeUniform {
             eye: view.eye.as_vec4().to_array(),
             light: view.light.as_vec3().extend(0.0).to_array(),
             depth_cue: view.depth_cue.as_vec4().to_array(),
+            fading: view.fading(),
             texel_rows: affine_rows(texel_from_world),
             march: [
                 how.step_texels.unwrap_or(quality.step).max(0.05),

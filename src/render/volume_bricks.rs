@@ -1,5 +1,6 @@
 //! Surfaces drawn from the bricks of a level set (shaders/volume_bricks.wgsl).
 
+use super::clips::SHADER as CLIPS;
 use super::gpu::depth_source;
 use super::pages::PAGES;
 use super::scene::FogQuality;
@@ -14,7 +15,7 @@ const STEEPEST: f32 = 1.3;
 
 /// The source of the shader.
 pub(super) fn shader(samples: u32) -> String {
-    depth_source(&format!("{PAGES}\n{BRICKS}\n{SHADER}"), samples)
+    depth_source(&format!("{PAGES}\n{CLIPS}\n{BRICKS}\n{SHADER}"), samples)
 }
 
 /// Everything except the sizes.

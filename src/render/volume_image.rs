@@ -1,14 +1,16 @@
 //! Properties of a volume that depend on its image: a cloud or a surface, cut faces (shaders/volume_image.wgsl).
 
+use super::clips::SHADER as CLIPS;
 use super::gpu::{Gpu, depth_source};
 use super::pages::PAGES;
 use super::scene::FogQuality;
 use super::textures::colour_map_row;
 use super::view::SceneView;
 use super::volume::{
-    BELOW, HAS_FACE, LIT, March, SHADER, SHAPED, SKIPS, SURFACE, VolumeUniform, in_front, rgb,
+    BELOW, HAS_FACE, LIT, March, PROJECTED, SHADER, SHAPED, SKIPS, SMALLEST, SURFACE,
+    VolumeUniform, in_front, rgb,
 };
-use crate::data::appearance::{TABLE, TransferShape};
+use crate::data::appearance::{Colours, TABLE, TransferShape};
 use crate::scene::draw_list::{Interpolation, ShapedTransfer, VolumeDraw, VolumeStyle};
 use glam::DAffine3;
 use wgpu::TextureUsages as Usage;
@@ -63,7 +65,10 @@ pub(super) fn shader(samples: u32, filters: bool) -> String {
     } else {
         INTERPOLATED_IN_SHADER
     };
-    depth_source(&format!("{reading}\n{PAGES}\n{IMAGE}\n{SHADER}"), samples)
+    depth_source(
+        &format!("{reading}\n{PAGES}\n{CLIPS}\n{IMAGE}\n{SHADER}"),
+        samples,
+    )
 }
 
 /// Low end and 1 / width; everything lies above an empty window.
@@ -96,6 +101,17 @@ pub(super) fn describe(
         uniform.surface = [r, g, b, 1.0];
         uniform.window[2..].copy_from_slice(&[level, opacity]);
         rays = quality.rays;
+    }
+    if let VolumeStyle::Projection { smallest, opacity } = volume.style {
+        flags |= PROJECTED | if smallest { SMALLEST } else { 0 };
+        uniform.window[3] = opacity;
+        match volume.transfer.colours {
+            Colours::Map(map) => uniform.rows[1] = colour_map_row(map),
+            Colours::Fixed(colour) => {
+                let [r, g, b] = rgb(colour);
+                uniform.surface = [r, g, b, 1.0];
+            }
+        }
     }
     for (flag, holds) in [(LIT, volume.lit), (SKIPS, how.skips)] {
         flags |= if holds { flag } else { 0 };

@@ -6,8 +6,9 @@ use crate::data::appearance::ColourMap;
 pub use crate::data::appearance::{
     Colours, GlyphShape, Interpolation, LineStyle, Transfer, TransferShape,
 };
+pub use crate::data::clip::{Clip, ClipShape};
 use crate::data::{BrickImage, Mask, OdfField, TensorField, Tractogram, Volume};
-use glam::{DMat4, DVec3};
+use glam::{DMat3, DMat4, DVec3};
 
 /// One slice view: images cut by a plane, and streamlines near it.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,8 +61,27 @@ pub struct ScenePane {
     /// Treated as volumes after those.
     pub surfaces: Vec<BrickSurface>,
     pub glyphs: Option<Glyphs>,
+    /// How far objects at the far end of the scene take the colour of the background, 0..1.
+    pub depth_cue: f32,
+    pub clips: Clips,
     /// The view is moving: the renderer may take coarser steps.
     pub moving: bool,
+}
+
+/// Planes and boxes that hide parts of each kind of objects; glyphs have their own.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Clips {
+    /// Of clouds and projections.
+    pub volumes: Vec<Clip>,
+    /// Of surfaces, and of regions.
+    pub surfaces: Vec<Clip>,
+    /// Of streamlines and their end marks.
+    pub streamlines: Vec<Clip>,
+}
+
+impl Clips {
+    /// Largest number of clips of one kind.
+    pub const MAX_COUNT: usize = 6;
 }
 
 impl ScenePane {
@@ -248,6 +268,14 @@ pub enum VolumeStyle {
         /// 0..1, the same at any thickness.
         opacity: f32,
     },
+    /// The largest value along each ray, in the colours of the transfer function over the window; a single colour is that
+    /// of the window's high end, from black. Values at or below the window's low end do not count.
+    Projection {
+        /// The smallest value instead.
+        smallest: bool,
+        /// 0..1.
+        opacity: f32,
+    },
 }
 
 /// The part of a volume that is not drawn: everything in front of all planes.
@@ -281,11 +309,59 @@ pub struct CutFace {
     pub mask: Option<ById<Mask>>,
 }
 
+/// Sizes of glyphs by the value of an image at their centres: from nothing at the low end of the window to the full size
+/// at its high end, and above it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GlyphScale {
+    pub image: ById<Volume>,
+    pub frame: usize,
+    pub window: (f32, f32),
+}
+
+impl GlyphScale {
+    /// The size at a world position relative to the full one, 0..1; 0 where the image has no value.
+    pub fn factor(&self, at: DVec3) -> f32 {
+        let (low, high) = self.window;
+        let value = self.image.0.nearest(self.frame, at);
+        match value.filter(|v| v.is_finite()) {
+            Some(value) if high > low => ((value - low) / (high - low)).clamp(0.0, 1.0),
+            Some(value) if value > low => 1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// The same without an image: the full size.
+    pub fn factor_or_full(scale: Option<&Self>, at: DVec3) -> f32 {
+        scale.map_or(1.0, |scale| scale.factor(at))
+    }
+}
+
 /// Content of a voxel, drawn as a shape coloured by direction.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Glyphs {
     Tensors(TensorGlyphs),
     Odfs(OdfGlyphs),
+    Peaks(PeakGlyphs),
+}
+
+/// Peaks of fibres as lines through the centres of voxels, coloured by direction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PeakGlyphs {
+    /// Three volumes per peak: a vector in world axes whose length is the amplitude.
+    pub peaks: ById<Volume>,
+    /// Rotation of the vectors since the image was read.
+    pub turn: DMat3,
+    pub place: GlyphPlace,
+    /// Length of a line relative to a voxel's edge.
+    pub size: f32,
+    /// One voxel in this many, along each axis of a plane, or of the grid.
+    pub every: usize,
+    /// The amplitude with that length; smaller ones are shorter, larger ones are not longer. `None`: all have it.
+    pub full_amplitude: Option<f32>,
+    /// Lines whose centres one of these hides are not drawn.
+    pub clips: Vec<Clip>,
+    /// `None`: all have the full size.
+    pub scale: Option<GlyphScale>,
 }
 
 /// Fibre orientation distributions as surfaces: the distance from the centre is the amplitude.
@@ -303,6 +379,10 @@ pub struct OdfGlyphs {
     pub min_peak: f32,
     /// Glyphs whose full size is at least this many pixels on screen are ray-cast instead of drawn as meshes.
     pub cast_from_px: f32,
+    /// Glyphs whose centres one of these hides are not drawn.
+    pub clips: Vec<Clip>,
+    /// `None`: all have the full size.
+    pub scale: Option<GlyphScale>,
 }
 
 impl OdfGlyphs {
@@ -322,6 +402,10 @@ pub struct TensorGlyphs {
     pub size: f32,
     /// One voxel in this many, along each axis of a plane, or of the grid.
     pub every: usize,
+    /// Glyphs whose centres one of these hides are not drawn.
+    pub clips: Vec<Clip>,
+    /// `None`: all have the full size.
+    pub scale: Option<GlyphScale>,
 }
 
 impl TensorGlyphs {

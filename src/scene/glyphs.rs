@@ -1,7 +1,9 @@
-//! Glyphs of tensors and distributions: which voxels have one, and how many there are.
+//! Glyphs of tensors, distributions and peaks: which voxels have one, and how many there are.
 
-use super::draw_list::{ById, CutPlane, GlyphPlace, Glyphs, OdfGlyphs, TensorGlyphs};
-use super::pathways;
+use super::draw_list::{
+    ById, Clip, CutPlane, GlyphPlace, GlyphScale, Glyphs, OdfGlyphs, PeakGlyphs, TensorGlyphs,
+};
+use super::{pathways, volume_of};
 use crate::data::Grid;
 use crate::state::State;
 use crate::state::core::glyph_look::{self, GlyphContent};
@@ -19,11 +21,18 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
     let look = state.view.glyphs;
     let content = shown(state)?;
     let requested = match content {
-        GlyphContent::Tensors => look.place,
+        GlyphContent::Tensors | GlyphContent::Peaks => look.place,
         GlyphContent::Distributions => look.distributions.place,
     };
     let place = place(state, requested, view.slice)?;
+    // Slices show all of them.
+    let clips = match view.slice {
+        None => state.document.scene_look.clips_of(|kinds| kinds.glyphs),
+        Some(_) => Vec::new(),
+    };
+    let scale = scale(state);
     match content {
+        GlyphContent::Peaks => peaks(state, place, clips, scale),
         GlyphContent::Tensors => {
             let tensors = state.document.tensors.as_ref()?;
             Some(Glyphs::Tensors(TensorGlyphs {
@@ -32,6 +41,8 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
                 shape: look.shape,
                 size: look.size,
                 every: every(state),
+                clips,
+                scale,
             }))
         }
         GlyphContent::Distributions => {
@@ -47,9 +58,61 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
                 full_amplitude: result.fods.high_peak.filter(|_| look.same_scale),
                 min_peak: look.min_amplitude,
                 cast_from_px: OdfGlyphs::CAST_FROM_PX,
+                clips,
+                scale,
             }))
         }
     }
+}
+
+/// Peaks of an image; their lines lie where its voxels lie now.
+fn peaks(
+    state: &State,
+    place: GlyphPlace,
+    clips: Vec<Clip>,
+    scale: Option<GlyphScale>,
+) -> Option<Glyphs> {
+    let look = state.view.glyphs;
+    let layer = state.document.shown_peaks(look.peaks)?;
+    let volume = layer.content.volume()?;
+    Some(Glyphs::Peaks(PeakGlyphs {
+        peaks: ById(volume.clone()),
+        turn: state.document.moved_by(layer.id).matrix3,
+        place,
+        size: look.size,
+        every: peaks_every(state),
+        full_amplitude: (!look.peaks.same_length).then_some(layer.display.window.1),
+        clips,
+        scale,
+    }))
+}
+
+/// Spacing of the lines of peaks: the requested one, or the smallest that stays within the number that can be drawn.
+fn peaks_every(state: &State) -> usize {
+    let look = state.view.glyphs;
+    let layer = state.document.shown_peaks(look.peaks);
+    let Some(volume) = layer.and_then(|layer| layer.content.volume()) else {
+        return look.every;
+    };
+    let fits = |every: &usize| {
+        let voxels = match look.place {
+            glyph_look::GlyphPlace::Pathways => left(&volume.grid, *every, None),
+            _ => crossed(&volume.grid, state.view.turn.axes(), *every),
+        };
+        voxels * volume.frames / 3 <= TensorGlyphs::MAXIMUM_COUNT
+    };
+    (look.every.max(1)..).find(fits).unwrap_or(look.every)
+}
+
+/// The image by whose value glyphs are smaller, if one is chosen and open.
+fn scale(state: &State) -> Option<GlyphScale> {
+    let layer = state.document.layer(state.view.glyphs.scaled_by?)?;
+    let volume = volume_of(layer)?;
+    Some(GlyphScale {
+        image: ById(volume.clone()),
+        frame: layer.display.frame.min(volume.frames.saturating_sub(1)),
+        window: layer.display.window,
+    })
 }
 
 /// Content of the glyphs; `None` if they are off or there is nothing to show.

@@ -9,8 +9,8 @@ pub mod pathways;
 pub mod segment;
 
 use self::draw_list::{
-    ById, Contour, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab,
-    SlicePane, SliceQuad, Solid, SolidShape,
+    ById, Clips, Contour, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane,
+    Slab, SlicePane, SliceQuad, Solid, SolidShape,
 };
 use crate::data::{DataId, Mask, Role, Shape, Tractogram, Volume};
 use crate::state::core::colours::role_rgb;
@@ -200,6 +200,12 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
                 mm_per_point: camera.mm_per_pixel(size.points),
             },
         ),
+        depth_cue: document.scene_look.depth_cue,
+        clips: Clips {
+            volumes: document.scene_look.clips_of(|kinds| kinds.volumes),
+            surfaces: document.scene_look.clips_of(|kinds| kinds.surfaces),
+            streamlines: document.scene_look.clips_of(|kinds| kinds.streamlines),
+        },
         moving: view.moving,
     }
 }

@@ -45,12 +45,18 @@ fn draw(
             colour: look.transfer.colour((look.level - low) / (high - low)),
             opacity: look.opacity,
         },
+        VolumeStyle::Maximum | VolumeStyle::Minimum => Drawn::Projection {
+            smallest: look.style == VolumeStyle::Minimum,
+            opacity: look.opacity,
+        },
     };
     let shapes = match &look.two_values {
         Some(two) if style == Drawn::Cloud => Some(shaped(state, two)?),
         _ => None,
     };
     let planes = planes(look.cut, &state.view, camera);
+    // A projection has no face: that would hide the values behind it.
+    let is_projection = look.style.is_projection();
     let reach_mm = look.fade_mm.filter(|_| !planes.is_empty());
     let fade = reach_mm.map(|reach_mm| Fade {
         planes: planes.clone(),
@@ -67,7 +73,7 @@ fn draw(
         lit: look.lit,
         cut: (!planes.is_empty()).then(|| CutAway {
             planes,
-            face: look.face.then(|| CutFace {
+            face: (look.face && !is_projection).then(|| CutFace {
                 window: display.window,
                 colour_map: display.colour_map,
                 opacity: 1.0,

@@ -16,7 +16,7 @@ use crate::state::streamlines::StreamlineAction;
 use crate::state::view::View;
 use crate::state::{
     AlignmentAction, DeviceAction, FilesAction, LayerAction, PictureAction, RegionAction,
-    SnapshotAction, TensorAction, TrackAction, TrackNoiseAction, ViewAction,
+    SceneLookAction, SnapshotAction, TensorAction, TrackAction, TrackNoiseAction, ViewAction,
 };
 
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub enum Action {
     Snapshot(SnapshotAction),
     Device(DeviceAction),
     View(ViewAction),
+    /// Depth cue and clips of the 3-D view.
+    SceneLook(SceneLookAction),
     /// Settings for all documents.
     Set(Preferences),
     OpenDemo {
@@ -171,6 +173,7 @@ from_feature!(
     Snapshot(SnapshotAction),
     Device(DeviceAction),
     View(ViewAction),
+    SceneLook(SceneLookAction),
     Session(SessionAction),
     Streamline(StreamlineAction),
     Density(DensityAction),

@@ -5,7 +5,8 @@ pub(in crate::state) mod looks;
 
 use crate::parameters::shortest_f64;
 use crate::state::{
-    Document, filter, pathways, regions, segment, streamlines, tensors, track, track_noise,
+    Document, filter, pathways, regions, scene_look, segment, streamlines, tensors, track,
+    track_noise,
 };
 
 /// Largest number of changes named in a sentence.
@@ -26,10 +27,12 @@ pub fn between(before: &Document, after: &Document) -> Vec<String> {
     all.extend(streamlines::changes::changed(before, after));
     all.extend(track_noise::changes::changed(before, after));
     all.extend(looks::changed(before, after));
+    all.extend(scene_look::changes::changed(before, after));
     if all.is_empty() {
         all.extend(regions::changes::added_or_removed(before, after));
         all.extend(pathways::changes::added_or_removed(before, after));
         all.extend(looks::added_or_removed(before, after));
+        all.extend(scene_look::changes::added_or_removed(before, after));
     }
     all
 }

@@ -11,9 +11,9 @@ use crate::state::core::layer::{Layer, LayerId, OriginId};
 use crate::state::filter::{Filtering, FittedWeights};
 use crate::state::origin::{MaskOrigins, Origins};
 use crate::state::pathways::{self, KeptPathway, PathwaySettings};
+use crate::state::scene_look::SceneLook;
 use crate::state::segment::{KeptSurface, Segmentation};
-use crate::state::sessions::types::file::ResultStorage;
-use crate::state::sessions::types::missing::UnrestoredRecords;
+use crate::state::sessions::types::missing::SessionParts;
 use crate::state::streamlines::StreamlineSettings;
 use crate::state::tensors::types::fods::Distributions;
 use crate::state::tensors::types::{FitKey, ResidualCache};
@@ -74,10 +74,10 @@ pub struct Document {
     pub weights: BTreeMap<LayerId, Arc<FittedWeights>>,
     /// Settings of streamlines, and measurements.
     pub streamlines: StreamlineSettings,
-    /// The streamlines that a session stores next to itself.
-    pub store: ResultStorage,
-    /// Records of the session that was opened which are not restored; saving writes them back.
-    pub unrestored: UnrestoredRecords,
+    /// Depth cue and clips of the 3-D view.
+    pub scene_look: SceneLook,
+    /// What a session stores, and records of the one that was opened.
+    pub session: SessionParts,
     next_id: u64,
 }
 
@@ -101,8 +101,8 @@ impl Default for Document {
             filter: Filtering::default(),
             weights: BTreeMap::new(),
             streamlines: StreamlineSettings::default(),
-            store: ResultStorage::default(),
-            unrestored: UnrestoredRecords::default(),
+            scene_look: SceneLook::default(),
+            session: SessionParts::default(),
             next_id: 1,
         }
     }

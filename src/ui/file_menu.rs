@@ -112,7 +112,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     row(ui, item.enabled(open).reason(closed), Chosen::Protocol);
     let mut layers = state.document.layers.iter();
     if layers.any(|l| state.document.curve_recipe(l.id).is_some()) {
-        let all = state.document.store == ResultStorage::All;
+        let all = state.document.session.store == ResultStorage::All;
         let other = if all {
             ResultStorage::Small
         } else {

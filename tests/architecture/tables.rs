@@ -252,6 +252,7 @@ pub const FEATURES: &[&str] = &[
     "streamlines",
     "segment",
     "figures",
+    "scene_look",
     "filter",
     "sampling",
     "snapshots",

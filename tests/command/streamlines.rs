@@ -510,6 +510,7 @@ fn clicks() {
     let screen = Screen {
         from_world: glam::DMat4::from_scale(DVec3::new(10.0, 10.0, 0.25)),
         slab: true,
+        clips: Vec::new(),
     };
     let pick = |at: DVec2, mode| StreamlineAction::Pick {
         screen,

@@ -1,5 +1,6 @@
 //! Quantitative tests of the renderer: pictures are drawn offscreen and their pixels compared with the geometry.
 
+mod clips;
 mod contours;
 mod end_marks;
 mod glyphs;
@@ -44,6 +45,7 @@ pub fn tests() -> Vec<Trial> {
         odf_rays::tests(),
         overlays::tests(),
         end_marks::tests(),
+        clips::tests(),
     ];
     all.into_iter().flatten().collect()
 }

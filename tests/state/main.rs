@@ -12,6 +12,7 @@ mod origins;
 mod overlays;
 mod progress;
 mod protocols;
+mod scene_look;
 mod scores;
 mod sessions;
 mod space;
@@ -28,6 +29,7 @@ fn main() {
         overlays::tests(),
         progress::tests(),
         protocols::tests(),
+        scene_look::tests(),
         scores::tests(),
         sessions::tests(),
         space::tests(),

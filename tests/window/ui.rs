@@ -2,6 +2,7 @@
 //! reads.
 
 mod bundles;
+mod clips;
 mod crosshair;
 mod crossings;
 mod devices;
@@ -213,6 +214,7 @@ pub fn tests() -> Vec<Trial> {
         still::tests(),
         surface::tests(),
         bundles::tests(),
+        clips::tests(),
         table::tests(),
         messages::tests(),
         trial::tests(),

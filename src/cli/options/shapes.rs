@@ -144,7 +144,7 @@ impl ShapeOptions {
 }
 
 /// The scalar image with a name.
-fn image(name: &str, window: &Headless) -> Result<Arc<Layer>, Failure> {
+pub(super) fn image(name: &str, window: &Headless) -> Result<Arc<Layer>, Failure> {
     let layers = &window.state.document.layers;
     let mut images = layers.iter().filter(|layer| volume_of(layer).is_some());
     let named = images

@@ -27,6 +27,7 @@ pub mod brick_image;
 mod built_in_phantom;
 pub mod bundle_recipe;
 pub mod cholesky;
+pub mod clip;
 mod content;
 pub mod dark_blocks;
 pub mod drawing;

@@ -89,7 +89,7 @@ pub(super) struct Frame {
     /// The size of the corner that is drawn.
     pub drawn: [u32; 2],
     pub samples: u32,
-    /// Lines are clipped to the view's slab.
+    /// Lines are clipped to the view's slab or by its clips.
     pub cut: bool,
 }
 
@@ -133,7 +133,9 @@ impl Scenes {
                 lines.ready_lines(gpu, (textures, store), l, key, view, quality.max_slots)
             })
             .collect();
-        let solids = self.solids.groups(gpu, textures, &list.solids, view, used);
+        let clipped = !list.clips.surfaces.is_empty();
+        let solids = (&list.solids[..], clipped);
+        let solids = self.solids.groups(gpu, textures, solids, view, used);
         let looked = Look::scene(view, quality.rough);
         let glyphs = self.glyphs(gpu, list.glyphs.as_ref(), &looked);
         Objects {
@@ -244,7 +246,7 @@ impl Scenes {
                 self.ends.draw(gpu, &mut pass, &objects.ends, samples);
                 // Solids hide translucent lines behind them: little is lost, and such lines in front of a solid are
                 // correct.
-                self.solids.draw(&mut pass, &objects.solids, samples);
+                self.solids.draw(gpu, &mut pass, &objects.solids, samples);
             }
         }
     }

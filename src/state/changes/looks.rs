@@ -96,6 +96,8 @@ fn display(document: &Document, layer: &Layer, decimals: usize) -> Fields {
         (VolumeStyle::Hidden, "Off"),
         (VolumeStyle::Cloud, "Cloud"),
         (VolumeStyle::Surface, "Surface"),
+        (VolumeStyle::Maximum, "Maximum"),
+        (VolumeStyle::Minimum, "Minimum"),
     ];
     fields.choice("In 3-D", &style, &styles);
     if let Some(look) = volume {
@@ -121,7 +123,11 @@ fn in_scene(fields: &mut Fields, look: &VolumeLook, (scale, decimals): (f64, usi
     );
     let sides = [(false, "Above"), (true, "Below")];
     fields.choice("Inside is", &look.below, &sides);
-    fields.percent("Surface opacity", look.opacity);
+    let opacity = match look.style.is_projection() {
+        true => "Projection opacity",
+        false => "Surface opacity",
+    };
+    fields.percent(opacity, look.opacity);
     cut(fields, look.cut);
     fields.choice(
         "Cut face",

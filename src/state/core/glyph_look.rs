@@ -1,8 +1,9 @@
-//! Display of tensors and of fibre orientation distributions as glyphs.
+//! Display of tensors, of fibre orientation distributions and of peaks as glyphs.
 
 use crate::data::appearance::GlyphShape;
 use crate::data::keyed;
 use crate::parameters::{Choice, Kind, Limits, Number, Param, Parameters, shortest_f64};
+use crate::state::core::layer::LayerId;
 use serde::{Deserialize, Serialize};
 
 /// The tensors that are shown.
@@ -39,20 +40,24 @@ impl GlyphPlace {
 pub enum GlyphContent {
     Tensors,
     Distributions,
+    /// Peaks of an image with three volumes for each.
+    Peaks,
 }
 
 keyed!(GlyphContent, serde {
     Tensors = "tensors",
     Distributions = "distributions",
+    Peaks = "peaks",
 });
 
 impl GlyphContent {
-    pub const ALL: [Self; 2] = [Self::Tensors, Self::Distributions];
+    pub const ALL: [Self; 3] = [Self::Tensors, Self::Distributions, Self::Peaks];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Tensors => "Tensors",
             Self::Distributions => "Distributions",
+            Self::Peaks => "Peaks",
         }
     }
 }
@@ -69,6 +74,29 @@ pub struct GlyphLook {
     pub size: f32,
     /// One voxel in this many, along each axis.
     pub every: usize,
+    /// The layer by whose value glyphs are smaller, from nothing at the low end of its range to the full size at its high
+    /// end; of tensors and distributions alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaled_by: Option<LayerId>,
+    #[serde(skip_serializing_if = "PeakLook::is_default")]
+    pub peaks: PeakLook,
+}
+
+/// Display of an image of peaks as lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PeakLook {
+    /// `None`, or a layer that has no peaks: the topmost image of peaks.
+    pub layer: Option<LayerId>,
+    /// Whether all lines have the same length; otherwise the high end of the layer's range has the full one.
+    pub same_length: bool,
+}
+
+impl PeakLook {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for GlyphLook {
@@ -81,6 +109,8 @@ impl Default for GlyphLook {
             shape: GlyphShape::Ellipsoid,
             size: 0.9,
             every: 1,
+            scaled_by: None,
+            peaks: PeakLook::default(),
         }
     }
 }

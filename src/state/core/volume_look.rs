@@ -14,13 +14,26 @@ pub enum VolumeStyle {
     Cloud,
     /// The surface of one value.
     Surface,
+    /// The largest value along each line of sight.
+    Maximum,
+    /// The smallest value along each line of sight.
+    Minimum,
 }
 
 keyed!(VolumeStyle, serde {
     Hidden = "hidden",
     Cloud = "cloud",
     Surface = "surface",
+    Maximum = "maximum",
+    Minimum = "minimum",
 });
+
+impl VolumeStyle {
+    /// Whether it shows one value of each line of sight.
+    pub fn is_projection(self) -> bool {
+        matches!(self, Self::Maximum | Self::Minimum)
+    }
+}
 
 /// The part of a volume that is cut away at the crosshair.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -94,7 +107,7 @@ pub struct VolumeLook {
     pub level: f32,
     /// The surface's inside has lower values.
     pub below: bool,
-    /// Opacity of the surface, 0..1.
+    /// Opacity of the surface or the projection, 0..1.
     pub opacity: f32,
     pub lit: bool,
     pub cut: VolumeCut,

@@ -27,7 +27,7 @@ impl Document {
             let mut layers = saved.layers().iter();
             layers.any(|layer| layer.id == id.0 && saved.fod_map_of(layer).is_some())
         };
-        let unrestored = &self.unrestored;
+        let unrestored = &self.session.unrestored;
         self.layer(id).is_none()
             && (unrestored.awaited.as_ref().is_some_and(is_map)
                 || unrestored.awaited_fods.as_ref().is_some_and(is_fod_map))

@@ -384,7 +384,7 @@ impl State {
 
     /// Layers of which a session of the state stores only the recipe.
     pub fn recipe_only(&self) -> Vec<RecipeOnly> {
-        let store = self.document.store;
+        let store = self.document.session.store;
         let mut all: Vec<RecipeOnly> = Vec::new();
         let mut add = |name: String, tractogram: &Tractogram| {
             let id = tractogram.id();
@@ -461,7 +461,8 @@ impl State {
     pub fn asks_before_closing(&self) -> bool {
         let saving = &self.runtime.sessions;
         // A user who chose to store nothing knows.
-        let reported = saving.file.is_none() || self.document.store == ResultStorage::Nothing;
+        let reported =
+            saving.file.is_none() || self.document.session.store == ResultStorage::Nothing;
         self.is_dirty() || !reported && !self.only_in_memory().is_empty()
     }
 }

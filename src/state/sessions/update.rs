@@ -41,7 +41,7 @@ pub(in crate::state) use self::save::{autosave, autosaved, save, save_ended};
 
 pub(in crate::state) fn store_streamlines(state: &mut State, store: ResultStorage) {
     edit(state, "Streamlines in the session", false, |d| {
-        d.store = store
+        d.session.store = store
     });
 }
 

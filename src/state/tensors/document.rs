@@ -1,9 +1,9 @@
 //! Questions to the document about the inputs of its tensor fit.
 
 use crate::data::odf_field::Tissue;
-use crate::data::{Mask, OdfLayout, Shape, TensorLayout, Volume};
+use crate::data::{Mask, OdfLayout, Shape, TensorLayout, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
-use crate::state::core::glyph_look::GlyphContent;
+use crate::state::core::glyph_look::{GlyphContent, PeakLook};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::tensors::types::fods::{
     FodBootstrapInput, FodKey, FodSettings, FodSource, TissueChoice,
@@ -217,14 +217,39 @@ impl Document {
         !result.key.is_read() && self.layers.iter().any(is_their_scan)
     }
 
-    /// Content of glyphs, given a preference where there are both; `None` if there is neither.
+    /// Content of glyphs, given a preference where there are several; `None` if there is none.
     pub fn glyph_content(&self, preferred: GlyphContent) -> Option<GlyphContent> {
-        match (self.tensors.is_some(), self.distributions.field().is_some()) {
-            (true, true) => Some(preferred),
-            (true, false) => Some(GlyphContent::Tensors),
-            (false, true) => Some(GlyphContent::Distributions),
-            (false, false) => None,
-        }
+        let all = self.glyph_contents();
+        let is_there = all.contains(&preferred);
+        is_there.then_some(preferred).or(all.first().copied())
+    }
+
+    /// Everything that glyphs can show.
+    pub fn glyph_contents(&self) -> Vec<GlyphContent> {
+        let has = |content: &GlyphContent| match content {
+            GlyphContent::Tensors => self.tensors.is_some(),
+            GlyphContent::Distributions => self.distributions.field().is_some(),
+            GlyphContent::Peaks => self.peak_layers().next().is_some(),
+        };
+        GlyphContent::ALL.into_iter().filter(has).collect()
+    }
+
+    /// Images that may hold peaks, from the topmost: three volumes for each peak.
+    pub fn peak_layers(&self) -> impl Iterator<Item = &Arc<Layer>> {
+        let may_hold = |layer: &&Arc<Layer>| match &layer.content {
+            Content::Image(volume) => {
+                let is_vectors = volume.kind == VolumeKind::Scalar && volume.labels.is_none();
+                is_vectors && volume.frames.is_multiple_of(3)
+            }
+            _ => false,
+        };
+        self.layers.iter().rev().filter(may_hold)
+    }
+
+    /// The image of peaks that glyphs show.
+    pub fn shown_peaks(&self, look: PeakLook) -> Option<&Arc<Layer>> {
+        let chosen = self.peak_layers().find(|l| Some(l.id) == look.layer);
+        chosen.or_else(|| self.peak_layers().next())
     }
 
     /// Whether the tensors that it wants are still to be computed.

@@ -418,7 +418,7 @@ impl Estimated<'_> {
         if fods.uncertainty.is_none() {
             remove(document, FodMap::is_of_bootstrap);
         }
-        if let Some(saved) = document.unrestored.awaited_fods.take() {
+        if let Some(saved) = document.session.unrestored.awaited_fods.take() {
             document.arrange_fod_maps(&saved);
         }
     }
@@ -440,7 +440,7 @@ impl Document {
     /// Whether the voxels of the response functions are a layer, or were one in the opened session.
     fn has_response_voxels(&self) -> bool {
         let is_of_it = |map: Option<FodMap>| map == Some(FodMap::ResponseVoxels);
-        let awaited = self.unrestored.awaited_fods.as_ref();
+        let awaited = self.session.unrestored.awaited_fods.as_ref();
         let is_awaited = awaited.is_some_and(|saved| {
             let mut layers = saved.layers().iter();
             layers.any(|layer| is_of_it(saved.fod_map_of(layer)))

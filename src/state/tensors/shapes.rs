@@ -107,7 +107,7 @@ pub fn requested(document: &Document, awaited: Option<&AwaitedLayers>) -> Vec<Fi
 /// The maps that the next fit computes: those of every document that may take its result.
 pub fn requested_anywhere(state: &mut State) -> Vec<FitMap> {
     let in_document =
-        |document: &Document| requested(document, document.unrestored.awaited.as_ref());
+        |document: &Document| requested(document, document.session.unrestored.awaited.as_ref());
     let mut all = in_document(&state.document);
     all.extend(
         state

@@ -162,7 +162,7 @@ pub fn fitted(state: &mut State, result: &FinishedFit) {
 
 /// Stores a result in a document, where new layers get the ids from `ids` on; returns whether there was no earlier display.
 fn store(document: &mut Document, result: &FinishedFit, ids: u64) -> bool {
-    let awaited = document.unrestored.awaited.take();
+    let awaited = document.session.unrestored.awaited.take();
     let first = document.tensors.is_none() && awaited.is_none();
     let requested = shapes::requested(document, awaited.as_ref());
     replace_maps(document, result, (ids, &requested), first);

@@ -34,8 +34,8 @@ pub use crate::state::streamlines::update::{panel_command, selection_command};
 pub use crate::state::track_noise::update::command_line as track_noise_command;
 use crate::state::{
     CommandLine, State, UnsavedAction, alignment, density, device, figures, filter, pathways,
-    pictures, protocols, regions, sampling, segment, session_report, sessions, snapshots,
-    streamlines, tensors, track, track_noise,
+    pictures, protocols, regions, sampling, scene_look, segment, session_report, sessions,
+    snapshots, streamlines, tensors, track, track_noise,
 };
 use stopping::{escape, stop};
 
@@ -125,6 +125,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Snapshot(action) => snapshots::actions::act(state, action, effects),
         Action::Device(action) => device::actions::act(state, action, effects),
         Action::View(action) => view::act(state, action, effects),
+        Action::SceneLook(action) => scene_look::actions::act(state, action),
         Action::OpenDemo { tour } => {
             sessions::update::close_document(state, UnsavedAction::Demo { tour }, effects);
         }

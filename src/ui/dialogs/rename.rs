@@ -25,6 +25,8 @@ pub(in crate::ui) enum RenameTarget {
     Pathway(LayerId),
     /// A named viewpoint, by its index.
     Viewpoint(usize),
+    /// A clip of the 3-D view, by its index.
+    Clip(usize),
 }
 
 /// Opens the field for a new name.

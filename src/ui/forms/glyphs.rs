@@ -1,10 +1,10 @@
-//! The block of glyphs: tensors, distributions, or a choice between them.
+//! The block of glyphs: tensors, distributions, peaks, or a choice between them.
 
 use super::display::{segment_row, select_row};
 use super::parameters::{self, Rows};
 use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
-use crate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, OdfLook};
+use crate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, OdfLook, PeakLook};
 use crate::state::{Action, State, ViewAction};
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, format};
@@ -24,12 +24,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some(content) = state.document.glyph_content(look.content) else {
         return;
     };
-    let has_both =
-        state.document.tensors.is_some() && state.document.distributions.field().is_some();
-    let title = match (has_both, content) {
-        (true, _) => "Glyphs",
-        (false, GlyphContent::Tensors) => BLOCK,
-        (false, GlyphContent::Distributions) => "Glyphs of distributions",
+    let contents = state.document.glyph_contents();
+    let title = match (contents.len(), content) {
+        (2.., _) => "Glyphs",
+        (_, GlyphContent::Tensors) => BLOCK,
+        (_, GlyphContent::Distributions) => "Glyphs of distributions",
+        (_, GlyphContent::Peaks) => "Peaks",
     };
     let (open, clicked) = section::fold(ui, title, memory.is_open(BLOCK, false));
     if clicked {
@@ -39,18 +39,54 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return;
     }
     let mut set = |look: GlyphLook| actions.push(Action::View(ViewAction::SetGlyphs(look)));
-    if has_both {
-        let names = GlyphContent::ALL.map(GlyphContent::name);
-        let now = GlyphContent::ALL.iter().position(|c| *c == content);
+    if contents.len() > 1 {
+        let names: Vec<&str> = contents.iter().map(|c| c.name()).collect();
+        let now = contents.iter().position(|c| *c == content);
         let help = "What the glyphs show in each voxel";
         let chosen = segment_row(ui, "Show", help, &names, now.unwrap_or(0));
-        if let Some(content) = chosen.map(|i| GlyphContent::ALL[i]) {
+        if let Some(content) = chosen.and_then(|i| contents.get(i).copied()) {
             set(GlyphLook { content, ..look });
         }
     }
     match content {
         GlyphContent::Tensors => tensors(ui, state, look, &mut set),
         GlyphContent::Distributions => distributions(ui, look, &mut set),
+        GlyphContent::Peaks => peaks(ui, state, look, &mut set),
+    }
+    if look.shown {
+        scaled_by(ui, state, look, &mut set);
+    }
+}
+
+/// The image by whose value glyphs are smaller.
+fn scaled_by(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphLook)) {
+    let layers = state.document.layers.iter();
+    let images: Vec<_> = layers.filter(|l| scene::volume_of(l).is_some()).collect();
+    let now = images.iter().find(|l| Some(l.id) == look.scaled_by);
+    let shown = match (now, look.scaled_by) {
+        (Some(layer), _) => layer.name.as_str(),
+        (None, Some(_)) => "An image that is not open",
+        (None, None) => "Nothing",
+    };
+    let help = "Glyphs grow with an image: from nothing at the low end of its range to the full size at its high end";
+    let chosen = select_row(ui, "Scaled by", help, shown, |ui| {
+        let mut chosen = None;
+        if menu::Item::new("Nothing")
+            .chosen(look.scaled_by.is_none())
+            .show(ui)
+        {
+            chosen = Some(None);
+        }
+        for layer in &images {
+            let is_chosen = look.scaled_by == Some(layer.id);
+            if menu::Item::new(&layer.name).chosen(is_chosen).show(ui) {
+                chosen = Some(Some(layer.id));
+            }
+        }
+        chosen
+    });
+    if let Some(scaled_by) = chosen {
+        set(GlyphLook { scaled_by, ..look });
     }
 }
 
@@ -93,6 +129,66 @@ fn distributions(ui: &mut Ui, look: GlyphLook, set: &mut dyn FnMut(GlyphLook)) {
             },
         );
     }
+}
+
+/// The rows of an image of peaks.
+fn peaks(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphLook)) {
+    const PLACES: [(&str, Option<GlyphPlace>); 3] = [
+        ("Off", None),
+        ("Slices", Some(GlyphPlace::Slices)),
+        ("3-D only", Some(GlyphPlace::Scene)),
+    ];
+    let now = look.shown.then_some(look.place);
+    let at = PLACES.iter().position(|(_, place)| *place == now);
+    let help = "A line along each peak of an image with three volumes per peak, coloured by direction (Shift+G)";
+    let names = PLACES.map(|(name, _)| name);
+    if let Some(i) = segment_row(ui, "Lines", help, &names, at.unwrap_or(1)) {
+        let place = PLACES[i].1;
+        set(GlyphLook {
+            shown: place.is_some(),
+            content: GlyphContent::Peaks,
+            place: place.unwrap_or(look.place),
+            ..look
+        });
+    }
+    if !look.shown {
+        return;
+    }
+    let layers: Vec<_> = state.document.peak_layers().collect();
+    let shown = state.document.shown_peaks(look.peaks);
+    if layers.len() > 1 {
+        let help = "Images whose number of volumes is a multiple of three";
+        let name = shown.map_or("", |layer| layer.name.as_str());
+        let chosen = select_row(ui, "Peaks of", help, name, |ui| {
+            let mut chosen = None;
+            for layer in &layers {
+                let is_chosen = shown.is_some_and(|shown| shown.id == layer.id);
+                if menu::Item::new(&layer.name).chosen(is_chosen).show(ui) {
+                    chosen = Some(layer.id);
+                }
+            }
+            chosen
+        });
+        if let Some(layer) = chosen {
+            let peaks = PeakLook {
+                layer: Some(layer),
+                ..look.peaks
+            };
+            set(GlyphLook { peaks, ..look });
+        }
+    }
+    let help = "By amplitude, the high end of the layer's range has the full length";
+    let texts = ["By amplitude", "Same"];
+    let now = usize::from(look.peaks.same_length);
+    if let Some(i) = segment_row(ui, "Length", help, &texts, now) {
+        let peaks = PeakLook {
+            same_length: i == 1,
+            ..look.peaks
+        };
+        set(GlyphLook { peaks, ..look });
+    }
+    let (defaults, all) = (GlyphLook::default(), Rows::AllBut(&[]));
+    parameters::rows(ui, &look, &defaults, all, &mut |look, _| set(look));
 }
 
 /// The rows of tensors.

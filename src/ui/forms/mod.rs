@@ -2,6 +2,7 @@
 
 pub mod alignment;
 pub mod bundles;
+mod clips;
 pub mod commit;
 pub mod connectivity;
 mod csd;

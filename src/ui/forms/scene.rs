@@ -1,9 +1,11 @@
 //! The block "3-D view" of the task View: which parts of the scene it shows.
 
 use super::display::{segment_row, slab};
+use crate::state::scene_look::SceneLookAction;
 use crate::state::{Action, State, ViewAction};
 use crate::ui::Memory;
 use crate::ui::widgets::section;
+use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
 
 const BLOCK: &str = "3-D view";
@@ -39,4 +41,20 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
     }
     slab(ui, view, actions);
+    depth_cue(ui, state, actions);
+}
+
+fn depth_cue(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let cue = f64::from(state.document.scene_look.depth_cue);
+    let row = SliderRow::new("Depth cue", cue * 100.0, 0.0..=100.0)
+        .decimals(0)
+        .default(0.0)
+        .unit("%")
+        .help(
+            "Fades streamlines, surfaces, clouds and glyphs to the background, from the near to the far end of the scene",
+        );
+    if let Some((percent, phase)) = row.value(ui) {
+        let cue = percent as f32 / 100.0;
+        actions.push(Action::SceneLook(SceneLookAction::SetDepthCue(cue, phase)));
+    }
 }

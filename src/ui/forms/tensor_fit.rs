@@ -10,7 +10,8 @@ mod overlap;
 use super::display::{controls, select_row};
 use super::parameters::{self, Rows};
 use super::{
-    alignment, command_line, csd, density, glyphs, oblique, scene, shown_layer, viewpoints, volume,
+    alignment, clips, command_line, csd, density, glyphs, oblique, scene, shown_layer, viewpoints,
+    volume,
 };
 use crate::data::text::file_name;
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
@@ -83,6 +84,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     oblique::show(ui, state, memory, actions);
     viewpoints::show(ui, state, memory, actions);
+    clips::show(ui, state, memory, actions);
     section::end(ui);
 }
 

@@ -1,4 +1,4 @@
-//! The block "In 3-D" of an image layer: shown as a volume, as a surface, or not.
+//! The block "In 3-D" of an image layer: shown as a volume, as a surface, as a projection, or not.
 
 use super::display::{colour_maps_and, extent, segment_row, select_row, short_unit};
 use super::shapes;
@@ -49,14 +49,18 @@ pub fn show(
             phase,
         }));
     };
-    let text = ["Off", "Cloud", "Surface"];
+    let text = ["Off", "Cloud", "Surface", "MIP"];
     let styles = [
         VolumeStyle::Hidden,
         VolumeStyle::Cloud,
         VolumeStyle::Surface,
+        VolumeStyle::Maximum,
     ];
-    let now = styles.iter().position(|s| *s == look.style).unwrap_or(0);
-    let help = "A cloud with the opacity curve below, or a surface of constant value";
+    let now = match look.style {
+        VolumeStyle::Minimum => 3,
+        style => styles.iter().position(|s| *s == style).unwrap_or(0),
+    };
+    let help = "A cloud with the opacity curve below, a surface of constant value, or a maximum or minimum intensity projection";
     if let Some(i) = segment_row(ui, "Shown as", help, &text, now) {
         set(
             VolumeLook {
@@ -70,6 +74,10 @@ pub fn show(
         VolumeStyle::Hidden => return,
         VolumeStyle::Cloud => cloud(ui, layer, volume, &look, memory, &mut set),
         VolumeStyle::Surface => surface(ui, layer, volume, &look, memory, &mut set),
+        VolumeStyle::Maximum | VolumeStyle::Minimum => {
+            projection(ui, &look, &mut set);
+            return cut(ui, state, &look, &mut set);
+        }
     }
     let help = "Light and shade where the value changes";
     if let Some(i) = segment_row(ui, "Lighting", help, &["Off", "On"], usize::from(look.lit)) {
@@ -189,15 +197,36 @@ fn surface(
         );
     }
     colours(ui, look, set);
-    let row = SliderRow::new(
-        "Surface opacity",
-        f64::from(look.opacity) * 100.0,
-        0.0..=100.0,
-    )
-    .decimals(0)
-    .default(100.0)
-    .unit("%")
-    .help("How far what lies behind the surface shows through");
+    let help = "How far what lies behind the surface shows through";
+    opacity(ui, "Surface opacity", help, look, set);
+}
+
+/// The largest or the smallest value along each line of sight, in the colours of the window.
+fn projection(ui: &mut Ui, look: &VolumeLook, set: &mut OnChange) {
+    let help = "The largest value along each line of sight, or the smallest; values at or below the low end of the \
+                range do not count";
+    let styles = [VolumeStyle::Maximum, VolumeStyle::Minimum];
+    let now = usize::from(look.style == VolumeStyle::Minimum);
+    if let Some(i) = segment_row(ui, "Projection", help, &["Maximum", "Minimum"], now) {
+        set(
+            VolumeLook {
+                style: styles[i],
+                ..look.clone()
+            },
+            Phase::Done,
+        );
+    }
+    colours(ui, look, set);
+    let help = "How far what lies behind the projection shows through";
+    opacity(ui, "Projection opacity", help, look, set);
+}
+
+fn opacity(ui: &mut Ui, name: &str, help: &str, look: &VolumeLook, set: &mut OnChange) {
+    let row = SliderRow::new(name, f64::from(look.opacity) * 100.0, 0.0..=100.0)
+        .decimals(0)
+        .default(100.0)
+        .unit("%")
+        .help(help);
     if let Some((v, phase)) = row.value(ui) {
         set(
             VolumeLook {
@@ -250,7 +279,8 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut OnChange) {
             Phase::Done,
         );
     }
-    if look.cut == VolumeCut::Nothing {
+    // A projection has no face, and no distance from one.
+    if look.cut == VolumeCut::Nothing || look.style.is_projection() {
         return;
     }
     let text = ["Hollow", "Image"];

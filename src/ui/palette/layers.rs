@@ -89,6 +89,8 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
     let styles = [
         (VolumeStyle::Cloud, "Show as cloud in 3-D"),
         (VolumeStyle::Surface, "Show as surface in 3-D"),
+        (VolumeStyle::Maximum, "Show largest values in 3-D"),
+        (VolumeStyle::Minimum, "Show smallest values in 3-D"),
         (VolumeStyle::Hidden, "Hide in 3-D"),
     ];
     let others = styles.into_iter().filter(|(style, _)| *style != look.style);

@@ -33,6 +33,7 @@ impl Slice<'_> {
         Screen {
             from_world: DMat4::from_cols(x, y, z, DVec4::W).transpose(),
             slab: true,
+            clips: Vec::new(),
         }
     }
 }
@@ -49,6 +50,11 @@ impl Scene<'_> {
         Screen {
             from_world: points * self.camera.clip_from_world(w / h.max(1e-9)),
             slab: false,
+            clips: self
+                .state
+                .document
+                .scene_look
+                .clips_of(|kinds| kinds.streamlines),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod badge;
 mod bars;
 mod choose;
 mod chrome;
+mod clip_outline;
 mod commissures;
 mod compare;
 mod cut;

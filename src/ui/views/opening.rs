@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Progress of what is still loading: files of the session, or the images of its fit; `None` if nothing is.
 pub fn text(state: &State) -> Option<String> {
-    let (runtime, unrestored) = (&state.runtime, &state.document.unrestored);
+    let (runtime, unrestored) = (&state.runtime, &state.document.session.unrestored);
     let named = |path: &Path| {
         let name = file_name(path);
         format!("Opening {name}")

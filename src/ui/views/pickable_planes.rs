@@ -106,7 +106,7 @@ fn shows(drawn: &VolumeDraw, at: DVec3) -> bool {
     };
     let solid = match drawn.style {
         VolumeStyle::Surface { level, below, .. } => (value > level) != below,
-        VolumeStyle::Cloud => true,
+        VolumeStyle::Cloud | VolumeStyle::Projection { .. } => true,
     };
     let (low, high) = face.window;
     solid

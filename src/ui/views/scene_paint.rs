@@ -7,8 +7,8 @@ use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
 use super::{
-    Views, annotations, badge, chrome, fan, leak, pointer, rings, ruler, sampling, shortest_line,
-    spheres,
+    Views, annotations, badge, chrome, clip_outline, fan, leak, pointer, rings, ruler, sampling,
+    shortest_line, spheres,
 };
 use crate::data::Shape;
 use crate::data::region::RegionId;
@@ -57,6 +57,9 @@ impl Views {
         let late = self.badge.drawing_is_late(ui, drawn) && badge::text(state).is_none();
         let mut taken = title(&painter, scene, (p, ground), late);
         fan::in_scene(&painter, scene);
+        if !self.still {
+            clip_outline::in_scene(&painter, scene, p.accent);
+        }
         let measured = ruler::in_scene(&painter, scene);
         let pointer_at = pointer(ui).filter(|_| hovered && self.drag.is_none());
         let here = (Pane::Scene, scene.rect);

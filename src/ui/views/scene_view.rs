@@ -5,6 +5,7 @@ use super::cut::Cut;
 use super::drag::{self, CLICK, Drag, DragKind};
 use super::region_drag::{Grip, RegionPart};
 use super::{Views, annotations, pointer, sampling, spheres, wheel_steps};
+use crate::data::clip::{Clip, keep, kept_parts};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
 use crate::scene::{self, Size};
@@ -91,8 +92,13 @@ impl<'a> Scene<'a> {
     pub fn region_under(&self, at: Pos2) -> Option<(RegionId, RegionPart)> {
         let (origin, direction) = self.ray(at);
         let selected = self.state.runtime.regions.selected;
+        let look = &self.state.document.scene_look;
+        let clips = look.clips_of(|kinds| kinds.surfaces);
         let regions = self.state.document.regions.iter().filter(|r| r.visible);
         let hits = regions.filter_map(|region| {
+            if !is_shown(&clips, (origin, direction), &region.shape) {
+                return None;
+            }
             let (distance, part) = match &*region.shape {
                 Shape::Sphere { centre, radius_mm } => {
                     let (middle, radius) = self.silhouette(*centre, *radius_mm)?;
@@ -122,6 +128,21 @@ impl<'a> Scene<'a> {
         hits.min_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, id, part)| (id, part))
     }
+}
+
+/// Whether clips leave a part of a region visible along a ray, or the middle of a region that the ray misses.
+fn is_shown(clips: &[Clip], (origin, direction): (DVec3, DVec3), shape: &Shape) -> bool {
+    if clips.is_empty() {
+        return true;
+    }
+    if through_shape(origin, direction, shape).is_none() {
+        return keep(clips, shape.centre());
+    }
+    let parts = kept_parts(clips, (origin, direction), (0.0, f64::INFINITY));
+    parts.into_iter().any(|(start, end)| {
+        let met = through_shape(origin + direction * start, direction, shape);
+        met.is_some_and(|mm| start + mm <= end)
+    })
 }
 
 /// A sentence in the middle of a view that cannot be drawn.

@@ -5,6 +5,7 @@ use super::region_drag::{Grip, RegionPart};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{annotations, rings};
+use crate::data::clip::keep;
 use crate::solvers::level_set::Sphere;
 use crate::state::segment::SPHERE_MM;
 use crate::state::{
@@ -322,7 +323,12 @@ fn on_surface(scene: &Scene, at: Pos2) -> Option<DVec3> {
     }
     let step = phi.grid.spacing().min_element() * 0.5;
     let steps = (((leave - enter) / step) as usize).min(4096);
-    let inside = |p: &DVec3| phi.grid.nearest(*p).is_some_and(|at| phi.value(at) > 0.0);
+    let look = &scene.state.document.scene_look;
+    let clips = look.clips_of(|kinds| kinds.surfaces);
+    let inside = |p: &DVec3| {
+        let is_in = phi.grid.nearest(*p).is_some_and(|at| phi.value(at) > 0.0);
+        is_in && keep(&clips, *p)
+    };
     (0..=steps)
         .map(|i| origin + direction * (enter + i as f64 * step))
         .find(inside)

@@ -4,9 +4,9 @@ use super::{offscreen, random_grid};
 use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::tensor_field::Tensor;
-use arcuate::data::{TensorField, Volume};
+use arcuate::data::{Grid, TensorField, Volume, VolumeKind};
 use arcuate::scene::draw_list::{
-    ById, CutPlane, GlyphPlace, GlyphShape, Glyphs, ScenePane, TensorGlyphs,
+    ById, CutPlane, GlyphPlace, GlyphScale, GlyphShape, Glyphs, PeakGlyphs, ScenePane, TensorGlyphs,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -21,6 +21,8 @@ pub fn tests() -> Vec<Trial> {
             crossed,
         ),
         test("render::glyphs over slices", over),
+        test("render::glyphs grow with an image", scaled),
+        test("render::peaks are lines", peaks),
     ]
 }
 
@@ -61,6 +63,8 @@ fn shown(
             shape,
             size: (2.0 * half / spacing.min_element()) as f32,
             every: 1,
+            clips: Vec::new(),
+            scale: None,
         })),
         ..scene(SIZE, eye)
     }
@@ -88,6 +92,108 @@ fn eigen(random: &mut Random) -> (DMat3, DVec3) {
         axes,
         DVec3::new(first, second, second * random.uniform(0.3, 0.9)),
     )
+}
+
+/// A line along each peak has the length of its amplitude relative to the full one, or the same length, times the size
+/// that the value of an image gives it; a turn of the image turns it.
+fn peaks() {
+    let mut random = Random::fresh("lines of peaks");
+    let mut offscreen = offscreen();
+    let spacing = 24.0;
+    let origin = DVec3::splat(-spacing);
+    let grid = Grid::axis_aligned([3; 3], DVec3::splat(spacing), origin).expect("regular");
+    let n = grid.voxel_count();
+    for case in 0..8 {
+        let eye_direction = random.direction();
+        let eye = eye_direction.with_z(eye_direction.z * 0.7).normalize() * 5000.0;
+        let right = DVec3::Z.cross(eye).normalize();
+        let up = eye.normalize().cross(right);
+        // Two peaks in the middle voxel, at a right angle to each other in the plane of the picture.
+        let angle = random.uniform(0.0, std::f64::consts::TAU);
+        let first = right * angle.cos() + up * angle.sin();
+        let second = up * angle.cos() - right * angle.sin();
+        let (a, b) = (random.uniform(0.5, 0.9), random.uniform(0.2, 0.5));
+        let turn = DMat3::from_axis_angle(eye.normalize(), random.uniform(0.0, 1.0));
+        let stored = [first * a, second * b].map(|v| turn.transpose() * v);
+        let mut values = vec![0.0f32; 6 * n];
+        for (peak, vector) in stored.iter().enumerate() {
+            for axis in 0..3 {
+                values[(3 * peak + axis) * n + 13] = vector[axis] as f32;
+            }
+        }
+        let grid = Arc::new(grid.clone());
+        let volume = Volume::new(grid.clone(), 6, VolumeKind::Scalar, values);
+        let (same_length, is_scaled) = (case % 2 == 1, case > 3);
+        let scale = is_scaled.then(|| GlyphScale {
+            image: ById(Volume::scalar(grid, vec![0.75; n])),
+            frame: 0,
+            window: (0.0, 1.0),
+        });
+        let list = ScenePane {
+            glyphs: Some(Glyphs::Peaks(PeakGlyphs {
+                peaks: ById(volume),
+                turn,
+                place: GlyphPlace::Planes(vec![CutPlane {
+                    point: DVec3::ZERO,
+                    normal: DVec3::Z,
+                }]),
+                size: 1.0,
+                every: 1,
+                full_amplitude: (!same_length).then_some(1.0),
+                clips: Vec::new(),
+                scale,
+            })),
+            ..scene(SIZE, eye)
+        };
+        let picture = offscreen.scene(&list).expect("a picture");
+        let factor = if is_scaled { 0.75 } else { 1.0 };
+        for (along, amplitude) in [(first, a), (second, b)] {
+            let (x, y) = (along.dot(right), along.dot(up));
+            let share = if same_length { 1.0 } else { amplitude };
+            let expected = 0.5 * spacing * share * factor;
+            let found = reach(&picture, x, y);
+            // The ends are pointed.
+            let off = expected - found;
+            assert!((-0.4..0.9).contains(&off), "{case}: {found} {expected}");
+            // Red, green and blue are the axes.
+            let [r, g, b, _] = {
+                let middle = f64::from(SIZE) * 0.5;
+                let px = 0.5 * expected * f64::from(SIZE) / 40.0;
+                picture.pixel((middle + x * px) as u32, (middle - y * px) as u32)
+            };
+            let seen = DVec3::new(f64::from(r), f64::from(g), f64::from(b));
+            let largest = along.abs().max_position();
+            assert!(
+                seen[largest] >= seen.max_element() - 30.0,
+                "{case}: {seen} {along}"
+            );
+        }
+    }
+}
+
+/// A glyph grows with the value of an image at its centre; outside the image there is none.
+fn scaled() {
+    let mut offscreen = offscreen();
+    let mut random = Random::fresh("glyph scale");
+    let (field, spacing) = one(&mut random, DMat3::IDENTITY, DVec3::splat(1e-3));
+    let half = 12.0;
+    let eye = DVec3::NEG_Y * 5000.0;
+    let mut radius = |value: f32| {
+        let mut list = shown(&field, spacing, half, GlyphShape::Ellipsoid, eye);
+        let image = Volume::scalar(field.grid.clone(), vec![value; 27]);
+        if let Some(Glyphs::Tensors(tensors)) = &mut list.glyphs {
+            tensors.scale = Some(GlyphScale {
+                image: ById(image),
+                frame: 0,
+                window: (1.0, 3.0),
+            });
+        }
+        reach(&offscreen.scene(&list).expect("a picture"), 1.0, 0.0)
+    };
+    for (value, share) in [(0.5, 0.0), (1.5, 0.25), (2.0, 0.5), (3.0, 1.0), (9.0, 1.0)] {
+        let found = radius(value);
+        assert!((found - share * half).abs() < 0.5, "{value}: {found}");
+    }
 }
 
 /// Across the view an ellipsoid with half axes aᵢ along eᵢ extends to √Σ (aᵢ eᵢ·u)² in direction u, for any tensor,
@@ -271,6 +377,8 @@ fn over() {
                 shape: GlyphShape::Ellipsoid,
                 size: (2.0 * half / spacing.min_element()) as f32,
                 every: 1,
+                clips: Vec::new(),
+                scale: None,
             }));
             let picture = offscreen.slice(&list).expect("a picture");
             let along = |axis: DVec3| {

@@ -3,10 +3,12 @@
 use super::{offscreen, random_grid};
 use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
-use arcuate::data::OdfField;
 use arcuate::data::spherical_harmonics::{count, evaluate, quadrature};
+use arcuate::data::{OdfField, Volume};
 use arcuate::render::offscreen::Picture;
-use arcuate::scene::draw_list::{ById, CutPlane, GlyphPlace, Glyphs, OdfGlyphs, ScenePane};
+use arcuate::scene::draw_list::{
+    ById, CutPlane, GlyphPlace, GlyphScale, Glyphs, OdfGlyphs, ScenePane,
+};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
             "render::distributions share a scale or have their own",
             sizes,
         ),
+        test("render::distributions grow with an image", scaled),
     ]
 }
 
@@ -50,6 +53,8 @@ pub(super) fn shown(field: &OdfField, radius: f64, normal: DVec3) -> OdfGlyphs {
         full_amplitude: None,
         min_peak: 0.0,
         cast_from_px: OdfGlyphs::CAST_FROM_PX,
+        clips: Vec::new(),
+        scale: None,
     }
 }
 
@@ -176,6 +181,42 @@ fn near_hides_far() {
                 "{axis}: {seen:?}"
             );
         }
+    }
+}
+
+/// A distribution has the size that the value of an image gives it, as a mesh and ray-cast.
+fn scaled() {
+    let mut random = Random::fresh("odf scale");
+    let mut offscreen = offscreen();
+    let order = 8;
+    let one = lobes(order, &[(DVec3::X, 1.0)]);
+    let nothing = vec![f64::NAN; count(order)];
+    let field = row(&mut random, order, [&nothing, &one, &nothing]);
+    let (radius, mm) = (12.0, WIDTH_MM / f64::from(SIZE));
+    let mut reach = |value: f32, cast_from_px: f32| {
+        let image = Volume::scalar(field.grid.clone(), vec![9.0, value, 9.0]);
+        let mut list = pane(SIZE, DVec3::ZERO, DVec3::X, DVec3::NEG_Y, mm);
+        list.glyphs = Some(Glyphs::Odfs(OdfGlyphs {
+            cast_from_px,
+            scale: Some(GlyphScale {
+                image: ById(image),
+                frame: 0,
+                window: (0.2, 0.6),
+            }),
+            ..shown(&field, radius, DVec3::Z)
+        }));
+        extents(&offscreen.slice(&list).expect("a picture"))[0]
+    };
+    for cast_from_px in [OdfGlyphs::CAST_FROM_PX, 1.0] {
+        for (value, share) in [(0.1, 0.0), (0.3, 0.25), (0.4, 0.5), (0.6, 1.0), (2.0, 1.0)] {
+            let found = reach(value, cast_from_px);
+            let expected = share * radius;
+            assert!(
+                (found - expected).abs() < 0.4,
+                "{value}: {found} {expected}"
+            );
+        }
+        assert_eq!(reach(f32::NAN, cast_from_px), 0.0);
     }
 }
 

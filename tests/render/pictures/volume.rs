@@ -4,6 +4,7 @@
 mod bricks;
 mod coloured;
 mod hiding;
+mod projections;
 mod shapes;
 
 use super::{colour_difference, offscreen};
@@ -37,6 +38,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     let rest = hiding::tests().into_iter().chain(bricks::tests());
     let rest = rest.chain(coloured::tests()).chain(shapes::tests());
+    let rest = rest.chain(projections::tests());
     own.into_iter().chain(rest).collect()
 }
 

@@ -381,6 +381,7 @@ fn hidden() {
             screen: Screen {
                 from_world: DMat4::IDENTITY,
                 slab: false,
+                clips: Vec::new(),
             },
             target: PickQuery::Within(whole.to_vec()),
             mode: SelectionMode::Replace,

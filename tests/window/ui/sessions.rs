@@ -135,7 +135,7 @@ fn named() {
 fn store_too() {
     let mut state = tracking();
     update(&mut state, Action::Track(TrackAction::Keep));
-    state.document.store = ResultStorage::Nothing;
+    state.document.session.store = ResultStorage::Nothing;
     let path = PathBuf::from("/data/s.arcuate");
     let save = SessionAction::Save {
         path: Some(path.clone()),

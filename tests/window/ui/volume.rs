@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a curve of opacity is edited", curve),
         test("ui::a cloud has shapes of two values", shapes),
         test("ui::a volume becomes a surface and is cut", surface),
+        test("ui::a volume is projected", projected),
         test("ui::tensor glyphs are switched on", glyphs),
         test("ui::more glyphs than can be drawn are thinned", thinned),
     ]
@@ -157,6 +158,19 @@ fn surface() {
         (volume_look(&window).style, volume_look(&window).cut),
         (VolumeStyle::Hidden, VolumeCut::Corner)
     );
+}
+
+/// The largest or smallest values; each choice is one step of undo.
+fn projected() {
+    let mut window = of_fa();
+    click(&mut window, "Shown as: MIP");
+    assert_eq!(volume_look(&window).style, VolumeStyle::Maximum);
+    click(&mut window, "Projection: Minimum");
+    assert_eq!(volume_look(&window).style, VolumeStyle::Minimum);
+    assert!(window.query_by_label("Lighting: On").is_none());
+    window.get_by_label("Cut away");
+    click(&mut window, "Undo");
+    assert_eq!(volume_look(&window).style, VolumeStyle::Maximum);
 }
 
 fn glyphs() {

@@ -1,7 +1,7 @@
 //! Streamlines near the pointer and within an outline on the screen.
 //!
 //! Every segment is projected in single precision; segments behind the eye are skipped. On a slice only the part in
-//! the slab counts.
+//! the slab counts, and in the 3-D view only the parts that clips keep.
 //!
 //! # Example
 //!
@@ -19,6 +19,7 @@
 //! let screen = Screen {
 //!     from_world: DMat4::IDENTITY,
 //!     slab: false,
+//!     clips: Vec::new(),
 //! };
 //! let near = PickQuery::Nearest {
 //!     at: DVec2::new(4.0, 4.0),
@@ -31,8 +32,9 @@
 
 use crate::compute::{Backend, Cancelled, Control};
 use crate::data::Tractogram;
+use crate::data::clip::{Clip, keep, kept_parts};
 use crate::solvers::Error;
-use glam::{DMat4, DVec2, Mat4, Vec2, Vec3};
+use glam::{DMat4, DVec2, DVec3, Mat4, Vec2, Vec3};
 use rayon::prelude::*;
 
 const CHUNK: usize = 2048;
@@ -42,12 +44,14 @@ const STREAMLINE_WIDTH: f32 = 2.0;
 const STEP: f32 = 1.5;
 
 /// Projection from the world to the screen.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Screen {
     /// x and y in points, z a depth (smaller in front), all times w.
     pub from_world: DMat4,
     /// Whether depths beyond -1 and 1 are hidden.
     pub slab: bool,
+    /// Planes and boxes that hide parts of streamlines.
+    pub clips: Vec<Clip>,
 }
 
 /// The query.
@@ -132,6 +136,9 @@ fn segments(points: &[[f32; 3]], screen: &Screen, mut visit: impl FnMut(Vec3, Ve
             .then(|| v.truncate() / v.w)
             .filter(|v| v.is_finite())
     };
+    if !screen.clips.is_empty() {
+        return kept_segments(points, screen, project, visit);
+    }
     let mut last = points.first().and_then(project);
     if let (Some(only), 1) = (last, points.len()) {
         if let Some((a, b)) = clip_depth(only, only, screen.slab) {
@@ -148,6 +155,38 @@ fn segments(points: &[[f32; 3]], screen: &Screen, mut visit: impl FnMut(Vec3, Ve
             return;
         }
         last = here;
+    }
+}
+
+/// The same for the parts that all clips keep.
+fn kept_segments(
+    points: &[[f32; 3]],
+    screen: &Screen,
+    project: impl Fn(&[f32; 3]) -> Option<Vec3>,
+    mut visit: impl FnMut(Vec3, Vec3) -> bool,
+) {
+    let world = |p: &[f32; 3]| DVec3::from_array(p.map(f64::from));
+    let projected = |p: DVec3| project(&p.as_vec3().to_array());
+    let mut visit = |a: DVec3, b: DVec3| {
+        let ends = projected(a).zip(projected(b));
+        let part = ends.and_then(|(a, b)| clip_depth(a, b, screen.slab));
+        part.is_some_and(|(a, b)| visit(a, b))
+    };
+    if let [only] = points {
+        let only = world(only);
+        if keep(&screen.clips, only) {
+            visit(only, only);
+        }
+        return;
+    }
+    for pair in points.windows(2) {
+        let (from, to) = (world(&pair[0]), world(&pair[1]));
+        let along = to - from;
+        for (start, end) in kept_parts(&screen.clips, (from, along), (0.0, 1.0)) {
+            if visit(from + along * start, from + along * end) {
+                return;
+            }
+        }
     }
 }
 

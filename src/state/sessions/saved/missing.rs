@@ -73,6 +73,7 @@ pub(in crate::state) fn add_missing(
         session,
     };
     document
+        .session
         .unrestored
         .items
         .push(MissingItem::Part(Arc::new(part)));

@@ -248,7 +248,11 @@ pub fn build(
                     reason: reason.into(),
                     session,
                 });
-                document.unrestored.items.push(MissingItem::Origin(layer));
+                document
+                    .session
+                    .unrestored
+                    .items
+                    .push(MissingItem::Origin(layer));
             }
         }
     }
@@ -274,8 +278,8 @@ pub fn build(
     let layers = saved.layers.clone().into();
     let awaited = AwaitedLayers::new(layers, session.clone());
     let is_requested = document.distributions.settings.requested;
-    document.unrestored.awaited_fods = is_requested.then(|| awaited.clone());
-    document.unrestored.awaited = Some(awaited);
+    document.session.unrestored.awaited_fods = is_requested.then(|| awaited.clone());
+    document.session.unrestored.awaited = Some(awaited);
     // It may use every other layer, also those that come with the fit.
     segment::insert_surface(&mut document, session, saved, &regions);
     let others = missing_parts(&document).into_iter();
@@ -317,7 +321,7 @@ fn set_missing(
     saved: &SavedDocument,
     session: &Arc<ReadSession>,
 ) {
-    let items = &mut document.unrestored.items;
+    let items = &mut document.session.unrestored.items;
     items.retain(|item| !matches!(item, MissingItem::Layer(_)));
     let missing_layer = |(id, reason): &(u64, NotRestored)| {
         let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
@@ -411,7 +415,8 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     };
     document.track.ray_display = saved.rays.display.clone();
     document.track.noise = saved.track_noise.clone().sanitized();
-    document.store = saved.store;
+    document.scene_look = saved.scene_look.valid();
+    document.session.store = saved.store;
 }
 
 pub(in crate::state) fn restore(

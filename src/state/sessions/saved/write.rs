@@ -86,7 +86,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         files: lists.files,
         masks: lists.masks,
         numbers: lists.numbers,
-        store: state.document.store,
+        store: state.document.session.store,
         revision: state.history.revision(),
     }
 }
@@ -226,7 +226,8 @@ impl ReferencedItems<'_> {
                 missing.unwrap_or_else(|| self.segmentation(d, run.as_deref()))
             },
             filter: d.filter.clone(),
-            store: d.store,
+            store: d.session.store,
+            scene_look: d.scene_look.valid(),
             streamlines: d.streamlines.renamed(|id| {
                 let place = d.regions.iter().position(|r| r.id == id)?;
                 Some(RegionId(place as u64))
@@ -237,8 +238,8 @@ impl ReferencedItems<'_> {
     /// Adds the layers that the fit and the distributions have not produced yet.
     fn awaited_layers(&mut self, d: &Document, layers: &mut Vec<SavedLayer>) {
         let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
-        let of_fit = d.unrestored.awaited.as_ref();
-        let of_fods = d.unrestored.awaited_fods.as_ref();
+        let of_fit = d.session.unrestored.awaited.as_ref();
+        let of_fods = d.session.unrestored.awaited_fods.as_ref();
         let Some(awaited) = of_fit.or(of_fods) else {
             return;
         };

@@ -16,6 +16,7 @@ use crate::state::core::camera::Camera;
 use crate::state::core::display::Display;
 use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
 use crate::state::pathways::{PathwayParams, PathwaySettings, RandomPairRank};
+use crate::state::scene_look::SceneLook;
 use crate::state::segment::{LeakNotice, SegmentSettings};
 use crate::state::sessions::types::file::{ReadSession, ResultStorage};
 use crate::state::sessions::types::fods::SavedFodSettings;
@@ -127,6 +128,9 @@ pub struct SavedDocument {
     /// Records refer to its regions by their indices in the list.
     #[serde(default)]
     pub streamlines: StreamlineSettings,
+    /// Depth cue and clips of the 3-D view.
+    #[serde(default, skip_serializing_if = "SceneLook::is_default")]
+    pub scene_look: SceneLook,
 }
 
 /// Settings of rays in tensors: members of their document.

@@ -9,12 +9,21 @@ use crate::state::sessions::types::content::{
     SavedLayer, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights,
     snapshot_result,
 };
-use crate::state::sessions::types::file::{FileComparison, ReadSession};
+use crate::state::sessions::types::file::{FileComparison, ReadSession, ResultStorage};
 use crate::state::sessions::types::origins::{SavedOrigin, Table};
 use crate::state::sessions::types::restore_error::{NotRestored, PartError};
 use crate::state::tensors::recipe::fod::FodMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What a session stores of a document, and records of the session that was opened.
+#[derive(Clone, Debug, Default)]
+pub struct SessionParts {
+    /// The streamlines that a session stores next to itself.
+    pub store: ResultStorage,
+    /// Records of the session that was opened which are not restored; saving writes them back.
+    pub unrestored: UnrestoredRecords,
+}
 
 /// Records of an opened session that the document does not contain. They are data to be restored or written back, not
 /// provenance: the number of an origin in such a record refers to the table of its session, and once a record is

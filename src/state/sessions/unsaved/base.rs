@@ -337,6 +337,7 @@ fn listed(document: &Document) -> BTreeSet<LayerId> {
     let here = document.layers.iter().map(|l| l.id);
     let away = document.missing_layers().map(|m| LayerId(m.layer.id));
     let awaited = document
+        .session
         .unrestored
         .awaited
         .iter()

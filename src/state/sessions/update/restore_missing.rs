@@ -72,7 +72,7 @@ pub(in crate::state) fn was_restored(
             Err(why) => state.runtime.notify_failure(LOAD, why.to_string()),
         }
     }
-    if let Some(saved) = state.document.unrestored.awaited.clone() {
+    if let Some(saved) = state.document.session.unrestored.awaited.clone() {
         state.document.arrange_as(saved.layers());
     }
     make_maps(state, &here, effects);

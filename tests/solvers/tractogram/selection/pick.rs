@@ -4,6 +4,7 @@ use super::{on, walks, world};
 use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
+use arcuate::data::clip::{Clip, ClipShape, keep};
 use arcuate::solvers::tractogram::pick::{PickQuery, Screen, pick};
 use glam::{DMat4, DVec2, DVec3, DVec4};
 
@@ -25,7 +26,25 @@ fn screen(random: &mut Random, slab: bool) -> Screen {
         );
         project * away
     };
-    Screen { from_world, slab }
+    // In the 3-D view, a plane hides a part of half of the cases, and a box another.
+    let clipped = !slab && random.bits() & 1 == 1;
+    let plane = ClipShape::plane_through(random.direction() * 5.0, random.direction());
+    let low = random.direction() * 8.0;
+    let hole = ClipShape::Box {
+        low,
+        high: low + 12.0,
+    };
+    let clip = |shape, hides_inside| Clip {
+        shape,
+        hides_inside,
+    };
+    let plane = plane.map(|shape| clip(shape, false));
+    let clips = plane.into_iter().chain([clip(hole, true)]);
+    Screen {
+        from_world,
+        slab,
+        clips: clips.filter(|_| clipped).collect(),
+    }
 }
 
 /// Projected points of a streamline, a two-hundredth of a segment apart.
@@ -42,7 +61,8 @@ fn projected_points(line: &[[f32; 3]], screen: &Screen) -> Vec<DVec3> {
         let v = screen.from_world * p.extend(1.0);
         v.truncate() / v.w
     };
-    let all = dense.chain(only).map(project);
+    let kept = dense.chain(only).filter(|p| keep(&screen.clips, *p));
+    let all = kept.map(project);
     all.filter(|p| !screen.slab || p.z.abs() <= 1.0).collect()
 }
 
@@ -97,6 +117,7 @@ pub(super) fn nearest() {
     for order in [[front, behind], [behind, front]] {
         let lines = Tractogram::new(order.concat(), vec![0, 2, 4]);
         let mut screen = screen(&mut random, false);
+        screen.clips.clear();
         let turn = glam::DQuat::from_mat4(&screen_turn(&screen));
         screen.from_world *= DMat4::from_quat(turn.inverse());
         let at = DVec2::new(300.0, 200.0);

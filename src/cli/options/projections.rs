@@ -1,0 +1,101 @@
+//! Options that show an image as a maximum or minimum intensity projection.
+
+use super::super::headless::Headless;
+use super::super::runner::Failure;
+use super::shapes::image;
+use super::value_error::ValueError;
+use crate::data::appearance::{ColourMap, Colours};
+use crate::scene::volume_of;
+use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
+use crate::state::{Display, LayerAction, Phase};
+
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Intensity projections")]
+pub struct ProjectionOptions {
+    /// Show the largest or the smallest value along each line of sight (maximum or minimum intensity projection) of an
+    /// image in the 3-D view, with the values and the name of a colour map, as in FA:maximum:0.2..0.9:viridis
+    #[arg(long, value_name = "LAYER:KIND[:LOW..HIGH[:MAP]]", value_parser = projection, allow_hyphen_values = true)]
+    pub projection: Vec<Projection>,
+}
+
+/// A projection of a layer that is still a name.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Projection {
+    layer: String,
+    style: VolumeStyle,
+    window: Option<(f32, f32)>,
+    colour_map: Option<ColourMap>,
+}
+
+fn projection(text: &str) -> Result<Projection, ValueError> {
+    let read = || {
+        let parts: Vec<&str> = text.split(':').map(str::trim).collect();
+        let (layer, kind, window, map) = match parts[..] {
+            [layer, kind] => (layer, kind, None, None),
+            [layer, kind, window] => (layer, kind, Some(window), None),
+            [layer, kind, window, map] => (layer, kind, Some(window), Some(map)),
+            _ => return None,
+        };
+        let style = VolumeStyle::from_key(kind).filter(|style| style.is_projection())?;
+        let limits = |text: &str| {
+            let (low, high) = text.split_once("..")?;
+            let number = |text: &str| text.trim().parse::<f32>().ok().filter(|v| v.is_finite());
+            let limits = (number(low)?, number(high)?);
+            (limits.0 < limits.1).then_some(limits)
+        };
+        let window = match window {
+            Some(text) => Some(limits(text)?),
+            None => None,
+        };
+        let of_images = |map: &ColourMap| ColourMap::FOR_IMAGES.contains(map);
+        let colour_map = match map {
+            Some(key) => Some(ColourMap::from_key(key).filter(of_images)?),
+            None => None,
+        };
+        (!layer.is_empty()).then(|| Projection {
+            layer: layer.to_owned(),
+            style,
+            window,
+            colour_map,
+        })
+    };
+    let expected = "the name of a layer, maximum or minimum, values from low to high and a colour map of images, as in \
+                    FA:maximum:0.2..0.9:viridis";
+    read().ok_or_else(|| ValueError::new(expected, text))
+}
+
+impl ProjectionOptions {
+    /// Shows the named layers as projections.
+    pub fn apply(&self, window: &mut Headless) -> Result<(), Failure> {
+        for projection in &self.projection {
+            projection.apply(window)?;
+        }
+        Ok(())
+    }
+}
+
+impl Projection {
+    fn apply(&self, window: &mut Headless) -> Result<(), Failure> {
+        let layer = image(&self.layer, window)?;
+        let Some(volume) = volume_of(&layer) else {
+            return Ok(());
+        };
+        let values = self.window.unwrap_or(layer.display.window);
+        let default = || VolumeLook::default_for(volume, values);
+        let mut look = layer.display.volume.clone().unwrap_or_else(default);
+        look.style = self.style;
+        if let Some(map) = self.colour_map {
+            look.transfer.colours = Colours::Map(map);
+        }
+        let display = Display {
+            window: values,
+            volume: Some(look),
+            ..layer.display.clone()
+        };
+        window.act(LayerAction::SetDisplay {
+            layer: layer.id,
+            display,
+            phase: Phase::Done,
+        })
+    }
+}
