@@ -8,7 +8,6 @@ use crate::run::{Common, run};
 use crate::types::{Image, Streamlines};
 use arcuate_engine::data::region::RegionId;
 use arcuate_engine::data::{Region, Role};
-use arcuate_engine::parameters::Parameters;
 use arcuate_engine::solvers::connectivity::{self, connectome as connected};
 use arcuate_engine::solvers::curves::StopReason;
 use arcuate_engine::solvers::region::numbers;

@@ -190,7 +190,8 @@ impl Weights {
                 ));
             }
         };
-        let ([pulse_ms, between_ms], _) = scheme::in_ms(pulse, between)?;
+        let ([pulse_ms, between_ms], _) =
+            scheme::in_ms(pulse, between).map_err(|error| Failure::Parameter(error.to_string()))?;
         Ok(vec![Timing {
             pulse_ms,
             between_ms,

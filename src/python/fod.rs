@@ -85,7 +85,7 @@ impl Estimation<'_> {
         responses: &Responses,
         given: Given,
     ) -> Result<Parts, Failure> {
-        let (dwi, gradients) = (&self.scan.volume, self.scan.gradients()?);
+        let (dwi, gradients) = (&self.scan.volume, self.scan.scan_gradients()?);
         let (backend, control) = (self.backend, self.control);
         let algorithm = algorithm(responses, &given)?;
         let steps = Steps::new(given, !responses.files.is_empty())?;
@@ -204,7 +204,7 @@ impl Estimation<'_> {
                 order: Some(order),
                 ..steps.csd.clone()
             };
-            let (dwi, gradients) = (&self.scan.volume, self.scan.gradients()?);
+            let (dwi, gradients) = (&self.scan.volume, self.scan.scan_gradients()?);
             let residuals =
                 csd::residuals(dwi, gradients, mask, functions, &params, backend, control)?;
             let seed = steps.csd.random_seed;

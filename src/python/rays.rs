@@ -7,7 +7,6 @@ use crate::run::{Common, run};
 use crate::solve::{Fit, memory, with_lengths, with_target_names};
 use crate::tables::NOT_OF_RAYS;
 use crate::types::Streamlines;
-use arcuate_engine::parameters::Parameters;
 use arcuate_engine::solvers::geodesic::{RayMetric, Rays, rank, trace_within};
 use arcuate_engine::solvers::{curves, tractogram};
 use pyo3::prelude::*;

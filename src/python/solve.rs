@@ -143,7 +143,7 @@ fn fitted(
     backend: &Backend,
     control: &Control,
 ) -> Result<Fit, Failure> {
-    let gradients = scan.gradients()?;
+    let gradients = scan.scan_gradients()?;
     let defaults = tensor_fit::Params::defaults_for(Some(gradients));
     let params = filled(defaults, given, &[])?;
     let mask = mask.map(|mask| mask.as_mask("mask")).transpose()?;

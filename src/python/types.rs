@@ -38,7 +38,7 @@ impl Image {
     }
 
     /// The gradients of a scan.
-    pub fn gradients(&self) -> Result<&Gradients, Failure> {
+    pub fn scan_gradients(&self) -> Result<&Gradients, Failure> {
         self.gradients.as_deref().ok_or_else(|| {
             Failure::Input(
                 "Found an image without gradients, expected a scan with them; put its .bval and .bvec beside it, or \
