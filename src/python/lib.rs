@@ -8,6 +8,7 @@ mod errors;
 mod fod;
 mod parameters;
 mod pathway;
+mod phantom;
 mod rays;
 mod regions;
 mod results;
@@ -29,6 +30,8 @@ mod _engine {
     use super::fod::fod;
     #[pymodule_export]
     use super::pathway::pathway;
+    #[pymodule_export]
+    use super::phantom::phantom;
     #[pymodule_export]
     use super::rays::rays;
     #[pymodule_export]

@@ -38,9 +38,13 @@ pub struct Parts {
 }
 
 impl Parts {
-    pub fn image(mut self, name: &str, volume: Volume) -> Self {
-        self.images
-            .push((name.to_owned(), Image::of_volume(volume)));
+    pub fn image(self, name: &str, volume: Volume) -> Self {
+        self.whole_image(name, Image::of_volume(volume))
+    }
+
+    /// An image with its mask or its gradients.
+    pub fn whole_image(mut self, name: &str, image: Image) -> Self {
+        self.images.push((name.to_owned(), image));
         self
     }
 
@@ -52,9 +56,8 @@ impl Parts {
         }
     }
 
-    pub fn mask(mut self, name: &str, mask: &Mask) -> Self {
-        self.images.push((name.to_owned(), Image::of_mask(mask)));
-        self
+    pub fn mask(self, name: &str, mask: &Mask) -> Self {
+        self.whole_image(name, Image::of_mask(mask))
     }
 
     pub fn streamlines(mut self, name: &str, tractogram: Tractogram) -> Self {

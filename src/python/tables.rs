@@ -2,6 +2,7 @@
 
 use crate::parameters::{Row, rows};
 use crate::solve::NOT_YET;
+use arcuate_engine::phantom::ScanParams;
 use arcuate_engine::solvers::density::{Params as DensityParams, Voxels};
 use arcuate_engine::solvers::level_set::{self, TargetParts};
 use arcuate_engine::solvers::tractogram::ProfileParams;
@@ -18,6 +19,7 @@ pub const NOT_OF_RAYS: &[&str] = &["deflect", "bootstrap"];
 pub fn parameters(function: &str) -> Vec<Row> {
     let tables: Vec<Vec<Row>> = match function {
         "fit" => vec![rows::<tensor_fit::Params>(&[])],
+        "phantom" => vec![rows::<ScanParams>(&[])],
         "fod" => vec![
             rows::<csd::Params>(&[]),
             rows::<response::Params>(&[]),

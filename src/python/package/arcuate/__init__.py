@@ -15,6 +15,7 @@ from ._functions import (
     fod,
     open,
     pathway,
+    phantom,
     profile,
     rays,
     segment,
@@ -22,7 +23,7 @@ from ._functions import (
     track,
     view,
 )
-from ._results import Connectome, Fod, Pathway, Profile, Segmentation, Weights
+from ._results import Connectome, Fod, Pathway, Phantom, Profile, Segmentation, Weights
 
 _generated.describe_all(_functions)
 
@@ -38,6 +39,7 @@ __all__ = [
     "MemoryShortage",
     "ParameterError",
     "Pathway",
+    "Phantom",
     "Profile",
     "Remark",
     "Segmentation",
@@ -50,6 +52,7 @@ __all__ = [
     "fod",
     "open",
     "pathway",
+    "phantom",
     "profile",
     "rays",
     "segment",

@@ -8,7 +8,7 @@ import warnings
 from . import _engine
 from ._data import Fit, Image, Streamlines, _image, _mask, _streamlines
 from ._errors import Error, InputError, Remark
-from ._results import Connectome, Fod, Pathway, Profile, Segmentation, Weights
+from ._results import Connectome, Fod, Pathway, Phantom, Profile, Segmentation, Weights
 
 
 def _common(backend, threads, progress):
@@ -23,6 +23,11 @@ def open(path, *, progress=None):
     if isinstance(opened, _engine.RawStreamlines):
         return Streamlines._of(opened)
     return Image._of(opened)
+
+
+def phantom(*, kind="plain", seed=1, backend="auto", threads=None, progress=None, **parameters):
+    common = _common(backend, threads, progress)
+    return Phantom(_engine.phantom(kind, seed, parameters, common))
 
 
 def fit(scan, *, mask=None, backend="auto", threads=None, progress=None, **parameters):

@@ -10,6 +10,10 @@ _REGIONS = (
 )
 
 _INTRODUCTIONS = {
+    "phantom": (
+        "Make a synthetic head or block with its scan: kind is plain or crossing (heads), helix, diagonal,\nu-fibre or "
+        "planar (blocks). No person was scanned."
+    ),
     "fit": "Fit diffusion tensors to a scan, within a mask or one that is found.",
     "fod": (
         "Estimate fibre orientation distributions of a scan, with their peaks and maps of their lobes.\n\nResponse "
@@ -41,6 +45,7 @@ _INTRODUCTIONS = {
 }
 
 _RETURNS = {
+    "phantom": "Phantom",
     "fit": "Fit",
     "fod": "Fod",
     "track": "Streamlines",

@@ -60,6 +60,10 @@ class Pathway(Result):
     """
 
 
+class Phantom(Result):
+    """A synthetic head or block: scan (with gradients), mask, fibres (the true ones) and bundles (their names)."""
+
+
 class Segmentation(Result):
     """Voxels and surface of a level set.
 
