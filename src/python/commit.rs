@@ -7,6 +7,7 @@ use crate::run::{Common, run};
 use crate::solve::memory;
 use crate::types::{Image, Streamlines};
 use arcuate_engine::compute::{Backend, Control};
+use arcuate_engine::data::text::counted;
 use arcuate_engine::data::{Gradients, Mask, Tractogram, Volume};
 use arcuate_engine::io::scheme;
 use arcuate_engine::solvers::commit::cylinder::{GammaRadii, Timing};
@@ -104,8 +105,9 @@ impl Weights {
         let start = match &self.start {
             Some(weights) if weights.len() != streamlines => {
                 return Err(Failure::Input(format!(
-                    "Found {} weights to start from, expected one for each of {streamlines} streamlines",
-                    weights.len()
+                    "Found {} to start from for {}, expected one for each; give them in the order of the streamlines",
+                    counted(weights.len(), "weight"),
+                    counted(streamlines, "streamline")
                 )));
             }
             Some(weights) => Some(prepared.unknowns_from_weights(weights)),

@@ -4,6 +4,7 @@ use crate::arrays::{Stored, Values, shared};
 use crate::errors::{Failure, raised};
 use crate::run::{Common, run};
 use arcuate_engine::data::grid::AffineSource;
+use arcuate_engine::data::text::counted;
 use arcuate_engine::data::{Gradients, Grid, Mask, Tractogram, Volume, VolumeKind};
 use arcuate_engine::io::{self, image, streamlines};
 use glam::{DAffine3, DMat4, DVec3};
@@ -297,8 +298,10 @@ impl Streamlines {
         let (found, expected) = (values.len(), self.tractogram.len());
         if found != expected {
             let sentence = format!(
-                "Found {found} values for {expected} streamlines, expected one for each; give them in the order of the \
-                 streamlines"
+                "Found {} for {}, expected one for each; give them in the order of the \
+                 streamlines",
+                counted(found, "value"),
+                counted(expected, "streamline")
             );
             return Err(raised(py, Failure::Input(sentence)));
         }

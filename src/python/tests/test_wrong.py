@@ -84,7 +84,7 @@ def test_wrong_arguments_of_other_functions_raise(fit, scan):
         (lambda: arcuate.select(lines, stop="tired", **shell), "expected one of"),
         (lambda: arcuate.select(lines, values={"weight": (0, 1)}, **shell), "weight"),
         (lambda: arcuate.select(lines, images=[(image, 0, 1, "most")], **shell), "expected one of mean"),
-        (lambda: lines.with_values("weight", [1, 2]), "Found 2 values for 1 streamlines"),
+        (lambda: lines.with_values("weight", [1, 2]), "Found 2 values for 1 streamline, "),
         (lambda: arcuate.world_directions(numpy.zeros((3, 6)), numpy.eye(4)), "transpose"),
     ]:
         with pytest.raises(arcuate.InputError, match=sentence):

@@ -99,6 +99,9 @@ class Streamlines:
     array becomes read-only. Streamline i has the points ``offsets[i]`` to ``offsets[i + 1]``.
     """
 
+    #: Whether each streamline of the input was kept, if ``select`` returned these.
+    selected = None
+
     def __init__(self, points, offsets):
         offsets = numpy.asarray(offsets)
         if offsets.ndim != 1 or offsets.dtype.kind not in "ui":
