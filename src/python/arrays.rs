@@ -112,6 +112,8 @@ pub enum Stored {
     Points(Shared<[f32; 3]>),
     Offsets(Arc<[u64]>),
     Marks(Arc<[u8]>),
+    Counts(Arc<[u32]>),
+    Triangles(Arc<[[u32; 3]]>),
 }
 
 impl Values {
@@ -144,6 +146,8 @@ impl Values {
             Stored::Points(values) => (values.as_ptr() as usize, "<f4", 4),
             Stored::Offsets(values) => (values.as_ptr() as usize, "<u8", 8),
             Stored::Marks(values) => (values.as_ptr() as usize, "|u1", 1),
+            Stored::Counts(values) => (values.as_ptr() as usize, "<u4", 4),
+            Stored::Triangles(values) => (values.as_ptr() as usize, "<u4", 4),
         };
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;

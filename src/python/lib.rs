@@ -2,10 +2,20 @@
 //! functions below it.
 
 mod arrays;
+mod bundle;
+mod commit;
 mod errors;
+mod fod;
 mod parameters;
+mod pathway;
+mod phantom;
+mod rays;
+mod regions;
+mod results;
 mod run;
+mod segment;
 mod solve;
+mod tables;
 mod types;
 
 use pyo3::prelude::*;
@@ -13,7 +23,25 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::solve::{Fit, density, fit, open, parameters, track};
+    use super::bundle::{connectome, profile, select};
+    #[pymodule_export]
+    use super::commit::commit;
+    #[pymodule_export]
+    use super::fod::fod;
+    #[pymodule_export]
+    use super::pathway::pathway;
+    #[pymodule_export]
+    use super::phantom::phantom;
+    #[pymodule_export]
+    use super::rays::rays;
+    #[pymodule_export]
+    use super::results::Parts;
+    #[pymodule_export]
+    use super::segment::segment;
+    #[pymodule_export]
+    use super::solve::{Fit, density, fit, open, track};
+    #[pymodule_export]
+    use super::tables::parameters;
     #[pymodule_export]
     use super::types::{Image, Streamlines};
 

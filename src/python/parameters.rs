@@ -20,9 +20,13 @@ pub type Row = (String, &'static str, String, &'static str, String, String);
 
 /// The rows of a table, except those with these keys.
 pub fn rows<P: Parameters>(without: &[&str]) -> Vec<Row> {
-    let defaults = P::defaults();
+    rows_from(&P::defaults(), without)
+}
+
+/// The rows of a table with these defaults, except those with these keys.
+pub fn rows_from<P: Parameters>(defaults: &P, without: &[&str]) -> Vec<Row> {
     let used = P::TABLE.iter().filter(|row| !without.contains(&row.key));
-    used.map(|row| described(row, &defaults)).collect()
+    used.map(|row| described(row, defaults)).collect()
 }
 
 fn described<P: Parameters>(row: &Param<P>, defaults: &P) -> Row {
@@ -112,6 +116,11 @@ pub fn filled<P: Parameters>(defaults: P, given: &Given, without: &[&str]) -> Re
     }
     check(&params)?;
     Ok(params)
+}
+
+/// Whether an argument is given.
+pub fn is_given(given: &Given, key: &str) -> bool {
+    given.iter().any(|(name, _)| name == key)
 }
 
 /// The values of the arguments that are rows of this table, and the others.

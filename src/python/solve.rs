@@ -1,45 +1,30 @@
-//! The functions: each does what the command of its name does.
+//! Opening files, fitting tensors, tracking, density: each function does what the command of its name does.
 
 use crate::errors::Failure;
-use crate::parameters::{Given, Row, filled, given, rows, split};
+use crate::parameters::{Given, filled, given, split};
+use crate::regions::{GivenRegion, by_role, owned, regions_of};
 use crate::run::{Common, run};
 use crate::types::{Image, Streamlines};
 use arcuate_engine::compute::{Backend, Control};
-use arcuate_engine::data::region::RegionId;
 use arcuate_engine::data::tractogram::LENGTH;
-use arcuate_engine::data::{Mask, Region, Role, Shape, Tractogram, Volume};
+use arcuate_engine::data::{Region, Role, Tractogram, Volume};
 use arcuate_engine::io::{self, gradients};
+use arcuate_engine::parameters::Parameters;
 use arcuate_engine::solvers::density::{
     DensityGrid, Params as DensityParams, Voxels, density as density_map,
 };
 use arcuate_engine::solvers::{curves, tensor_fit, tracking, tractogram};
-use glam::DVec3;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Rows of tracking that the package does not have yet: a bootstrap needs the residuals of the fit.
-const NOT_YET: &[&str] = &["bootstrap"];
+pub const NOT_YET: &[&str] = &["bootstrap"];
 
 /// Bytes available to a result with many curves, as for commands.
-fn memory() -> Option<u64> {
+pub fn memory() -> Option<u64> {
     io::available_bytes().map(|bytes| bytes / 10 * 8)
-}
-
-/// The parameters of a function, from the tables of its solvers.
-#[pyfunction]
-pub fn parameters(function: &str) -> Vec<Row> {
-    match function {
-        "fit" => rows::<tensor_fit::Params>(&[]),
-        "track" => rows::<curves::Params>(NOT_YET),
-        "density" => {
-            let mut all = rows::<Voxels>(&[]);
-            all.extend(rows::<DensityParams>(&[]));
-            all
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// The contents of a file.
@@ -79,7 +64,7 @@ pub fn open(py: Python<'_>, path: PathBuf, common: Common) -> PyResult<(Opened, 
 }
 
 /// Adds lengths, mm, unless the file has its own.
-fn with_lengths(tractogram: Tractogram) -> Tractogram {
+pub fn with_lengths(tractogram: Tractogram) -> Tractogram {
     if tractogram.per_streamline.contains_key(LENGTH) {
         return tractogram;
     }
@@ -88,37 +73,50 @@ fn with_lengths(tractogram: Tractogram) -> Tractogram {
     tractogram.with_per_streamline(LENGTH, lengths)
 }
 
+/// Adds the names of the targets that its numbers denote.
+pub fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> Tractogram {
+    let targets = regions.iter().filter(|r| r.role == Role::Target);
+    let names: Vec<String> = targets.map(|r| r.name.clone()).collect();
+    match names.is_empty() {
+        true => tractogram,
+        false => tractogram.with_codes("target", names),
+    }
+}
+
 /// Fitted tensors with their maps.
 #[pyclass(frozen, module = "arcuate._engine", name = "RawFit")]
 pub struct Fit {
-    fit: tensor_fit::Output,
-    maps: tensor_fit::Maps,
-    mask: Mask,
+    pub whole: tensor_fit::WholeFit,
+    /// The name of its mask in sentences.
+    pub mask_name: &'static str,
 }
 
 #[pymethods]
 impl Fit {
     /// A map by its name; `None` if there is no such map.
     fn map(&self, name: &str) -> Option<Image> {
+        let tensor_fit::WholeFit {
+            fit, maps, mask, ..
+        } = &self.whole;
         let volume = |volume: &Volume| Some(Image::of_volume(volume.clone()));
         match name {
-            "fa" => volume(&self.maps.fa),
-            "md" => volume(&self.maps.md),
-            "ad" => volume(&self.maps.ad),
-            "rd" => volume(&self.maps.rd),
-            "dec" => volume(&self.maps.dec),
-            "direction" => volume(&self.maps.direction),
-            "tensor" => volume(&self.fit.field.volume()),
-            "s0" => self.fit.s0.as_ref().and_then(volume),
-            "mask" => Some(Image::of_mask(&self.mask)),
-            "repaired" => Some(Image::of_mask(&self.fit.repaired)),
+            "fa" => volume(&maps.fa),
+            "md" => volume(&maps.md),
+            "ad" => volume(&maps.ad),
+            "rd" => volume(&maps.rd),
+            "dec" => volume(&maps.dec),
+            "direction" => volume(&maps.direction),
+            "tensor" => volume(&fit.field.volume()),
+            "s0" => fit.s0.as_ref().and_then(volume),
+            "mask" => Some(Image::of_mask(mask)),
+            "repaired" => Some(Image::of_mask(&fit.repaired)),
             _ => None,
         }
     }
 
     #[getter]
     fn unfitted(&self) -> usize {
-        self.fit.unfitted
+        self.whole.fit.unfitted
     }
 }
 
@@ -145,90 +143,23 @@ fn fitted(
     backend: &Backend,
     control: &Control,
 ) -> Result<Fit, Failure> {
-    let Some(gradients) = scan.gradients.as_deref() else {
-        return Err(Failure::Input(
-            "Found an image without gradients, expected a scan with them; put its .bval and .bvec beside it, or make \
-             the image with bvals and bvecs"
-                .to_owned(),
-        ));
+    let gradients = scan.scan_gradients()?;
+    let defaults = tensor_fit::Params::defaults_for(Some(gradients));
+    let params = filled(defaults, given, &[])?;
+    let mask = mask.map(|mask| mask.as_mask("mask")).transpose()?;
+    let mask_name = match mask {
+        Some(_) => "the mask",
+        None => "the automatic mask",
     };
-    let params = filled(
-        tensor_fit::Params::defaults_for(Some(gradients)),
-        given,
-        &[],
+    let whole = tensor_fit::whole_fit(
+        &scan.volume,
+        Some(gradients),
+        mask,
+        &params,
+        backend,
+        control,
     )?;
-    let dwi = &scan.volume;
-    let mask = match mask {
-        // A mask of the scan's voxels in another order; the solver refuses any other.
-        Some(mask) => {
-            let mask = mask.as_mask("mask")?;
-            mask.in_the_order_of(&dwi.grid).unwrap_or(mask)
-        }
-        None => tensor_fit::brain_mask(dwi, gradients, backend, control)?.mask,
-    };
-    let fit = tensor_fit::fit(dwi, gradients, &mask, &params, backend, control)?;
-    if mask.count() == fit.unfitted {
-        return Err(Failure::Input(format!(
-            "None of the mask's {} voxels has enough signal for a tensor, expected values above 0; check that the scan \
-             is whole and that the mask belongs to it",
-            mask.count()
-        )));
-    }
-    let maps = tensor_fit::maps(&fit.field, backend, control)?;
-    backend.install(|| {
-        fit.on_host()?;
-        maps.on_host()
-    })?;
-    Ok(Fit { fit, maps, mask })
-}
-
-/// A region: its role, with the numbers of a sphere (4) or a box (6), or with a mask.
-type GivenRegion<'py> = (String, Vec<f64>, Option<PyRef<'py, Image>>);
-
-fn region(
-    number: usize,
-    given: (String, Vec<f64>, Option<Image>),
-    earlier: usize,
-) -> Result<Region, Failure> {
-    let (role, numbers, mask) = given;
-    let role = Role::from_key(&role).ok_or_else(|| {
-        let known = Role::ALL.map(|role: Role| role.key()).join(", ");
-        Failure::Input(format!("Found the role {role}, expected one of {known}"))
-    })?;
-    let finite = numbers.iter().all(|n| n.is_finite());
-    let shape = match (&numbers[..], mask) {
-        (_, Some(mask)) => Some(Shape::Mask(mask.as_mask(role.name())?)),
-        ([x, y, z, radius], None) if finite && *radius > 0.0 => Some(Shape::Sphere {
-            centre: DVec3::new(*x, *y, *z),
-            radius_mm: *radius,
-        }),
-        ([x, y, z, a, b, c], None) if finite && [a, b, c].into_iter().all(|h| *h > 0.0) => {
-            Some(Shape::Box {
-                centre: DVec3::new(*x, *y, *z),
-                half_mm: DVec3::new(*a, *b, *c),
-            })
-        }
-        _ => None,
-    };
-    let name = match earlier {
-        0 => role.name().to_owned(),
-        n => format!("{} {}", role.name(), n + 1),
-    };
-    let Some(shape) = shape else {
-        return Err(Failure::Input(format!(
-            "Found the numbers {numbers:?} for {name}, expected x, y, z and a radius, or x, y, z and three half-edges, \
-             in mm, with sizes above 0"
-        )));
-    };
-    Ok(Region {
-        id: RegionId(number as u64),
-        name,
-        role,
-        shape: Arc::new(shape),
-        colour: None,
-        visible: true,
-        label_number: None,
-    })
+    Ok(Fit { whole, mask_name })
 }
 
 /// Follows streamlines through fitted tensors.
@@ -241,17 +172,11 @@ pub fn track(
     common: Common,
 ) -> PyResult<Streamlines> {
     let given = given(arguments)?;
-    let regions = regions
-        .into_iter()
-        .map(|(role, numbers, mask)| (role, numbers, mask.map(|m| m.clone())));
-    let regions: Vec<_> = regions.collect();
-    let (field, fa) = (fit.fit.field.clone(), fit.maps.fa.clone());
+    let regions = owned(regions);
+    let whole = &fit.whole;
+    let (field, fa) = (whole.fit.field.clone(), whole.maps.fa.clone());
     run(py, &common, move |backend, control| {
-        let mut all: Vec<Region> = Vec::new();
-        for one in regions {
-            let earlier = all.iter().filter(|r| r.role.key() == one.0).count();
-            all.push(region(all.len(), one, earlier)?);
-        }
+        let all = regions_of(regions, by_role)?;
         let mut defaults = curves::Params::defaults();
         let has = |key: &str| given.iter().any(|(name, _)| name == key);
         if has("deflect") && !has("integrator") {
@@ -262,14 +187,9 @@ pub fn track(
         let output = tracking::track_within(&field, &all, &params, memory(), backend, control)?;
         output.on_host()?;
         let along = backend.install(|| tractogram::sampled(&fa, &output.kept));
-        let mut kept = with_lengths(output.kept.with_per_point("fa", along));
-        let targets = all.iter().filter(|r| r.role == Role::Target);
-        let names: Vec<String> = targets.map(|r| r.name.clone()).collect();
-        if !names.is_empty() {
-            kept = kept.with_codes("target", names);
-        }
+        let kept = with_lengths(output.kept.with_per_point("fa", along));
         Ok(Streamlines {
-            tractogram: kept.with_grid(field.grid.clone()),
+            tractogram: with_target_names(kept, &all).with_grid(field.grid.clone()),
         })
     })
 }
@@ -288,11 +208,7 @@ pub fn density(
     let own = template.map(|template| template.volume.grid.clone());
     run(py, &common, move |backend, control| {
         let (voxels, given) = split::<Voxels>(given);
-        let voxels: Voxels = filled(
-            arcuate_engine::parameters::Parameters::defaults(),
-            &voxels,
-            &[],
-        )?;
+        let voxels = filled(Voxels::defaults(), &voxels, &[])?;
         let params = filled(DensityParams::defaults(), &given, &[])?;
         let grid = match (own.or_else(|| tractogram.grid.clone()), voxels.edge_mm) {
             (Some(grid), None) => DensityGrid::Grid(grid),

@@ -4,6 +4,7 @@ use crate::arrays::{Stored, Values, shared};
 use crate::errors::{Failure, raised};
 use crate::run::{Common, run};
 use arcuate_engine::data::grid::AffineSource;
+use arcuate_engine::data::text::counted;
 use arcuate_engine::data::{Gradients, Grid, Mask, Tractogram, Volume, VolumeKind};
 use arcuate_engine::io::{self, image, streamlines};
 use glam::{DAffine3, DMat4, DVec3};
@@ -34,6 +35,27 @@ impl Image {
             volume: mask.image().clone(),
             mask: Some(mask.clone()),
             gradients: None,
+        }
+    }
+
+    /// The gradients of a scan.
+    pub fn scan_gradients(&self) -> Result<&Gradients, Failure> {
+        self.gradients.as_deref().ok_or_else(|| {
+            Failure::Input(
+                "Found an image without gradients, expected a scan with them; put its .bval and .bvec beside it, or \
+                 make the image with bvals and directions"
+                    .to_owned(),
+            )
+        })
+    }
+
+    /// The image with one number in each voxel; the first of several volumes.
+    pub fn scalar(&self, name: &str) -> Result<&Volume, Failure> {
+        match self.volume.kind {
+            VolumeKind::Rgb => Err(Failure::Input(format!(
+                "Found a colour image for {name}, expected one number per voxel; give another image"
+            ))),
+            _ => Ok(&self.volume),
         }
     }
 
@@ -259,6 +281,33 @@ impl Streamlines {
         let offsets = self.tractogram.offsets.clone();
         let shape = vec![offsets.len()];
         Values::array(py, Stored::Offsets(offsets), shape, false)
+    }
+
+    /// The streamlines of named groups.
+    fn groups(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
+        let array = |(name, members): (&String, &Arc<[u32]>)| {
+            let shape = vec![members.len()];
+            let array = Values::array(py, Stored::Counts(members.clone()), shape, false)?;
+            Ok((name.clone(), array))
+        };
+        self.tractogram.groups.iter().map(array).collect()
+    }
+
+    /// The same streamlines with a value for each.
+    fn with_values(&self, py: Python<'_>, name: &str, values: Vec<f32>) -> PyResult<Self> {
+        let (found, expected) = (values.len(), self.tractogram.len());
+        if found != expected {
+            let sentence = format!(
+                "Found {} for {}, expected one for each; give them in the order of the \
+                 streamlines",
+                counted(found, "value"),
+                counted(expected, "streamline")
+            );
+            return Err(raised(py, Failure::Input(sentence)));
+        }
+        Ok(Self {
+            tractogram: self.tractogram.clone().with_per_streamline(name, values),
+        })
     }
 
     /// Values per streamline, or per point, by name.

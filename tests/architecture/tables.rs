@@ -160,6 +160,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("compute", All),
             ("parameters", All),
             ("io", All),
+            ("phantom", All),
             ("solvers", All),
         ],
     ),

@@ -241,6 +241,14 @@ impl Mask {
         Some(Self::new(grid.clone(), inside))
     }
 
+    /// The mask in the axis order of a grid with the same voxels; any other mask as it is, which solvers refuse.
+    pub fn in_order(self, grid: &Arc<Grid>) -> Self {
+        match grid.matches(&self.grid) {
+            true => self,
+            false => self.in_the_order_of(grid).unwrap_or(self),
+        }
+    }
+
     /// A mask without any voxel inside.
     pub fn empty(grid: &Arc<Grid>) -> Self {
         Self::new(grid.clone(), vec![0; grid.voxel_count()])

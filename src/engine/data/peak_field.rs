@@ -131,6 +131,24 @@ impl PeakField {
         )
     }
 
+    /// The image as MRtrix writes peaks: NaN where there is none.
+    pub fn image_with_gaps(&self) -> Volume {
+        let n = self.grid.voxel_count();
+        let mut values = self.values.to_vec();
+        for peak in values.chunks_exact_mut(3 * n) {
+            for voxel in 0..n {
+                let axes = [voxel, n + voxel, 2 * n + voxel];
+                if axes.iter().all(|i| peak[*i] == 0.0) {
+                    for i in axes {
+                        peak[i] = f32::NAN;
+                    }
+                }
+            }
+        }
+        let frames = values.len() / n.max(1);
+        Volume::new(self.grid.clone(), frames, VolumeKind::Scalar, values)
+    }
+
     /// The peaks on a moved grid, turned by the linear part of the transform. `modulated`: amplitudes change with the
     /// width of bundles.
     pub fn turned(&self, grid: Arc<Grid>, linear: DMat3, modulated: bool) -> Self {

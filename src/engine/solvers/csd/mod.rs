@@ -88,7 +88,7 @@ pub use solve::Solution;
 pub use super::Error;
 use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::spherical_harmonics::{at_pole, count};
-use crate::data::{Gradients, Mask, OdfField, Response, ShellVolumes, Shells, Volume};
+use crate::data::{Gradients, Mask, OdfField, Response, ShellVolumes, Shells, Volume, VolumeKind};
 use cpu::{Fitted, Samples, Scan, Solver};
 
 /// Result of a deconvolution.
@@ -109,6 +109,21 @@ pub struct Output {
     pub on_cpu: Option<&'static str>,
     /// Seconds of kernels, of the slowest card; `None` on the CPU.
     pub kernel_s: Option<f64>,
+}
+
+impl Output {
+    /// The share of each tissue in a voxel, one volume for each; `None` for a single tissue.
+    pub fn fractions(&self) -> Option<Volume> {
+        if self.tissues.is_empty() {
+            return None;
+        }
+        let fractions = tissue_fractions(&self.field, &self.tissues);
+        let values = fractions.iter().flat_map(|v| v.values.iter().copied());
+        let values: Vec<f32> = values.collect();
+        let grid = self.field.grid.clone();
+        let frames = fractions.len();
+        Some(Volume::new(grid, frames, VolumeKind::Scalar, values))
+    }
 }
 
 /// Estimates a distribution for each voxel of the mask. The first response is that of white matter.

@@ -59,6 +59,7 @@ mod repeated_tensors;
 mod repetitions;
 mod sensitivity;
 mod trace;
+mod unreachable;
 
 pub use cuda::excess as excess_on_card;
 pub use distance::{Distances, MaskDistance, Separation, path_distances_on_surface};
@@ -77,6 +78,7 @@ pub use repetitions::{
 };
 pub use sensitivity::Sensitivity;
 pub use trace::{Path, trace};
+pub use unreachable::{end_outside_domain, not_joined, outside_tensors, separated};
 
 use super::Error;
 use super::eikonal::CostField;

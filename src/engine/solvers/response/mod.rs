@@ -45,6 +45,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod algorithm;
 mod dhollander;
 mod error;
 mod fit;
@@ -53,6 +54,9 @@ mod quadratic;
 mod threshold;
 mod tournier;
 
+pub use algorithm::{
+    NotSeparable, OtherScale, ResponseAlgorithm, check_scale, check_separable, used,
+};
 pub use dhollander::dhollander;
 pub use error::InputError;
 pub use fit::{fibres, isotropic};

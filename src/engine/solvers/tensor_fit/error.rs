@@ -62,6 +62,13 @@ pub enum InputError {
     NoTensor,
     /// The median mean diffusivity of imported tensors, mm²/s.
     Diffusivity(f64),
+    /// None of this many voxels of the mask has enough signal.
+    NoVoxelWithSignal(usize),
+    /// None of the fitted voxels has a positive definite tensor.
+    NotPositiveDefinite {
+        voxels: usize,
+        is_tensor_image: bool,
+    },
 }
 
 impl fmt::Display for InputError {
@@ -169,6 +176,26 @@ impl fmt::Display for InputError {
             Self::NoTensor => f.write_str(
                 "The image holds no tensor: all its values are 0 or not finite; open another",
             ),
+            Self::NoVoxelWithSignal(voxels) => write!(
+                f,
+                "None of the mask's {} has enough signal for a tensor, expected values above 0; check that the scan \
+                 is whole and that the mask belongs to it",
+                counted(*voxels, "voxel")
+            ),
+            Self::NotPositiveDefinite {
+                voxels,
+                is_tensor_image,
+            } => {
+                let check = match is_tensor_image {
+                    true => "the order and the axes of the image's tensors",
+                    false => "that the gradients belong to this scan, with b-values in s/mm²",
+                };
+                write!(
+                    f,
+                    "None of {} has a positive definite tensor, which is impossible in tissue; check {check}",
+                    counted(*voxels, "voxel")
+                )
+            }
             Self::Diffusivity(median) => write!(
                 f,
                 "The tensors have a median mean diffusivity of {}, expected about 10⁻³ mm²/s: choose another order of the \

@@ -69,6 +69,7 @@ mod map_name;
 mod maps;
 mod parameters;
 mod shape_maps;
+mod whole_fit;
 mod wild_bootstrap;
 
 pub use brain_mask::{BrainMask, MaskReport};
@@ -77,6 +78,7 @@ pub use eigen::eigen_symmetric;
 pub use imported::{given_mask, imported_field};
 pub use map_name::FitMap;
 pub use parameters::{Method, Params};
+pub use whole_fit::{WholeFit, whole_fit};
 pub use wild_bootstrap::Residuals;
 
 pub use super::Error;

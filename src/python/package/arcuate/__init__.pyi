@@ -35,6 +35,8 @@ class Image:
 class Streamlines(Sequence[numpy.ndarray]):
     def __init__(self, points: numpy.ndarray, offsets: Any) -> None: ...
     @classmethod
+    def from_nibabel(cls, given: Any) -> Streamlines: ...
+    @classmethod
     def from_list(cls, lines: Iterable[Any]) -> Streamlines: ...
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> numpy.ndarray: ...  # type: ignore[override]
@@ -47,7 +49,12 @@ class Streamlines(Sequence[numpy.ndarray]):
     @property
     def per_point(self) -> dict[str, numpy.ndarray]: ...
     @property
+    def groups(self) -> dict[str, numpy.ndarray]: ...
+    @property
     def affine(self) -> numpy.ndarray | None: ...
+    selected: numpy.ndarray | None
+    def with_values(self, name: str, values: Any) -> Streamlines: ...
+    def to_nibabel(self) -> Any: ...
     def to_pandas(self) -> Any: ...
     def save(self, path: str | os.PathLike[str], description: str = ...) -> None: ...
 
@@ -63,58 +70,121 @@ class Fit:
     mask: Image
     repaired: Image
 
+class Phantom:
+    scan: Image
+    mask: Image
+    fibres: Streamlines
+    bundles: list[str]
+
+class Fod:
+    wm_fod: Image
+    gm: Image
+    csf: Image
+    fractions: Image
+    peaks: Image
+    afd: Image
+    afd_total: Image
+    dispersion: Image
+    complexity: Image
+    dec: Image
+    cone: Image
+    peak_dispersion: Image
+    mask: Image
+    order: int
+    @property
+    def responses(self) -> dict[str, str]: ...
+
+class Pathway:
+    u1: Image
+    u2: Image
+    u: Image
+    pathway: Image
+    path: Streamlines
+    least: float
+    epsilon: float
+    joined: bool
+    joined_from: float
+    volume_ml: float
+    cost: float
+    length_mm: float
+    cost_per_mm: float
+
+class Segmentation:
+    labels: Image
+    points: numpy.ndarray
+    triangles: numpy.ndarray
+    target: float
+    tolerance: float
+    steps: int
+    at_rest: bool
+    leaked: bool
+    remark: str
+    volume_ml: float
+    area_mm2: float
+    diameter_mm: float
+
+class Weights:
+    weights: numpy.ndarray
+    intra: Image
+    extra: Image
+    free: Image
+    rmse: Image
+    streamlines: Streamlines
+    objective: float
+    total_rmse: float
+    iterations: int
+    converged: bool
+    outside: int
+
+class Connectome:
+    count: numpy.ndarray
+    length: numpy.ndarray
+    value: numpy.ndarray
+    labels: list[int]
+    names: list[str]
+    examined: int
+    one_end: int
+    no_end: int
+    def to_pandas(self, matrix: str = ...) -> Any: ...
+
+class Profile:
+    centre: numpy.ndarray
+    length_mm: float
+    used: int
+    left_out: int
+    names: list[str]
+    @property
+    def share(self) -> numpy.ndarray: ...
+    @property
+    def mean(self) -> dict[str, numpy.ndarray]: ...
+    @property
+    def sd(self) -> dict[str, numpy.ndarray]: ...
+    @property
+    def count(self) -> dict[str, numpy.ndarray]: ...
+    def to_pandas(self) -> Any: ...
+
+def world_directions(bvecs: Any, affine: Any) -> numpy.ndarray: ...
+def select(
+    streamlines: Any,
+    *,
+    include: Any = ...,
+    exclude: Any = ...,
+    target: Any = ...,
+    within: Any = ...,
+    ends: bool = ...,
+    group: str | None = ...,
+    length: Any = ...,
+    values: dict[str, Any] | None = ...,
+    images: Iterable[Any] = ...,
+    stop: str | None = ...,
+    invert: bool = ...,
+    number: int | None = ...,
+    random_seed: int = ...,
+    backend: str = ...,
+    threads: int | None = ...,
+    progress: Callable[[str, float | None], Any] | None = ...,
+) -> Streamlines: ...
 def open(path: str | os.PathLike[str], *, progress: Callable[[str, float | None], Any] | None = None) -> Image | Streamlines: ...
 def view(*files: str | os.PathLike[str]) -> subprocess.Popen[bytes]: ...
 
 # Generated.
-def fit(
-    scan: Any,
-    *,
-    mask: Any = ...,
-    backend: Any = ...,
-    threads: Any = ...,
-    progress: Any = ...,
-    method: str = ...,
-    iterations: float | str | None = ...,
-    b_range: float | str | None = ...,
-    min_eigenvalue: float | str | None = ...,
-) -> Fit: ...
-def track(
-    fit: Any,
-    *,
-    seed: Any = ...,
-    target: Any = ...,
-    include: Any = ...,
-    exclude: Any = ...,
-    terminate: Any = ...,
-    within: Any = ...,
-    backend: Any = ...,
-    threads: Any = ...,
-    progress: Any = ...,
-    seeds: float | str | None = ...,
-    random_seed: float | str | None = ...,
-    step: float | str | None = ...,
-    angle: float | str | None = ...,
-    fa: float | str | None = ...,
-    min_length: float | str | None = ...,
-    max_length: float | str | None = ...,
-    max_steps: float | str | None = ...,
-    integrator: str = ...,
-    interpolation: str = ...,
-    targets: str = ...,
-    includes: str = ...,
-    deflect: float | str | None = ...,
-    one_way: bool = ...,
-) -> Streamlines: ...
-def density(
-    streamlines: Any,
-    *,
-    template: Any = ...,
-    backend: Any = ...,
-    threads: Any = ...,
-    progress: Any = ...,
-    voxel: float | str | None = ...,
-    measure: str = ...,
-    sent: float | str | None = ...,
-    by_direction: bool = ...,
-) -> Image: ...

@@ -99,6 +99,9 @@ class Streamlines:
     array becomes read-only. Streamline i has the points ``offsets[i]`` to ``offsets[i + 1]``.
     """
 
+    #: Whether each streamline of the input was kept, if ``select`` returned these.
+    selected = None
+
     def __init__(self, points, offsets):
         offsets = numpy.asarray(offsets)
         if offsets.ndim != 1 or offsets.dtype.kind not in "ui":
@@ -113,6 +116,20 @@ class Streamlines:
         streamlines = cls.__new__(cls)
         streamlines._raw = raw
         return streamlines
+
+    @classmethod
+    def from_nibabel(cls, given):
+        """Streamlines of nibabel, DIPY or trx-python in world mm; points are shared if they are float32 without gaps."""
+        space = getattr(getattr(given, "space", None), "name", "RASMM")
+        if space != "RASMM":
+            raise InputError(f"Found streamlines in the space {space}, expected world mm; call their to_rasmm() first")
+        given = getattr(given, "streamlines", given)
+        offsets, lengths = numpy.asarray(given._offsets).ravel(), numpy.asarray(given._lengths).ravel()
+        ends = numpy.concatenate([[0], numpy.cumsum(lengths)]).astype(numpy.int64)
+        points = numpy.asarray(given._data)
+        if not numpy.array_equal(offsets, ends[:-1]) or len(points) != ends[-1]:
+            return cls.from_list(given)
+        return cls(numpy.ascontiguousarray(points, dtype="<f4"), ends)
 
     @classmethod
     def from_list(cls, lines):
@@ -151,9 +168,28 @@ class Streamlines:
         return dict(self._raw.values(True))
 
     @property
+    def groups(self):
+        """Numbers of the streamlines of each named group."""
+        return dict(self._raw.groups())
+
+    @property
     def affine(self):
         """The affine of their image, or None."""
         return _affine(self._raw.affine)
+
+    def with_values(self, name, values):
+        """The same streamlines with a value for each, under a name."""
+        return Streamlines._of(self._raw.with_values(name, numpy.asarray(values, dtype=float).ravel().tolist()))
+
+    def to_nibabel(self):
+        """A nibabel Tractogram on the same points, with the values per streamline."""
+        from nibabel.streamlines import ArraySequence, Tractogram
+
+        lines = ArraySequence()
+        lines._data = self.points
+        lines._offsets = self.offsets[:-1].astype(numpy.intp)
+        lines._lengths = numpy.diff(self.offsets.astype(numpy.intp))
+        return Tractogram(lines, data_per_streamline=self.per_streamline, affine_to_rasmm=numpy.eye(4))
 
     def to_pandas(self):
         """A table of the values per streamline."""
@@ -182,6 +218,19 @@ class Fit:
         return Image._of(image)
 
 
+def world_directions(bvecs, affine):
+    """Directions in world axes from those of FSL's .bvec files and of DIPY: one row per volume, along the image's axes."""
+    bvecs = numpy.asarray(bvecs, dtype=float)
+    if bvecs.ndim != 2 or bvecs.shape[1] != 3:
+        raise InputError(f"Found the shape {bvecs.shape} for bvecs, expected (volumes, 3); transpose them")
+    axes = numpy.asarray(affine, dtype=float)[:3, :3]
+    # FSL counts the first axis from right to left.
+    flip = numpy.array([-1.0 if numpy.linalg.det(axes) > 0 else 1.0, 1.0, 1.0])
+    world = (bvecs * flip) @ (axes / numpy.linalg.norm(axes, axis=0)).T
+    length = numpy.linalg.norm(world, axis=1, keepdims=True)
+    return numpy.divide(world, length, out=numpy.zeros_like(world), where=length > 0)
+
+
 def _image(given):
     if isinstance(given, Image):
         return given
@@ -201,4 +250,9 @@ def _mask(given, scan):
 
 
 def _streamlines(given):
-    return given if isinstance(given, Streamlines) else Streamlines.from_list(given)
+    if isinstance(given, Streamlines):
+        return given
+    inner = getattr(given, "streamlines", given)
+    if hasattr(inner, "_offsets") and hasattr(inner, "_lengths"):
+        return Streamlines.from_nibabel(given)
+    return Streamlines.from_list(given)

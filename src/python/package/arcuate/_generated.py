@@ -4,16 +4,59 @@ import inspect
 
 from . import _engine
 
+_REGIONS = (
+    "\n\nA region is (x, y, z, radius) or (x, y, z, half, half, half) in mm, a text such as\n"
+    '"sphere:-24,-18,8,5", or a mask; several regions are a list.'
+)
+
 _INTRODUCTIONS = {
+    "phantom": (
+        "Make a synthetic head or block with its scan: kind is plain or crossing (heads), helix, diagonal,\nu-fibre or "
+        "planar (blocks). No person was scanned."
+    ),
     "fit": "Fit diffusion tensors to a scan, within a mask or one that is found.",
-    "track": (
-        "Follow streamlines through fitted tensors.\n\nA region is (x, y, z, radius) or (x, y, z, half, half, half) in "
-        'mm, a text such as\n"sphere:-24,-18,8,5", or a mask; several regions are a list.'
+    "fod": (
+        "Estimate fibre orientation distributions of a scan, with their peaks and maps of their lobes.\n\nResponse "
+        "functions are estimated (response_algorithm: dhollander or tournier), or read from MRtrix's\ntext files: "
+        'responses={"wm": …, "gm": …, "csf": …}.'
+    ),
+    "track": "Follow streamlines through fitted tensors." + _REGIONS,
+    "rays": "Trace geodesic rays through fitted tensors, and keep the strongest." + _REGIONS,
+    "pathway": "Find the cheapest path between two regions, and the voxels of nearly the same cost." + _REGIONS,
+    "segment": (
+        "Grow a surface by a level set, from spheres (add), a mask, a threshold (low, high) or a point (fill).\n\nThe "
+        "grey value comes from probes (x, y, z, radius) or from target and tolerance. remove keeps the\nsurface out of "
+        "spheres, grow_here and not_here are regions, layer is an image that acts as a speed."
+    ),
+    "commit": (
+        "Fit a weight to each streamline by the diffusion signal that it explains.\n\nThe water around fibres has the "
+        "directions of peaks (three volumes each; default: those of tensors).\nstart has weights to begin with; gamma is "
+        "(shape, scale) of radii; pulse and between are in ms."
     ),
     "density": "Map the density of streamlines, on the grid of a template or their own.",
+    "connectome": (
+        "Count the streamlines between the labels of a map.\n\nvalue is the name of a value of the streamlines, or an "
+        "image, whose mean each pair has."
+    ),
+    "profile": (
+        "Average values at nodes along a bundle.\n\nvalues are names of values per point; images are images by name; "
+        "start is a region near the end at\nwhich the bundle starts."
+    ),
 }
 
-_RETURNS = {"fit": "Fit", "track": "Streamlines", "density": "Image"}
+_RETURNS = {
+    "phantom": "Phantom",
+    "fit": "Fit",
+    "fod": "Fod",
+    "track": "Streamlines",
+    "rays": "Streamlines",
+    "pathway": "Pathway",
+    "segment": "Segmentation",
+    "commit": "Weights",
+    "density": "Image",
+    "connectome": "Connectome",
+    "profile": "Profile",
+}
 
 
 def _type(kind):
@@ -50,6 +93,12 @@ def describe(function):
     function.__signature__ = signature(function)
 
 
+def describe_all(module):
+    """Describe the functions that have parameters from tables."""
+    for name in _RETURNS:
+        describe(getattr(module, name))
+
+
 def stub(function):
     """The declaration of a function for ``__init__.pyi``."""
     name = function.__name__
@@ -66,6 +115,9 @@ def stub(function):
     return "\n".join(lines)
 
 
-def stubs(functions):
+def stubs():
     """The generated part of ``__init__.pyi``."""
+    from . import _functions
+
+    functions = [getattr(_functions, name) for name in _RETURNS]
     return "\n".join(stub(function) for function in functions) + "\n"

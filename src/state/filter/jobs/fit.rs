@@ -15,7 +15,7 @@ use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{SelectionRules, select};
 use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
-use crate::state::tensors::jobs::fit::{fitted, in_order};
+use crate::state::tensors::jobs::fit::fitted;
 use crate::state::{Effect, State, filter};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -431,7 +431,7 @@ impl FitWeights {
 
     fn ordered_mask(&self) -> Option<Mask> {
         let mask = self.mask.clone();
-        mask.map(|mask| in_order(mask, &self.scan))
+        mask.map(|mask| mask.in_order(&self.scan.grid))
     }
 
     /// Whether peaks must be computed.

@@ -9,10 +9,9 @@ use crate::solvers::lifted::{
     largest_amplitudes, solve_both,
 };
 use crate::solvers::metric::Places;
-use crate::solvers::pathway::Domain;
+use crate::solvers::pathway::{Domain, end_outside_domain, separated};
 use crate::state::pathways::jobs::find::{
-    LABEL, Wall, end_outside_domain, receive, same_walls, separated, shares_above_minimum, slot,
-    unfinished, walls,
+    LABEL, Wall, receive, same_walls, shares_above_minimum, slot, unfinished, walls,
 };
 use crate::state::pathways::{
     ClippedEnd, CostliestStretch, KnownCosts, LEAST_EXCESS, PathwayCosts, PathwayKey,

@@ -1,15 +1,14 @@
 //! Tensors: fitted to a scan, or read from an image.
 
 use crate::compute::{Backend, Control};
-use crate::data::text::counted;
-use crate::data::{Gradients, Mask, Sentence, Volume};
+use crate::data::{Gradients, Mask, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
+use crate::solvers::Error;
 use crate::solvers::tensor_fit::{self, FitMap, Maps, MaskReport, Output, Params};
 use crate::state::job_end::ended;
 use crate::state::tensors::types::FitKey;
 use crate::state::tensors::{update, withdraw};
 use crate::state::{Effect, State};
-use std::fmt;
 use std::sync::Arc;
 
 pub const FIT: Slot = Slot::latest_wins("fit");
@@ -127,61 +126,6 @@ impl Receive<State> for FitTensors {
     }
 }
 
-/// Why tensors are of no use: one sentence.
-#[derive(Clone, PartialEq, Debug)]
-enum FitError {
-    /// None of the mask's voxels has enough signal.
-    NoSignal { voxels: usize },
-    /// None of the fitted voxels has a positive definite tensor.
-    NotPositiveDefinite {
-        voxels: usize,
-        is_tensor_image: bool,
-    },
-}
-
-impl fmt::Display for FitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSignal { voxels } => write!(
-                f,
-                "None of the mask's {} has enough signal for a tensor, expected values above 0; check that the scan \
-                 is whole and that the mask belongs to it",
-                counted(*voxels, "voxel")
-            ),
-            Self::NotPositiveDefinite {
-                voxels,
-                is_tensor_image,
-            } => {
-                let check = match is_tensor_image {
-                    true => "the order and the axes of the image's tensors",
-                    false => "that the gradients belong to this scan, with b-values in s/mm²",
-                };
-                write!(
-                    f,
-                    "None of {} has a positive definite tensor, which is impossible in tissue; check {check}",
-                    counted(*voxels, "voxel")
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for FitError {}
-
-impl From<FitError> for JobError {
-    fn from(error: FitError) -> Self {
-        Self::Sentence(Sentence::new(&error))
-    }
-}
-
-/// A mask of the scan's voxels in the scan's order; solvers refuse any other.
-pub fn in_order(mask: Mask, scan: &Volume) -> Mask {
-    match scan.grid.matches(&mask.grid) {
-        true => mask,
-        false => mask.in_the_order_of(&scan.grid).unwrap_or(mask),
-    }
-}
-
 /// Fits within a mask, which is found if none is given.
 pub fn fitted(
     dwi: &Volume,
@@ -190,56 +134,13 @@ pub fn fitted(
     params: &Params,
     backend: &Backend,
     control: &Control,
-) -> Result<TensorFit, JobError> {
-    let mask = mask.map(|mask| in_order(mask, dwi));
-    let mut mask_report = None;
-    let (fit, mask) = match gradients.filter(|_| dwi.tensors.is_none()) {
-        Some(gradients) => {
-            let mask = match mask {
-                Some(mask) => mask,
-                None => {
-                    let brain = tensor_fit::brain_mask(dwi, gradients, backend, control)?;
-                    mask_report = Some(brain.report);
-                    brain.mask
-                }
-            };
-            let fit = tensor_fit::fit(dwi, gradients, &mask, params, backend, control)?;
-            (fit, mask)
-        }
-        None => {
-            let mask = match mask {
-                Some(mask) => mask,
-                None => tensor_fit::given_mask(dwi)?,
-            };
-            let fit = tensor_fit::imported_field(dwi, &mask, params, backend, control)?;
-            (fit, mask)
-        }
-    };
-    let fitted = mask.count() - fit.unfitted;
-    if fitted == 0 {
-        let voxels = mask.count();
-        return Err(FitError::NoSignal { voxels }.into());
-    }
-    let meant = params.min_eigenvalue_mm2_per_s > tensor_fit::MAX_FLOOR_MM2_PER_S;
-    if fit.repaired.count() == fitted && !meant {
-        let is_tensor_image = dwi.tensors.is_some();
-        return Err(FitError::NotPositiveDefinite {
-            voxels: fitted,
-            is_tensor_image,
-        }
-        .into());
-    }
-    let maps = tensor_fit::maps(&fit.field, backend, control)?;
-    // The interface must not wait for copies from a graphics card.
-    backend.install(|| {
-        fit.on_host()?;
-        maps.on_host()
-    })?;
+) -> Result<TensorFit, Error> {
+    let whole = tensor_fit::whole_fit(dwi, gradients, mask, params, backend, control)?;
     Ok(TensorFit {
-        fit,
-        maps,
+        fit: whole.fit,
+        maps: whole.maps,
         shapes: Vec::new(),
-        mask,
-        mask_report,
+        mask: whole.mask,
+        mask_report: whole.mask_report,
     })
 }

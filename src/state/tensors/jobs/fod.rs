@@ -1,16 +1,13 @@
 //! Fibre orientation distributions of a scan: response functions, deconvolution, peaks and maps of lobes.
 
 use crate::compute::{Backend, Control};
-use crate::data::odf_field::Tissue;
 use crate::data::{Gradients, Mask, PeakField, Response, Shells, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::{csd, peaks, response, tensor_fit, uncertainty};
 use crate::state::job_end::ended;
 use crate::state::tensors::fods;
-use crate::state::tensors::jobs::fit::in_order;
 use crate::state::tensors::types::fods::{FodKey, Fods};
 use crate::state::{Effect, State};
-use std::path::Path;
 use std::sync::Arc;
 
 mod error;
@@ -30,10 +27,6 @@ use stages::Stages;
 pub use stages::{repetition_ms, shares_of_curves};
 
 pub const FOD: Slot = Slot::latest_wins("fod");
-
-/// Below this share of a tissue's signal that the other tissues do not have, the noise decides between them: at an SNR
-/// of 20, the amount of a tissue from 100 volumes is then known to half a voxel of it.
-const MINIMUM_OWN_SIGNAL: f64 = 0.01;
 
 /// Finds a brain mask if none is given, estimates response functions if none are given, deconvolves, and computes what
 /// is requested of peaks and lobes.
@@ -82,7 +75,7 @@ impl EstimateFods {
         let stages = Stages::new(&self);
         stages.begin(control);
         let (mask, mask_report) = match &self.mask {
-            Some(mask) => (in_order(mask.clone(), &self.dwi), None),
+            Some(mask) => (mask.clone().in_order(&self.dwi.grid), None),
             None => {
                 let brain = tensor_fit::brain_mask(&self.dwi, &self.gradients, backend, control)?;
                 (brain.mask, Some(brain.report))
@@ -137,7 +130,7 @@ impl EstimateFods {
             }
             None => None,
         };
-        let fractions = images::fractions(&output);
+        let fractions = output.fractions();
         if self.key.is_some() {
             // Computed here to keep it off the window's thread.
             for map in maps.iter().flat_map(|maps| [&maps.total, &maps.complexity]) {
@@ -190,63 +183,6 @@ impl EstimateFods {
         let maps = uncertainty::maps(&residuals, peaks, repetitions, seed, backend, control)?;
         Ok(Some(maps))
     }
-}
-
-/// Returns an error if the mean signal of a tissue, shell by shell, is a sum of those of the others.
-fn check_tissues<'a>(
-    responses: &[(Tissue, Response)],
-    shells: &Shells,
-    file_of: impl Fn(Tissue) -> Option<&'a Path>,
-) -> Result<(), FodError> {
-    // Other numbers of rows are refused with the reason later.
-    let rows = shells.shells.len();
-    if responses.len() < 2 || responses.iter().any(|(_, r)| r.shell_count() != rows) {
-        return Ok(());
-    }
-    let column = |response: &Response| -> Vec<f64> {
-        let shells = shells.shells.iter().enumerate();
-        shells
-            .map(|(k, s)| response.mean_signal(k) * (s.volumes.len() as f64).sqrt())
-            .collect()
-    };
-    let columns: Vec<Vec<f64>> = responses.iter().map(|(_, r)| column(r)).collect();
-    for (k, (tissue, _)) in responses.iter().enumerate() {
-        let others = (0..columns.len()).filter(|other| *other != k);
-        let others: Vec<&Vec<f64>> = others.map(|other| &columns[other]).collect();
-        let own = own_share(&columns[k], &others);
-        if own < MINIMUM_OWN_SIGNAL {
-            return Err(FodError::NotSeparable {
-                tissue: *tissue,
-                own,
-                file: file_of(*tissue).map(Path::to_owned),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// The length of a column without its projection onto others, relative to its own (Gram and Schmidt, twice).
-fn own_share(column: &[f64], others: &[&Vec<f64>]) -> f64 {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let without = |mut values: Vec<f64>, basis: &[Vec<f64>]| {
-        for unit in basis.iter().chain(basis) {
-            let along = dot(&values, unit);
-            for (value, u) in values.iter_mut().zip(unit) {
-                *value -= along * u;
-            }
-        }
-        values
-    };
-    let mut basis: Vec<Vec<f64>> = Vec::new();
-    for other in others {
-        let rest = without((*other).clone(), &basis);
-        let (length, whole) = (dot(&rest, &rest).sqrt(), dot(other, other).sqrt());
-        if length > 1e-9 * whole {
-            basis.push(rest.into_iter().map(|v| v / length).collect());
-        }
-    }
-    let rest = without(column.to_vec(), &basis);
-    (dot(&rest, &rest) / dot(column, column)).sqrt()
 }
 
 /// Applies distributions that were estimated or read, if a document requests them: the command line has none.

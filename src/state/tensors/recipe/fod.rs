@@ -2,11 +2,12 @@
 
 mod responses;
 
+pub use crate::solvers::response::ResponseAlgorithm;
 pub use responses::{ROWS_OF_MASKS, ResponseSource, TissueSource, used_rows};
 
 use crate::data::odf_field::Tissue;
 use crate::data::text::file_name;
-use crate::data::{ShellCommand, Shells, keyed};
+use crate::data::{ShellCommand, keyed};
 use crate::parameters::{Parameters, arguments};
 use crate::solvers::{csd, peaks, response};
 use crate::state::core::text::quoted_path;
@@ -17,46 +18,6 @@ use std::path::{Path, PathBuf};
 /// The folder of the distributions that a command estimates first, and their file in it.
 pub const FODS_FOLDER: &str = "fod";
 pub const WHITE_MATTER_FILE: &str = "wm_fod.nii.gz";
-
-/// How response functions are estimated from a whole scan.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ResponseAlgorithm {
-    /// White matter, grey matter and CSF.
-    Dhollander,
-    /// White matter, in the shell with the highest b.
-    Tournier,
-}
-
-keyed!(ResponseAlgorithm, serde {
-    Dhollander = "dhollander",
-    Tournier = "tournier",
-});
-
-impl ResponseAlgorithm {
-    /// The algorithm for a scan with these shells, unless one is chosen.
-    pub fn default_for(shells: &Shells, method: csd::Method) -> Self {
-        let several = shells.weighted().count() > 1 && shells.has_b0();
-        match several && method == csd::Method::Constrained {
-            true => Self::Dhollander,
-            false => Self::Tournier,
-        }
-    }
-
-    /// The rows of [`response::Params`] that it uses.
-    pub fn rows(self) -> &'static [&'static str] {
-        match self {
-            Self::Dhollander => &[
-                "response-order",
-                "erode",
-                "white-fa",
-                "single-fibre-share",
-                "grey-share",
-                "csf-share",
-            ],
-            Self::Tournier => &["response-order", "single-fibre-voxels"],
-        }
-    }
-}
 
 /// A file besides the distributions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

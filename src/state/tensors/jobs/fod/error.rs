@@ -1,12 +1,12 @@
 //! Errors of estimating and reading fibre orientation distributions.
 
-use super::MINIMUM_OWN_SIGNAL;
 use crate::data::Sentence;
 use crate::data::odf_field::{MAX_IMPLAUSIBLE_SHARE, Tissue};
 use crate::data::text::{count, counted};
 use crate::io;
 use crate::jobs::JobError;
 use crate::solvers::csd;
+use crate::solvers::response::{NotSeparable, OtherScale};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,7 @@ pub enum FodError {
     NoShell { volumes: usize },
     /// The signal of a tissue that the other tissues do not have is too small a share of it.
     NotSeparable {
-        tissue: Tissue,
-        own: f64,
+        error: NotSeparable,
         file: Option<PathBuf>,
     },
     /// The response functions are not those of the scan's shells; the file at fault, if it is one.
@@ -27,13 +26,7 @@ pub enum FodError {
         file: Option<PathBuf>,
     },
     /// The mean signals of a file and of the scan, in the shell with this b-value.
-    Scale {
-        tissue: Tissue,
-        signal: f64,
-        scan: f64,
-        b_s_per_mm2: f64,
-        file: PathBuf,
-    },
+    Scale { error: OtherScale, file: PathBuf },
     /// None of the voxels of the mask has signal; some of them hold samples that are not finite.
     NoSignal { voxels: usize, not_finite: usize },
     /// No voxel of the scan lies in the region of a tissue.
@@ -63,30 +56,9 @@ impl fmt::Display for FodError {
                  the gradients of this scan",
                 counted(*volumes, "volume")
             ),
-            Self::NotSeparable { tissue, own, file } => write!(
-                f,
-                "The response function of {} differs from a sum of the others by {:.2} % of its signal, expected at \
-                 least {:.0} % to separate these tissues; leave one out, or measure them in other voxels{}",
-                tissue.name(),
-                100.0 * own,
-                100.0 * MINIMUM_OWN_SIGNAL,
-                of_file(file.as_deref())
-            ),
+            Self::NotSeparable { error, file } => write!(f, "{error}{}", of_file(file.as_deref())),
             Self::Unmatched { error, file } => write!(f, "{error}{}", of_file(file.as_deref())),
-            Self::Scale {
-                tissue,
-                signal,
-                scan,
-                b_s_per_mm2,
-                file,
-            } => write!(
-                f,
-                "Found a mean signal of {signal:.3e} at b = {b_s_per_mm2:.0} s/mm² in the response function of {}, \
-                 expected about that of the scan, {scan:.3e}; scale one to the other, or estimate the response \
-                 function from this scan: {}",
-                tissue.name(),
-                file.display()
-            ),
+            Self::Scale { error, file } => write!(f, "{error}: {}", file.display()),
             Self::NoSignal { voxels, not_finite } => write!(
                 f,
                 "Found no signal in the {} of the mask ({} with a sample that is not a finite number), expected \

@@ -3,9 +3,8 @@
 use crate::data::labels::{Label, Labels};
 use crate::data::odf_field::Tissue;
 use crate::data::statistics::quantile;
-use crate::data::{PeakField, Volume, VolumeKind};
+use crate::data::{PeakField, Volume};
 use crate::io;
-use crate::solvers::csd;
 use crate::state::core::colours::tissue_rgb;
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::tensors::types::fods::Fods;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 pub fn map_image(map: FodMap, fods: &Fods) -> Option<Volume> {
     let maps = fods.maps.as_ref();
     match map {
-        FodMap::Peaks => fods.peaks.as_ref().map(peak_image),
+        FodMap::Peaks => fods.peaks.as_ref().map(PeakField::image_with_gaps),
         FodMap::Afd => maps.map(|m| m.density.clone()),
         FodMap::AfdTotal => maps.map(|m| m.total.clone()),
         FodMap::Dispersion => maps.map(|m| m.dispersion.clone()),
@@ -81,24 +80,6 @@ pub const FIXEL_IMAGES: [&str; 5] = [
     FIXEL_VALUES[2],
 ];
 
-/// Peaks as MRtrix writes them: NaN where there is none.
-fn peak_image(field: &PeakField) -> Volume {
-    let n = field.grid.voxel_count();
-    let mut values = field.values.to_vec();
-    for peak in values.chunks_exact_mut(3 * n) {
-        for voxel in 0..n {
-            let axes = [voxel, n + voxel, 2 * n + voxel];
-            if axes.iter().all(|i| peak[*i] == 0.0) {
-                for i in axes {
-                    peak[i] = f32::NAN;
-                }
-            }
-        }
-    }
-    let frames = values.len() / n.max(1);
-    Volume::new(field.grid.clone(), frames, VolumeKind::Scalar, values)
-}
-
 /// Share of the largest peaks of all voxels that do not exceed a high one.
 const HIGH: f64 = 0.98;
 
@@ -112,21 +93,4 @@ pub(super) fn high_peak(field: &PeakField) -> Option<f32> {
     let lengths = (0..n).map(|voxel| (0..3).map(|axis| square(axis, voxel)).sum::<f64>().sqrt());
     let mut lengths: Vec<f64> = lengths.filter(|length| *length > 0.0).collect();
     quantile(&mut lengths, HIGH).map(|peak| peak as f32)
-}
-
-/// One volume for each tissue; `None` for a single tissue.
-pub(super) fn fractions(output: &csd::Output) -> Option<Volume> {
-    if output.tissues.is_empty() {
-        return None;
-    }
-    let fractions = csd::tissue_fractions(&output.field, &output.tissues);
-    let values = fractions.iter().flat_map(|v| v.values.iter().copied());
-    let values: Vec<f32> = values.collect();
-    let grid = output.field.grid.clone();
-    Some(Volume::new(
-        grid,
-        fractions.len(),
-        VolumeKind::Scalar,
-        values,
-    ))
 }

@@ -1,7 +1,7 @@
 //! Response functions of a scan: from files, by an algorithm, or one by one.
 
+use super::EstimateFods;
 use super::error::FodError;
-use super::{EstimateFods, check_tissues};
 use crate::compute::{Backend, Control};
 use crate::data::odf_field::Tissue;
 use crate::data::{Gradients, Grid, Mask, Response, Shape, Shells, Volume};
@@ -11,16 +11,10 @@ use crate::solvers::response::{Estimate, TissueResponse};
 use crate::solvers::{csd, region, response};
 use crate::state::job_end::ended;
 use crate::state::tensors::fods;
-use crate::state::tensors::jobs::fit::in_order;
 use crate::state::tensors::recipe::fod::{ResponseAlgorithm, tissues_of_files};
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Signals of a tissue and of the scan in the same shell differ by less than this factor: by a few times between tissues,
-/// and by a few times with the coil and with air in the mask. Beyond it amplitudes, which are near 1 in a coherent
-/// bundle, are below 0.01 or above 100, where no threshold of peaks or of tracking applies.
-const MAX_SCALE: f64 = 100.0;
 
 /// Response functions to deconvolve with, or how to estimate them.
 #[derive(Clone, Debug)]
@@ -159,17 +153,10 @@ impl EstimateFods {
             }),
             Responses::Estimated(chosen) => {
                 let algorithm = chosen.unwrap_or_else(|| self.default_algorithm(run.shells));
-                let measured = self.estimate_responses(algorithm, run)?.tissues;
-                let used_response = |t: &TissueResponse| (t.tissue, t.response.clone());
-                let mut used: Vec<(Tissue, Response)> =
-                    measured.iter().map(used_response).collect();
-                if used.len() > run.shells.shells.len() {
-                    // Two numbers without a direction determine two tissues.
-                    used.retain(|(tissue, _)| *tissue != Tissue::GreyMatter);
-                }
+                let estimate = self.estimate_responses(algorithm, run)?;
                 Ok(ScanResponses {
-                    used,
-                    measured,
+                    used: response::used(&estimate, run.shells),
+                    measured: estimate.tissues,
                     algorithm: Some(algorithm),
                 })
             }
@@ -187,47 +174,20 @@ impl EstimateFods {
         }
         for (tissue, response) in used {
             if let Some(file) = file_of(*tissue) {
-                self.check_scale(*tissue, response, file, run)?;
+                let used = (*tissue, response);
+                response::check_scale(&self.dwi, run.shells, run.mask, used).map_err(|error| {
+                    let file = file.to_owned();
+                    FodError::Scale { error, file }
+                })?;
             }
         }
         match is_paper {
             true => Ok(()),
-            false => check_tissues(used, run.shells, file_of),
+            false => response::check_separable(used, run.shells).map_err(|error| {
+                let file = file_of(error.tissue).map(Path::to_owned);
+                FodError::NotSeparable { error, file }
+            }),
         }
-    }
-
-    /// Returns an error if the signal of a response function is not of the magnitude of the scan's.
-    fn check_scale(
-        &self,
-        tissue: Tissue,
-        response: &Response,
-        file: &Path,
-        run: &Run,
-    ) -> Result<(), FodError> {
-        let all = &run.shells.shells;
-        // A single row is that of the shell with the highest b.
-        let Some(shell) = all
-            .len()
-            .checked_sub(response.shell_count())
-            .and_then(|i| all.get(i))
-        else {
-            return Ok(());
-        };
-        let Some(scan) = mean_sample(&self.dwi, &shell.volumes, run.mask) else {
-            return Ok(());
-        };
-        let signal = response.mean_signal(0);
-        let ratio = signal / scan;
-        if ratio.max(1.0 / ratio) <= MAX_SCALE {
-            return Ok(());
-        }
-        Err(FodError::Scale {
-            tissue,
-            signal,
-            scan,
-            b_s_per_mm2: shell.b_s_per_mm2,
-            file: file.to_owned(),
-        })
     }
 
     fn estimate_responses(
@@ -235,11 +195,7 @@ impl EstimateFods {
         algorithm: ResponseAlgorithm,
         run: &Run,
     ) -> Result<Estimate, JobError> {
-        let estimate = match algorithm {
-            ResponseAlgorithm::Dhollander => response::dhollander,
-            ResponseAlgorithm::Tournier => response::tournier,
-        };
-        Ok(estimate(
+        Ok(algorithm.estimate(
             &self.dwi,
             &self.gradients,
             run.mask,
@@ -323,7 +279,7 @@ impl EstimateFods {
 /// The voxels of a scan in a region, which may be a mask on another grid.
 fn voxels_inside(shape: &Shape, dwi: &Volume) -> Mask {
     if let Shape::Mask(mask) = shape {
-        let own = in_order(mask.clone(), dwi);
+        let own = mask.clone().in_order(&dwi.grid);
         if own.grid.matches(&dwi.grid) {
             return own;
         }
@@ -334,20 +290,6 @@ fn voxels_inside(shape: &Shape, dwi: &Volume) -> Mask {
         inside[grid.index(voxel)] = 1;
     }
     Mask::new(grid.clone(), inside)
-}
-
-/// The mean of the positive samples of a shell in a mask; `None` without any.
-fn mean_sample(dwi: &Volume, volumes: &[usize], mask: &Mask) -> Option<f64> {
-    let (mut sum, mut count) = (0.0, 0usize);
-    for &volume in volumes {
-        let samples = dwi.frame(volume).iter().zip(&mask.inside[..]);
-        let positive = samples.filter(|(s, inside)| **inside != 0 && **s > 0.0 && s.is_finite());
-        for (sample, _) in positive {
-            sum += f64::from(*sample);
-            count += 1;
-        }
-    }
-    (count > 0).then(|| sum / count as f64)
 }
 
 fn read_files(files: &[PathBuf]) -> Result<Vec<(Tissue, Response)>, FodError> {
