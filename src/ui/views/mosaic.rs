@@ -17,11 +17,11 @@ use egui::{Align2, Color32, Id, Rect, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 const FIRST: u32 = 300;
 pub(super) const FIRST_STILL: u32 = 500;
 
-/// Height of a line of the key, and the width that a letter has at its side, points.
+/// Height of a line of the key, and of a letter above it, points.
 const LINE: f32 = 14.0;
-const LETTER_SPACE: f32 = 26.0;
+const LETTER_SPACE: f32 = 18.0;
 
-/// The plane's name and the sides of the patient in the middle of a cell without a slice, with the letters at its edges
+/// The plane's name and the sides of the patient in a cell without a slice, with the letters at its edges
 /// and the scale bar.
 fn key(ui: &Ui, pane: Pane, rect: Rect, state: &State) {
     let Some((slice, _)) = Slice::new(ui, pane, rect, state) else {
@@ -53,11 +53,15 @@ fn key(ui: &Ui, pane: Pane, rect: Rect, state: &State) {
         turned.then_some(quiet("mm from the crosshair")),
     ];
     let pieces = pieces.into_iter().flatten().map(|piece| vec![piece]);
-    let width = rect.width() - 2.0 * LETTER_SPACE;
-    let lines = slice_paint::in_lines(&painter, width, pieces);
-    let top = rect.center().y - 0.5 * LINE * (lines.len() - 1) as f32;
-    for (i, spans) in lines.iter().enumerate() {
-        let at = pos2(rect.center().x, top + LINE * i as f32);
+    let lines = slice_paint::in_lines(&painter, rect.width() - 12.0, pieces);
+    // Between the letters at the upper and the lower edge; those at the sides have a line of their own.
+    let mut y = rect.top() + LETTER_SPACE;
+    for spans in &lines {
+        y += LINE;
+        if (y - rect.center().y).abs() < LINE {
+            y = rect.center().y + LINE;
+        }
+        let at = pos2(rect.center().x, y);
         annotations::bare(&painter, at, Align2::CENTER_CENTER, spans);
     }
     let bar = slice_paint::scale_bar(&painter, &slice);
