@@ -15,8 +15,8 @@ use crate::state::settings::Preferences;
 use crate::state::streamlines::StreamlineAction;
 use crate::state::view::View;
 use crate::state::{
-    AlignmentAction, DeviceAction, FilesAction, LayerAction, PictureAction, RegionAction,
-    SnapshotAction, TensorAction, TrackAction, TrackNoiseAction, ViewAction,
+    AlignmentAction, DeviceAction, FilesAction, LayerAction, LinkAction, PictureAction,
+    RegionAction, SnapshotAction, TensorAction, TrackAction, TrackNoiseAction, ViewAction,
 };
 
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub enum Action {
     Protocol(ProtocolAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),
+    /// The crosshair shared with other windows.
+    Link(LinkAction),
     View(ViewAction),
     /// Settings for all documents.
     Set(Preferences),
@@ -170,6 +172,7 @@ from_feature!(
     Protocol(ProtocolAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),
+    Link(LinkAction),
     View(ViewAction),
     Session(SessionAction),
     Streamline(StreamlineAction),

@@ -10,6 +10,7 @@ mod changes;
 pub mod command_line;
 pub(in crate::state) mod compact_masks;
 pub mod core;
+pub mod crosshair_link;
 pub mod density;
 pub mod device;
 pub mod document;
@@ -49,6 +50,7 @@ pub use crate::jobs::{
 pub use crate::state::alignment::AlignmentAction;
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::layer::LayerAction;
+pub use crate::state::crosshair_link::{CrosshairLink, LinkAction};
 pub use crate::state::density::DensityAction;
 pub use crate::state::device::types::DeviceAction;
 pub use crate::state::figures::{FigureAction, FigureSubject, FigureTable};
@@ -102,6 +104,8 @@ pub struct State {
     /// Where the views have looked, apart from the steps of undo.
     pub viewpoints: ViewpointHistory,
     pub runtime: Runtime,
+    /// The crosshair shared with other windows: neither undone nor saved.
+    pub crosshair_link: CrosshairLink,
 }
 
 impl State {
@@ -113,6 +117,7 @@ impl State {
             view: View::default(),
             viewpoints: ViewpointHistory::default(),
             runtime: Runtime::new(backend),
+            crosshair_link: CrosshairLink::default(),
         }
     }
 
