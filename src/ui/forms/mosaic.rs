@@ -3,6 +3,7 @@
 use super::display::segment_row;
 use crate::state::core::text::counted;
 use crate::state::{Action, Layout, Pane, State, View, ViewAction};
+use crate::ui::help_pictures;
 use crate::ui::widgets::section;
 use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
@@ -30,7 +31,8 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .limits(View::MOSAIC_LIMITS_MM)
         .unit("mm")
         .help("Distance between slices; they lie at whole steps from the crosshair");
-    if let Some((mm, _)) = row.value(ui) {
+    let picture = help_pictures::of_control("mosaic-spacing");
+    if let Some((mm, _)) = help_pictures::with(ui, picture, |ui| row.value(ui)) {
         actions.push(Action::View(ViewAction::SetMosaic(pane, mm)));
     }
     section::end(ui);
