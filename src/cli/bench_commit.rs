@@ -6,7 +6,7 @@
 //! iterations (on a card as many as in the thesis), another until the objective settles, and `refit_after_edit` starts
 //! from its weights without every tenth streamline. `plain_fista` runs as many iterations as the first in the manner of
 //! other programs, with one step length and no restarts, on the same operator, one A x and one Aᵀ y each;
-//! `to_same_objective` is ours from zero until its objective is no higher. `thesis` has the size of Hernandez-Fernandez
+//! `to_same_objective` is ours from zero until its objective is no higher. `thesis` has the size of Hernandez
 //! 2018: 399,758 streamlines, 9 radii, 1 zeppelin, 2 balls and 512 samples.
 //!
 //! `scaling`, on request only, repeats the operator and a few iterations with 1, 2, 4 … threads, and the operator for

@@ -1,7 +1,8 @@
 //! `arcuate bench --papers`: the figures of the papers beside those of the same workloads here, in one table.
 //!
-//! The published figures are those that the workloads quote; each row names the table of its paper where one holds the
-//! figure. A row without a workload that a processor finishes in minutes is measured on a graphics card only.
+//! Each row names its paper, the table of the paper that holds the figure, and the hardware, as the records of this project
+//! have them; what they do not have is “not stated”. A row without a workload that a processor finishes in minutes is
+//! measured on a graphics card only.
 
 use super::bench::Choice;
 use super::runner::{Failure, Runner};
@@ -11,10 +12,14 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
+/// What the records do not have.
+const NOT_STATED: &str = "not stated";
+
 /// The paper of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Paper {
-    VanAart,
+    VanAart2010,
+    VanAart2011,
     Jeong,
     Lefohn,
     Hernandez,
@@ -23,16 +28,31 @@ enum Paper {
 impl Paper {
     fn name(self) -> &'static str {
         match self {
-            Self::VanAart => "van Aart 2010, 2011",
+            Self::VanAart2010 => "van Aart 2010",
+            Self::VanAart2011 => "van Aart 2011",
             Self::Jeong => "Jeong 2007",
             Self::Lefohn => "Lefohn 2004",
-            Self::Hernandez => "Hernandez-Fernandez 2018",
+            Self::Hernandez => "Hernandez 2018",
+        }
+    }
+
+    /// Where to find it.
+    fn source(self) -> &'static str {
+        match self {
+            Self::VanAart2010 => {
+                "van Aart, Acceleration of a geodesic fiber-tracking algorithm for diffusion tensor imaging using CUDA, \
+                 MSc thesis, Eindhoven 2010"
+            }
+            Self::VanAart2011 => "van Aart et al., Int J Biomed Imaging 2011, 698908",
+            Self::Jeong => "Jeong et al., IEEE Trans Vis Comput Graph 13:1480, 2007",
+            Self::Lefohn => "Lefohn, MSc thesis on narrow-band level sets on graphics cards, 2004",
+            Self::Hernandez => "Hernandez, thesis on COMMIT in CUDA, 2018",
         }
     }
 
     fn measure(self, choice: Choice, backend: &Backend) -> Vec<Value> {
         match self {
-            Self::VanAart => bench_geodesic::run(choice, backend),
+            Self::VanAart2010 | Self::VanAart2011 => bench_geodesic::run(choice, backend),
             Self::Jeong => bench_eikonal::run(choice, backend),
             Self::Lefohn => bench_levelset::run(choice, backend),
             Self::Hernandez => bench_commit::run(choice, backend),
@@ -46,7 +66,7 @@ type Members = (&'static [&'static str], f64);
 /// A figure of a paper, and the line of a workload that measures the same.
 struct Row {
     paper: Paper,
-    /// Table of the paper; empty if the figure is in none.
+    /// Table of the paper; empty if it is not stated.
     table: &'static str,
     quantity: &'static str,
     published: f64,
@@ -68,16 +88,17 @@ const GTX_260: &str = "GeForce GTX 260";
 const GEFORCE_8800: &str = "GeForce 8800 GTX";
 const RADEON: &str = "Radeon 9800";
 const QUADRO: &str = "Quadro P6000";
+const CPU: &str = "CPU, model not stated";
 
 const fn ray(
-    table: &'static str,
+    (paper, table): (Paper, &'static str),
     quantity: &'static str,
     published: f64,
     published_on: &'static str,
     case: &'static str,
 ) -> Row {
     Row {
-        paper: Paper::VanAart,
+        paper,
         table,
         quantity,
         published,
@@ -148,38 +169,38 @@ const fn weights(
 
 const ROWS: [Row; 18] = [
     ray(
-        "",
+        (Paper::VanAart2010, ""),
         "4096 rays × 2048 steps, uniform field",
         165.13,
         GTX_260,
         "uniform 4096 x 2048",
     ),
     ray(
-        "",
+        (Paper::VanAart2011, ""),
         "2048 rays × 4096 steps, uniform field",
         165.0,
         GTX_260,
         "uniform 2048 x 4096",
     ),
     ray(
-        "Table 3",
+        (Paper::VanAart2011, "Table 3"),
         "4096 rays, brain",
         301.0,
         GTX_260,
         "head, 22 x 4 patch",
     ),
     ray(
-        "Table 3",
+        (Paper::VanAart2011, "Table 3"),
         "4096 rays, brain",
         139.0,
         "GeForce GTX 470",
         "head, 22 x 4 patch",
     ),
     ray(
-        "Table 3",
+        (Paper::VanAart2011, "Table 3"),
         "4096 rays, brain",
         5570.0,
-        "4-core i5",
+        "4-core i5, model not stated",
         "head, 22 x 4 patch",
     ),
     cost(
@@ -197,7 +218,7 @@ const ROWS: [Row; 18] = [
     cost(
         "64³ diagonal, Lax–Friedrichs sweeping",
         54.0,
-        "CPU",
+        CPU,
         "Ex1 lax-friedrichs",
     ),
     cost(
@@ -222,7 +243,7 @@ const ROWS: [Row; 18] = [
     cost(
         "196,000 voxels of a brain, Lax–Friedrichs sweeping",
         301.0,
-        "CPU",
+        CPU,
         "Ex3 lax-friedrichs",
     ),
     level_set("Tumour, 256 × 256 × 175 voxels", 70.0, "sphere"),
@@ -238,7 +259,7 @@ const ROWS: [Row; 18] = [
         "Table 5.1",
         "A x, 47,082,501 segments",
         39.7,
-        "CPU, 4 threads",
+        "CPU, 4 threads, model not stated",
         (&["a_x_ms"], 1e-3),
     ),
     weights(
@@ -267,7 +288,7 @@ impl Row {
     fn is_line(&self, line: &Value) -> bool {
         let is = |member: &str, name: &str| line[member].as_str().is_some_and(|v| v == name);
         match self.paper {
-            Paper::VanAart => {
+            Paper::VanAart2010 | Paper::VanAart2011 => {
                 let name = line["workload"].as_str().unwrap_or_default();
                 name.starts_with(&format!("geodesic {}", self.line))
             }
@@ -376,7 +397,7 @@ pub fn run(word: Option<&str>, runner: &mut Runner) -> Result<(), Failure> {
 fn as_json(table: &[(&Row, Measured)]) -> Value {
     let row = |(row, measured): &(&Row, Measured)| {
         json!({
-            "paper": row.paper.name(), "table": Some(row.table).filter(|t| !t.is_empty()), "quantity": row.quantity,
+            "paper": row.paper.name(), "source": row.paper.source(), "table": Some(row.table).filter(|t| !t.is_empty()), "quantity": row.quantity,
             "case": row.case, "unit": row.unit, "published": row.published, "published_on": row.published_on,
             "ours": measured.ours, "ours_on": measured.ours.map(|_| &measured.note), "threads": measured.threads,
             "times_faster": measured.ours.map(|ours| row.times(ours)),
@@ -387,14 +408,13 @@ fn as_json(table: &[(&Row, Measured)]) -> Value {
 }
 
 fn as_markdown(table: &[(&Row, Measured)]) -> String {
-    let mut text = "| Paper | Where | Quantity | Published | On | Here | On | Times faster |\n\
+    let mut text = "| Paper | Table | Quantity | Published | On | Here | On | Times faster |\n\
                     | --- | --- | --- | ---: | --- | ---: | --- | ---: |\n"
         .to_owned();
     for (row, measured) in table {
-        let where_it_is = if row.table.is_empty() {
-            "–"
-        } else {
-            row.table
+        let where_it_is = match row.table {
+            "" => NOT_STATED,
+            table => table,
         };
         let (ours, times) = match measured.ours {
             Some(ours) => (
@@ -414,6 +434,11 @@ fn as_markdown(table: &[(&Row, Measured)]) -> String {
             row.published_on,
             measured.note
         );
+    }
+    let mut papers: Vec<Paper> = table.iter().map(|(row, _)| row.paper).collect();
+    papers.dedup();
+    for paper in papers {
+        let _ = writeln!(text, "\n{}: {}", paper.name(), paper.source());
     }
     text
 }

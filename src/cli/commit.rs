@@ -95,7 +95,7 @@ pub struct Options {
     /// Threshold of --filtered [default: any weight]
     #[arg(long, value_name = "W", requires = "filtered", value_parser = not_negative)]
     pub threshold: Option<f64>,
-    /// Write the histogram of the weights, on a logarithmic scale: a picture (.svg) or a table (.csv)
+    /// Write the histogram of the weights, on a logarithmic scale: a picture (.svg, .png) or a table (.csv)
     #[arg(long, value_name = "FILE")]
     pub weights_histogram: Option<PathBuf>,
     /// Folder for the results
@@ -298,9 +298,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if let Some(path) = &options.weights_histogram {
         let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-        if ending != "svg" && ending != "csv" {
+        if !["svg", "png", "csv"]
+            .iter()
+            .any(|accepted| ending == *accepted)
+        {
             return Err(Failure::usage(format!(
-                "Histograms are written as pictures or tables, expected a name ending in .svg or .csv: {}",
+                "Histograms are written as pictures or tables, expected a name ending in .svg, .png or .csv: {}",
                 path.display()
             )));
         }

@@ -31,6 +31,7 @@ pub enum Subject {
     Convention,
     Letters,
     Crosshair,
+    CrosshairLink,
     Mosaic,
     ObliqueSlices,
     Viewpoint,
@@ -139,6 +140,10 @@ const NAMES: &[Names] = &[
     row(Subject::Convention, "flip, left, right, convention, mirror"),
     row(Subject::Letters, "orientation, labels"),
     row(Subject::Crosshair, "cursor"),
+    row(
+        Subject::CrosshairLink,
+        "sync, synchronise, yoke, share, cursor, side by side",
+    ),
     row(
         Subject::Viewpoint,
         "camera, bookmark, undo, previous, next, scene view",

@@ -15,7 +15,7 @@ use crate::state::settings::Preferences;
 use crate::state::streamlines::StreamlineAction;
 use crate::state::view::View;
 use crate::state::{
-    AlignmentAction, DeviceAction, FilesAction, LayerAction, PictureAction, RegionAction,
+    AlignmentAction, DeviceAction, FilesAction, LayerAction, LinkAction, PictureAction, RegionAction,
     SceneLookAction, SnapshotAction, TensorAction, TrackAction, TrackNoiseAction, ViewAction,
 };
 
@@ -36,6 +36,8 @@ pub enum Action {
     Protocol(ProtocolAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),
+    /// The crosshair shared with other windows.
+    Link(LinkAction),
     View(ViewAction),
     /// Depth cue and clips of the 3-D view.
     SceneLook(SceneLookAction),
@@ -172,6 +174,7 @@ from_feature!(
     Protocol(ProtocolAction),
     Snapshot(SnapshotAction),
     Device(DeviceAction),
+    Link(LinkAction),
     View(ViewAction),
     SceneLook(SceneLookAction),
     Session(SessionAction),

@@ -10,6 +10,7 @@ mod changes;
 pub mod command_line;
 pub(in crate::state) mod compact_masks;
 pub mod core;
+pub mod crosshair_link;
 pub mod density;
 pub mod device;
 pub mod document;
@@ -50,6 +51,7 @@ pub use crate::jobs::{
 pub use crate::state::alignment::AlignmentAction;
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::layer::LayerAction;
+pub use crate::state::crosshair_link::{CrosshairLink, LinkAction};
 pub use crate::state::density::DensityAction;
 pub use crate::state::device::types::DeviceAction;
 pub use crate::state::figures::{FigureAction, FigureSubject, FigureTable};
@@ -104,6 +106,8 @@ pub struct State {
     /// Where the views have looked, apart from the steps of undo.
     pub viewpoints: ViewpointHistory,
     pub runtime: Runtime,
+    /// The crosshair shared with other windows: neither undone nor saved.
+    pub crosshair_link: CrosshairLink,
 }
 
 impl State {
@@ -115,6 +119,7 @@ impl State {
             view: View::default(),
             viewpoints: ViewpointHistory::default(),
             runtime: Runtime::new(backend),
+            crosshair_link: CrosshairLink::default(),
         }
     }
 

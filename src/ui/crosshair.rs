@@ -1,8 +1,10 @@
 //! The values of all layers at the crosshair, and the distribution of fibres there.
 
+use super::format::{fixed, with_unit};
 use super::widgets::button::segmented;
 use super::widgets::{paint, rows, section};
 use super::{Memory, odf_picture, probe, theme};
+use crate::data::text::counted;
 use crate::data::{AffineSource, OdfField};
 use crate::state::view::{Convention, View, letter};
 use crate::state::{Pane, State};
@@ -17,6 +19,25 @@ const LETTERS: f32 = 20.0;
 /// Height of the choice of the view, and of the line that names the viewpoint.
 const CHOICE: f32 = 28.0;
 const VIEWPOINT: f32 = 20.0;
+
+/// How the crosshair is linked to other windows, and whether theirs lies outside the data here; `None` if it is not
+/// linked.
+pub fn link_text(state: &State) -> Option<(String, bool)> {
+    let link = &state.crosshair_link;
+    if !link.is_on {
+        return None;
+    }
+    let text = match (link.outside, link.others) {
+        (Some(at), _) => {
+            let [x, y, z] = at.to_array().map(|v| fixed(v, 1));
+            let place = with_unit(&format!("x {x}  y {y}  z {z}"), "mm");
+            format!("Linked crosshair at {place}, outside the data here").replace("  ", " ")
+        }
+        (None, 0) => "Linked: no other window yet".to_owned(),
+        (None, n) => format!("Linked to {}", counted(n, "other window")),
+    };
+    Some((text, link.outside.is_some()))
+}
 
 /// Height that the list needs.
 pub fn height(state: &State) -> f32 {

@@ -15,6 +15,7 @@ mod first_run;
 pub mod format;
 mod forms;
 mod help;
+pub mod help_pictures;
 pub mod icons;
 mod keys;
 mod layers;

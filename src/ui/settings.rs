@@ -10,12 +10,14 @@ use super::widgets::{rows, section};
 use super::{Memory, devices, icons};
 use crate::solvers::curves::SeedingKind;
 use crate::state::settings::Paths;
-use crate::state::{Action, Convention, DeviceAction, Mouse, Preferences, State, ViewAction};
+use crate::state::{
+    Action, Convention, DeviceAction, LinkAction, Mouse, Preferences, State, ViewAction,
+};
 use egui::{Key, ScrollArea, Ui};
 
 const WIDTH: f32 = 460.0;
 /// Height of all rows.
-const CONTENTS: f32 = 548.0;
+const CONTENTS: f32 = 580.0;
 /// Initial memory limit when it is switched on, GB.
 const DEFAULT_GB: f64 = 8.0;
 
@@ -85,6 +87,14 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         side,
     ) {
         changed.convention = sides[i];
+    }
+    let linked = usize::from(state.crosshair_link.is_on);
+    let help = "Linked: shares its position, in mm of the scanner, with the other windows in which it is linked. Applies to \
+                this window until it is closed";
+    if let Some(i) = segment_row(ui, "Crosshair", help, &["Own", "Linked"], linked)
+        && i != linked
+    {
+        actions.push(Action::Link(LinkAction::Link(i == 1)));
     }
     mouse(ui, now, &mut changed);
     section::end(ui);

@@ -144,6 +144,10 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
     let plain = theme::regular(size::LABEL);
     let gap = "    ";
     let mut parts = vec![vec![(place, strong.clone(), p.t1)]];
+    if let Some((link, outside)) = super::crosshair::link_text(state) {
+        let ink = if outside { p.warning } else { p.t2 };
+        parts.push(vec![(format!("{gap}{link}"), plain.clone(), ink)]);
+    }
     if let Some(voxel) = voxel.filter(|_| !narrow) {
         parts.push(vec![(format!("{gap}{voxel}"), plain.clone(), p.t3)]);
     }

@@ -112,8 +112,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("state", All),
             ("scene", All),
             ("render", All),
-            // The formats and their capabilities: a table of plain values.
-            ("io", Only(&["Content", "Format"])),
+            // The formats and their capabilities: a table of plain values; and the pixels of pictures in the program.
+            ("io", Only(&["Content", "Format", "decoded_png"])),
             ("guide", All),
         ],
     ),
@@ -262,6 +262,7 @@ pub const FEATURES: &[&str] = &[
     "protocols",
     "sessions",
     "device",
+    "crosshair_link",
 ];
 
 /// Files that may import more than their module, because work for a thread is next to the changes of its result. The
@@ -331,6 +332,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["base64"], &["io"]),
     only(&["toml"], &["io"]),
     only(&["png"], &["io"]),
+    only(&["ab_glyph"], &["io"]),
     only(&["sha2"], &["io"]),
     // `main` gets the arguments from clap, `cli` defines them.
     only(&["clap"], &["cli", "main"]),

@@ -4,6 +4,7 @@
 
 use arcuate_tests as support;
 
+mod crosshair_link;
 mod in_place;
 mod jobs;
 mod live;
@@ -21,6 +22,7 @@ mod viewpoints;
 
 fn main() {
     support::run([
+        crosshair_link::tests(),
         in_place::tests(),
         jobs::tests(),
         live::tests(),

@@ -12,6 +12,7 @@ mod first;
 mod fods;
 mod fold;
 mod help;
+mod help_pictures;
 mod hints;
 mod keys;
 mod line_colours;
@@ -184,6 +185,7 @@ pub fn tests() -> Vec<Trial> {
         fods::tests(),
         fold::tests(),
         help::tests(),
+        help_pictures::tests(),
         hints::tests(),
         keys::tests(),
         line_colours::tests(),

@@ -1,5 +1,5 @@
 //! The operator and the fit against the number of threads, and the operator against the share of streamlines without a
-//! weight (Table 5.1 and Fig. 5.2 of Hernandez-Fernandez 2018).
+//! weight (Table 5.1 and Fig. 5.2 of Hernandez 2018).
 
 use super::{CASES, Case, Inputs, random, signal, times};
 use crate::cli::bench::Choice;

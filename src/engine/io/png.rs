@@ -111,6 +111,27 @@ fn encode(
     writer.finish()
 }
 
+/// Size and pixels, 8-bit RGBA, of a picture in memory; `None` if it is not a PNG picture.
+pub fn decoded_png(bytes: &[u8]) -> Option<([u32; 2], Vec<u8>)> {
+    let mut decoder = Decoder::new(std::io::Cursor::new(bytes));
+    decoder.set_transformations(
+        png::Transformations::normalize_to_color8() | png::Transformations::ALPHA,
+    );
+    let mut reader = decoder.read_info().ok()?;
+    let mut pixels = vec![0; reader.output_buffer_size()?];
+    let info = reader.next_frame(&mut pixels).ok()?;
+    pixels.truncate(info.buffer_size());
+    let rgba = match info.color_type {
+        ColorType::Rgba => pixels,
+        ColorType::GrayscaleAlpha => {
+            let grey = pixels.chunks_exact(2);
+            grey.flat_map(|p| [p[0], p[0], p[0], p[1]]).collect()
+        }
+        _ => return None,
+    };
+    Some(([info.width, info.height], rgba))
+}
+
 /// Reads an 8-bit RGBA picture written by [`save`].
 pub fn read(path: &Path) -> Result<Picture, Error> {
     let failed = |e: DecodingError| match e {

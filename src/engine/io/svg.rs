@@ -1,6 +1,8 @@
 //! Plots as SVG: a line with a band around it, and bars. A plot is text of its own or part of a page ([`super::html`]);
 //! it loads nothing.
 
+mod pixels;
+
 use super::text::in_line;
 use super::{Error, atomic};
 use std::fmt::Write as _;
@@ -152,9 +154,12 @@ impl Plot {
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{text}\n")
     }
 
-    /// Writes the plot as a file of its own.
+    /// Writes the plot as a file of its own: as pixels if its name ends in .png, otherwise as SVG.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        atomic::write_text(path, &self.file())
+        match super::extension(path).as_str() {
+            "png" => self.save_pixels(path),
+            _ => atomic::write_text(path, &self.file()),
+        }
     }
 
     fn axes(&self) -> (Axis, Axis) {

@@ -162,7 +162,7 @@ impl Arcs {
 
     /// `count` streamlines of one length that wander and turn back at the surface of the ball, every second of them
     /// real, and three directions in nearly every voxel: with 89 mm a streamline has as many segments (by voxels and
-    /// bends) as in the tractogram of Hernandez-Fernandez 2018.
+    /// bends) as in the tractogram of Hernandez 2018.
     pub fn wandering(count: usize, n: usize, length_mm: f64, seed: u64) -> Option<Self> {
         let grid = Arc::new(Grid::axis_aligned([n; 3], DVec3::splat(2.0), DVec3::ZERO)?);
         let side = n as f64 * 2.0;

@@ -33,8 +33,8 @@ pub use crate::state::streamlines::update::export::unsupported_contents;
 pub use crate::state::streamlines::update::{panel_command, selection_command};
 pub use crate::state::track_noise::update::command_line as track_noise_command;
 use crate::state::{
-    CommandLine, State, UnsavedAction, alignment, density, device, figures, filter, pathways,
-    pictures, protocols, regions, sampling, scene_look, segment, session_report, sessions,
+    CommandLine, State, UnsavedAction, alignment, crosshair_link, density, device, figures, filter,
+    pathways, pictures, protocols, regions, sampling, scene_look, segment, session_report, sessions,
     snapshots, streamlines, tensors, track, track_noise,
 };
 use stopping::{escape, stop};
@@ -63,6 +63,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     skip_done(state);
     streamlines::update::follow(state, &mut effects);
     alignment::update::follow(state, &mut effects);
+    crosshair_link::update::follow(state, &mut effects);
     effects
 }
 
@@ -124,6 +125,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Protocol(action) => protocols::actions::act(state, action, effects),
         Action::Snapshot(action) => snapshots::actions::act(state, action, effects),
         Action::Device(action) => device::actions::act(state, action, effects),
+        Action::Link(action) => crosshair_link::actions::act(state, action, effects),
         Action::View(action) => view::act(state, action, effects),
         Action::SceneLook(action) => scene_look::actions::act(state, action),
         Action::OpenDemo { tour } => {

@@ -391,7 +391,7 @@ impl PathPurpose {
             | Self::LineValues(_)
             | Self::Responses(_) => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
-            Self::Filter(FilterFile::Histogram, _) => vec!["svg", "csv"],
+            Self::Filter(FilterFile::Histogram, _) => vec!["svg", "png", "csv"],
             Self::Session { .. } => vec![SESSION],
             Self::Streamlines { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)

@@ -3,6 +3,7 @@
 use super::display::segment_row;
 use crate::state::core::text::counted;
 use crate::state::{Action, Layout, Pane, State, View, ViewAction};
+use crate::ui::help_pictures;
 use crate::ui::widgets::section;
 use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
@@ -12,7 +13,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if view.layout != Layout::Mosaic {
         return;
     }
-    let count = view.mosaic_slices(state.document.head()).len();
+    let count = state.mosaic_slices().len();
     let fact = counted(count, "slice");
     section::head_with(ui, "Mosaic", &fact);
     let panes = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
@@ -29,8 +30,9 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .default(View::MOSAIC_MM)
         .limits(View::MOSAIC_LIMITS_MM)
         .unit("mm")
-        .help("Distance between slices; one of them contains the crosshair");
-    if let Some((mm, _)) = row.value(ui) {
+        .help("Distance between slices; they lie at whole steps from the crosshair");
+    let picture = help_pictures::of_control("mosaic-spacing");
+    if let Some((mm, _)) = help_pictures::with(ui, picture, |ui| row.value(ui)) {
         actions.push(Action::View(ViewAction::SetMosaic(pane, mm)));
     }
     section::end(ui);

@@ -5,7 +5,7 @@ use crate::state::{Action, State, Tool, ViewAction};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{paint, rows, section};
-use crate::ui::{Memory, panels, theme};
+use crate::ui::{Memory, help_pictures, panels, theme};
 use egui::{Rect, Sense, Ui, vec2};
 use theme::space;
 
@@ -60,7 +60,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             .decimals(1)
             .unit("°")
             .help(help);
-        if let Some((degrees, _)) = row.value(ui) {
+        // The picture shows a turn about the left–right axis.
+        let picture = help_pictures::of_control("turn").filter(|_| axis == 0);
+        if let Some((degrees, _)) = help_pictures::with(ui, picture, |ui| row.value(ui)) {
             let mut angles = angles;
             angles[axis] = degrees;
             let rotation = SliceTurn::rotation_from_angles(angles);

@@ -4,11 +4,11 @@
 use super::display::{segment_row, segment_row_but, select_row};
 use crate::parameters::{Choice, Kind, Number, Param, Parameters, Scale, Switch, Text, Value, row};
 use crate::state::Phase;
-use crate::ui::format;
 use crate::ui::widgets::button::checkbox;
 use crate::ui::widgets::slider::{self, Change, Columns, RangeRow, SliderRow, label};
 use crate::ui::widgets::typed::with_unit;
 use crate::ui::widgets::{field, menu, notice};
+use crate::ui::{format, help_pictures};
 use egui::{Sense, Ui};
 use std::ops::RangeInclusive;
 
@@ -133,7 +133,9 @@ pub fn number<P: Parameters>(
         slider = slider.switch((number.get)(params).is_some(), off);
     }
     let on = shown.on.unwrap_or_else(|| on_value(number, defaults));
-    if let Some((value, phase)) = changed(ui, slider, number, factor, on) {
+    let picture = help_pictures::of_row::<P>(key);
+    let change = help_pictures::with(ui, picture, |ui| changed(ui, slider, number, factor, on));
+    if let Some((value, phase)) = change {
         let mut changed = params.clone();
         row.set(&mut changed, &value);
         set(changed, phase);
@@ -158,7 +160,9 @@ pub fn choice<P: Parameters>(
     let now = choices.iter().position(|choice| (choice.is)(params));
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
     let hint = hint(row, defaults);
-    let chosen = segment_row_but(ui, row.label, &hint, &labels, now.unwrap_or(0), but);
+    let chosen = help_pictures::with(ui, help_pictures::of_row::<P>(key), |ui| {
+        segment_row_but(ui, row.label, &hint, &labels, now.unwrap_or(0), but)
+    });
     if let Some(i) = chosen.filter(|i| Some(*i) != now) {
         let mut changed = params.clone();
         row.set(&mut changed, &Value::Choice(i));
@@ -207,7 +211,8 @@ pub fn limits<P: Parameters>(
         limits: typed,
         waits: P::APPLIES_AFTER_DRAG,
     };
-    let Some(((from, to), phase)) = row.show(ui) else {
+    let picture = help_pictures::of_row::<P>(keys[0]);
+    let Some(((from, to), phase)) = help_pictures::with(ui, picture, |ui| row.show(ui)) else {
         return;
     };
     let none = (high.get)(params).is_none() && to >= end;
@@ -257,7 +262,8 @@ fn row_of<P: Parameters>(
     if let Some(why) = (row.unused)(params) {
         return idle(ui, row, why, &hint);
     }
-    let done = match &row.kind {
+    let picture = help_pictures::of_row::<P>(row.key);
+    let done = help_pictures::with(ui, picture, |ui| match &row.kind {
         Kind::Number(number) => {
             let slider = slider(row, number, params, defaults, &hint);
             changed(ui, slider, number, 1.0, on_value(number, defaults))
@@ -265,7 +271,7 @@ fn row_of<P: Parameters>(
         Kind::OneOf(choices) => choice_row(ui, row, choices, params, &hint),
         Kind::Switch(switch) => switch_row(ui, row, switch, params, &hint),
         Kind::Text(text) => text_row(ui, row, text, params, &hint),
-    };
+    });
     if let Some((value, phase)) = done {
         let mut changed = params.clone();
         row.set(&mut changed, &value);

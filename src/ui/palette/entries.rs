@@ -15,9 +15,9 @@ use crate::state::tensors::types::fods::{FodSettings, FodSource};
 use crate::state::track::types::odf::Model;
 use crate::state::update::panel_command;
 use crate::state::{
-    Action, AlignmentAction, FilesAction, Layout, Look, Method, Phase, PictureAction, RegionAction,
-    SessionAction, Slab, SnapshotAction, State, StreamlineAction, Task, TensorAction, Tool,
-    TrackAction, UnsavedAction, ViewAction, ViewpointAction,
+    Action, AlignmentAction, FilesAction, Layout, LinkAction, Look, Method, Phase, PictureAction,
+    RegionAction, SessionAction, Slab, SnapshotAction, State, StreamlineAction, Task, TensorAction,
+    Tool, TrackAction, UnsavedAction, ViewAction, ViewpointAction,
 };
 use crate::ui::forms::geodesic::through;
 use crate::ui::{forms, keys, regions as region_list};
@@ -384,6 +384,13 @@ fn views(state: &State, list: &mut Entries) {
         .about(Subject::Convention);
     list.add("Crosshair", "F", plain(Key::F))
         .about(Subject::Crosshair);
+    let linked = state.crosshair_link.is_on;
+    let name = match linked {
+        true => "Crosshair: unlink from other windows",
+        false => "Crosshair: link to other windows",
+    };
+    list.add(name, "", act(LinkAction::Link(!linked)))
+        .about(Subject::CrosshairLink);
     list.add("Letters", "O", plain(Key::O))
         .about(Subject::Letters);
     list.add("Slices: turn by angles…", "", EntryAction::TurnSlices)

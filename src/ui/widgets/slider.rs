@@ -1,6 +1,7 @@
 //! Rows of a label, a slider with one or two handles, and a field.
 
 use super::super::format;
+use super::super::help_pictures;
 use super::super::theme::{self, size, space};
 use super::rail::{Knob, Mark, Ticks, rail, rail_id};
 pub use super::scale::Scale;
@@ -214,8 +215,8 @@ impl<'a> SliderRow<'a> {
                     change = Some(Change::Toggled(on));
                 }
                 let id = ui.make_persistent_id(("help", self.name));
-                ui.interact(columns.label, id, Sense::hover())
-                    .on_hover_text(&hint);
+                let response = ui.interact(columns.label, id, Sense::hover());
+                help_pictures::hint(response, &hint);
                 if !on {
                     let p = theme::palette(ui.style());
                     let font = theme::regular(size::LABEL);
@@ -400,7 +401,7 @@ pub fn label(ui: &mut Ui, rect: Rect, name: &str, help: &str) -> Response {
 pub fn help_over(ui: &mut Ui, rect: Rect, name: &str, help: &str) {
     if !help.is_empty() {
         let id = ui.make_persistent_id(("help over", name));
-        ui.interact(rect, id, Sense::hover()).on_hover_text(help);
+        help_pictures::hint(ui.interact(rect, id, Sense::hover()), help);
     }
 }
 
@@ -419,7 +420,7 @@ fn label_as(ui: &mut Ui, rect: Rect, (name, text): (&str, &str), help: &str) -> 
     if help.is_empty() {
         response
     } else {
-        response.on_hover_text(help)
+        help_pictures::hint(response, help)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::support::test;
 use arcuate::io::html::{Cell, Column, Page, PagePicture, Row};
+use arcuate::io::png;
 use arcuate::io::svg::{Marks, Plot, Sample, escaped};
 use libtest_mimic::Trial;
 
@@ -11,6 +12,7 @@ pub fn tests() -> Vec<Trial> {
         test("html::pictures are data", pictures),
         test("html::sortable tables", sortable),
         test("html::plots have their marks in place", plots),
+        test("html::plots of pixels show the same", plots_of_pixels),
     ]
 }
 
@@ -188,4 +190,73 @@ fn plots() {
         ..plot
     };
     assert!(!nothing.element().contains("NaN"));
+}
+
+/// Each bar has the height of its count, in the colour of the SVG; the texts lie at the axes, the one of the vertical axis
+/// turned; the file has the title, and a constant line lies at its value.
+fn plots_of_pixels() {
+    let counts = vec![0, 10, 4, 7];
+    let plot = Plot {
+        title: "Weights – of 21 streamlines".to_owned(),
+        x: "log10 of the weight".to_owned(),
+        y: "Streamlines".to_owned(),
+        marks: Marks::Bars {
+            range: (0.0, 4.0),
+            counts: counts.clone(),
+        },
+    };
+    let ([width, height], rgba) = plot.pixels().expect("the font");
+    assert_eq!([width, height], [1280, 560]);
+    let pixel = |rgba: &[u8], x: usize, y: usize| -> [u8; 4] {
+        let at = 4 * (x + y * 1280);
+        rgba[at..at + 4].try_into().expect("four bytes")
+    };
+    const BLUE: [u8; 4] = [0x2f, 0x6f, 0xb5, 0xff];
+    // The axes leave 72 and 16 units beside the bars, 16 and 48 above and below, of two pixels each.
+    let (wide, high) = (
+        2.0 * (640.0 - 72.0 - 16.0) / 4.0,
+        2.0 * (280.0 - 16.0 - 48.0),
+    );
+    for (i, count) in counts.iter().enumerate() {
+        let x = (144.0 + (i as f64 + 0.4) * wide) as usize;
+        let blue = (0..560).filter(|y| pixel(&rgba, x, *y) == BLUE).count();
+        let expected = high * *count as f64 / 10.0;
+        // The axis covers the last pixel or two, and the edge above may be a part of one.
+        let missing = expected - blue as f64;
+        assert!((0.0..=3.0).contains(&missing), "{blue} {expected}");
+    }
+    let inked = |x: std::ops::Range<usize>, y: std::ops::Range<usize>| {
+        let all = y.flat_map(|y| x.clone().map(move |x| (x, y)));
+        all.filter(|(x, y)| pixel(&rgba, *x, *y)[0] < 0x60).count()
+    };
+    // “Streamlines” is longer than high, and runs upwards.
+    assert!(inked(8..44, 150..330) > 300 && inked(8..44, 0..130) == 0);
+    assert!(inked(500..900, 520..560) > 300 && inked(150..420, 520..560) == 0);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("weights.png");
+    plot.save(&path).expect("saved");
+    let read = png::read(&path).expect("a picture");
+    assert_eq!(read.rgba, rgba);
+    let title = ("Title".to_owned(), plot.title.clone());
+    assert_eq!(read.metadata, [title]);
+
+    let flat = Plot {
+        marks: Marks::Line(
+            [0.0, 1.0, 2.0]
+                .map(|x| Sample {
+                    x,
+                    mean: 5.0,
+                    sd: 2.0,
+                })
+                .to_vec(),
+        ),
+        ..plot
+    };
+    let (_, rgba) = flat.pixels().expect("the font");
+    let middle = 16 * 2 + (high / 2.0) as usize;
+    for x in [200, 700, 1200] {
+        assert_eq!(pixel(&rgba, x, middle), BLUE);
+        let band = pixel(&rgba, x, middle + 60);
+        assert!(band[0] < 0xf0 && band[0] > BLUE[0], "{band:?}");
+    }
 }

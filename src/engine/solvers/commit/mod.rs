@@ -1,5 +1,5 @@
 //! Fits one weight per streamline to the measured diffusion signal (COMMIT: Daducci et al. 2015,
-//! IEEE Trans Med Imaging 34:246; on a graphics card: Hernandez-Fernandez 2018).
+//! IEEE Trans Med Imaging 34:246; on a graphics card: Hernandez 2018).
 //!
 //! *Model.* The signal of voxel v in volume s is the sum of the contributions of its streamlines, of the water around
 //! them and of free water:

@@ -9,7 +9,7 @@ use crate::state::files::jobs::{WriteFile, saved};
 use crate::state::filter::WeightHistogram;
 use std::path::{Path, PathBuf};
 
-/// Writes how many streamlines have which weight: a table (.csv), else a picture (.svg).
+/// Writes how many streamlines have which weight: a table (.csv), else a picture (.svg, .png).
 #[derive(Clone, Debug)]
 pub struct SaveHistogram {
     pub histogram: WeightHistogram,
