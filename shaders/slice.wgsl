@@ -63,6 +63,12 @@ var<private> kind: vec4<u32>;
 
 fn begin(position: vec4<f32>) {
     kind = select(layer.kind, vec4<u32>(0u), position.x < -1.0);
+    // A shader for one kind of layer: the compiler removes whatever this kind does not need. A software renderer
+    // computes all branches for every pixel.
+    if FOR_ONE_KIND {
+        kind.x = FLAGS;
+        kind.z = WAY;
+    }
     phi_voxels = vec3<i32>(layer.phi_size.xyz);
     phi_most = layer.phi_size.w;
     phi_shift = layer.bricks.x;
@@ -70,6 +76,29 @@ fn begin(position: vec4<f32>) {
 
 fn has(flag: u32) -> bool {
     return (kind.x & flag) != 0u;
+}
+
+// The image at continuous texel coordinates, as sample_image.
+fn image_at(at: vec3<f32>, interpolation: u32) -> vec4<f32> {
+    if !(IS_COMPLETE && interpolation == LINEAR) {
+        return sample_image(image, at, interpolation);
+    }
+    let size = vec3<i32>(textureDimensions(image));
+    let is_inside = all(at >= vec3<f32>(-0.5)) && all(at <= vec3<f32>(size) - 0.5);
+    let base = vec3<i32>(floor(at));
+    let f = at - floor(at);
+    let low = clamp(base, vec3<i32>(0), size - 1);
+    let high = clamp(base + 1, vec3<i32>(0), size - 1);
+    let a = mix(at_texel(low.x, low.y, low.z), at_texel(high.x, low.y, low.z), f.x);
+    let b = mix(at_texel(low.x, high.y, low.z), at_texel(high.x, high.y, low.z), f.x);
+    let c = mix(at_texel(low.x, low.y, high.z), at_texel(high.x, low.y, high.z), f.x);
+    let d = mix(at_texel(low.x, high.y, high.z), at_texel(high.x, high.y, high.z), f.x);
+    let value = mix(mix(a, b, f.y), mix(c, d, f.y), f.z);
+    return select(vec4<f32>(0.0), vec4<f32>(value, 0.0, 0.0, 1.0), is_inside);
+}
+
+fn at_texel(x: i32, y: i32, z: i32) -> f32 {
+    return textureLoad(image, vec3<i32>(x, y, z), 0).r;
 }
 
 fn on_plane(plane: Plane, at: vec2<f32>) -> vec3<f32> {
@@ -97,7 +126,7 @@ fn level_at(at: vec2<f32>) -> vec2<f32> {
         let is_present = all(texel >= vec3<f32>(-1.5)) && all(texel <= layer.phi_size.xyz + 0.5);
         return vec2<f32>(phi_linear(texel), select(0.0, 1.0, is_present));
     }
-    return sample_image(image, texel, LINEAR).ra;
+    return image_at(texel, LINEAR).ra;
 }
 
 // Lines of equal value, with the same width whether values change slowly or fast.
@@ -128,7 +157,7 @@ fn borders(here: vec4<f32>, at: vec2<f32>, step: vec2<f32>) -> bool {
     var differs = false;
     for (var i = 0; i < 4; i++) {
         let way = select(vec2<f32>(0.0, step.y), vec2<f32>(step.x, 0.0), (i & 1) == 0) * 1.5 * f32(1 - (i & 2));
-        let other = sample_image(image, on_plane(layer.image, at + way), kind.z);
+        let other = image_at(on_plane(layer.image, at + way), kind.z);
         differs = differs || any(abs(other - here) > vec4<f32>(0.002));
     }
     return differs;
@@ -147,7 +176,7 @@ fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
             return vec4<f32>(0.0);
         }
     }
-    let value = sample_image(image, on_plane(layer.image, at), kind.z);
+    let value = image_at(on_plane(layer.image, at), kind.z);
     if value.a < 0.5 {
         return vec4<f32>(0.0);
     }

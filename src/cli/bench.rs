@@ -9,6 +9,7 @@ use super::{
 };
 use crate::compute::Backend;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 const EXAMPLES: &str = "\
@@ -33,6 +34,8 @@ pub struct Choice<'a> {
     pub case: Option<&'a str>,
     /// Number of streamlines of the file that `open` makes.
     pub streamlines: Option<usize>,
+    /// The file that `open` opens, in place of one that it makes.
+    pub file: Option<&'a Path>,
     /// The names that were compared with it.
     names: &'a Mutex<Vec<String>>,
 }
@@ -44,6 +47,7 @@ impl<'a> Choice<'a> {
             quick: false,
             case: Some(case),
             streamlines: None,
+            file: None,
             names,
         }
     }
@@ -100,6 +104,9 @@ pub struct Options {
     /// Number of streamlines in the file of the workload “open”, 1.2 kB each
     #[arg(long, value_name = "N")]
     pub streamlines: Option<usize>,
+    /// Streamline file that the workload “open” opens, in place of one that it makes
+    #[arg(long, value_name = "FILE", conflicts_with = "streamlines")]
+    pub file: Option<PathBuf>,
 }
 
 /// `“a”, “b”`.
@@ -118,6 +125,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         quick: options.quick,
         case: options.case.as_deref(),
         streamlines: options.streamlines,
+        file: options.file.as_deref(),
         names: &names,
     };
     let (mut cases, mut failed) = (0, 0);

@@ -31,14 +31,18 @@ const PICTURE_POINTS: usize = 2_000_000;
 const TOLERANCES_MM: [f32; 2] = [0.1, 0.01];
 
 pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let failed = |failure: Failure| vec![json!({"workload": "open", "error": failure.sentence})];
+    if let Some(path) = choice.file {
+        let ending = crate::io::extension(path);
+        let mut lines = Lines::new(backend);
+        let measured = measure(path, &ending, backend, &mut lines);
+        return measured.map_or_else(failed, |()| lines.all);
+    }
     let default = if choice.quick { 20_000 } else { 200_000 };
     let count = choice.streamlines.unwrap_or(default);
     let cases = ["trx", "tck"].into_iter().filter(|name| choice.takes(name));
     cases
-        .flat_map(|ending| match measure(ending, count, backend) {
-            Ok(lines) => lines,
-            Err(failure) => vec![json!({"workload": "open", "error": failure.sentence})],
-        })
+        .flat_map(|ending| made(ending, count, backend).unwrap_or_else(failed))
         .collect()
 }
 
@@ -81,21 +85,32 @@ fn write(path: &Path, count: usize) -> Result<(), Failure> {
     )?)
 }
 
-fn measure(ending: &str, count: usize, backend: &Backend) -> Result<Vec<Value>, Failure> {
-    let scratch = Scratch::new()?;
-    let path = scratch.path().join(format!("t.{ending}"));
-    let mut lines = Vec::new();
-    let mut line = |case: &str, seconds: f64, more: Value| {
+/// The measured cases.
+struct Lines<'a> {
+    backend: &'a Backend,
+    all: Vec<Value>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(backend: &'a Backend) -> Self {
+        forget_peak();
+        Self {
+            backend,
+            all: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, case: &str, (count, points): (usize, usize), seconds: f64, more: &Value) {
         let mut value = json!({
             "workload": "open",
-            "case": format!("{ending}: {case}"),
+            "case": case,
             "streamlines": count,
-            "points": count * POINTS,
+            "points": points,
             "wall_s": seconds,
             "rate": count as f64 / seconds.max(1e-9),
             "unit": "streamlines_per_s",
-            "backend": backend.label(),
-            "threads": backend.threads(),
+            "backend": self.backend.label(),
+            "threads": self.backend.threads(),
         });
         for (name, figure) in more.as_object().into_iter().flatten() {
             value[name] = figure.clone();
@@ -104,29 +119,52 @@ fn measure(ending: &str, count: usize, backend: &Backend) -> Result<Vec<Value>, 
             (value["resident_bytes"], value["peak_bytes"]) = (json!(now), json!(peak));
         }
         forget_peak();
-        lines.push(value);
-    };
+        self.all.push(value);
+    }
+}
+
+/// Measures with a file that is made for this.
+fn made(ending: &str, count: usize, backend: &Backend) -> Result<Vec<Value>, Failure> {
+    let scratch = Scratch::new()?;
+    let path = scratch.path().join(format!("t.{ending}"));
+    let mut lines = Lines::new(backend);
     let started = Instant::now();
     write(&path, count)?;
     let bytes = InPlace::stored_bytes(&path);
-    line(
-        "write",
+    lines.add(
+        &format!("{ending}: write"),
+        (count, count * POINTS),
         started.elapsed().as_secs_f64(),
-        json!({"bytes": bytes}),
+        &json!({"bytes": bytes}),
     );
+    measure(&path, ending, backend, &mut lines)?;
+    if let Some(place) = streamlines_index(&path) {
+        let _ = crate::io::disk::remove_file(&place);
+    }
+    Ok(lines.all)
+}
+
+fn measure(path: &Path, ending: &str, backend: &Backend, lines: &mut Lines) -> Result<(), Failure> {
     let control = Control::new();
     let open = || {
         let started = Instant::now();
-        let file = backend.install(|| InPlace::open(&path, &Reading::default(), &control))?;
+        let file = backend.install(|| InPlace::open(path, &Reading::default(), &control))?;
         let file = file.ok_or_else(|| Failure::new("the file does not stay on the disk"))?;
         Ok::<_, Failure>((file, started.elapsed().as_secs_f64()))
     };
-    if ending == "tck" {
-        let (_, seconds) = open()?;
-        line("index", seconds, json!({}));
+    let size = |file: &InPlace| (file.len(), file.point_count());
+    if ending == "tck" && streamlines_index(path).is_none() {
+        let (file, seconds) = open()?;
+        lines.add(
+            &format!("{ending}: index"),
+            size(&file),
+            seconds,
+            &json!({}),
+        );
     }
     let (file, seconds) = open()?;
-    line("open", seconds, json!({}));
+    let size = size(&file);
+    lines.add(&format!("{ending}: open"), size, seconds, &json!({}));
     let view = ViewPart {
         clip_from_world: DMat4::from_scale(DVec3::splat(10.0 / RADIUS_MM)),
     };
@@ -154,12 +192,10 @@ fn measure(ending: &str, count: usize, backend: &Backend) -> Result<Vec<Value>, 
             "drawn_points": sample.tractogram.points.len(),
             "one_in": 1u64 << sample.level,
         });
-        line(case, started.elapsed().as_secs_f64(), more);
+        let case = format!("{ending}: {case}");
+        lines.add(&case, size, started.elapsed().as_secs_f64(), &more);
     }
-    if let Some(place) = streamlines_index(&path) {
-        let _ = crate::io::disk::remove_file(&place);
-    }
-    Ok(lines)
+    Ok(())
 }
 
 /// The index of a TCK that this run made.

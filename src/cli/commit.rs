@@ -1,6 +1,8 @@
 //! `arcuate commit`: which streamlines explain the diffusion signal, and by how much.
 
-use super::inputs::{streamlines, warn_of_points_outside};
+mod lines;
+
+use super::inputs::streamlines;
 use super::options::{
     FodInputOptions, GivenParameters, ImageEnding, ReadingOptions, ScanOptions, ValueError,
     about_mask, make_folder, not_negative, noted, noted_volume, open_distributions, positive,
@@ -20,15 +22,16 @@ use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::commit::{self, DEFAULT_GAMMA, Params};
-use crate::solvers::tractogram::points_outside;
 use crate::solvers::{peaks, tensor_fit};
 use crate::state::core::text::count;
-use crate::state::files::jobs::{SaveVolume, SaveWithValues};
-use crate::state::filter::jobs::{CommitFit, Excluded, FitWeights, SaveHistogram, StartFrom};
+use crate::state::files::jobs::SaveVolume;
+use crate::state::filter::jobs::{
+    CommitFit, Excluded, FitWeights, LinesOfFile, SaveHistogram, StartFrom,
+};
 use crate::state::filter::{WEIGHT, WeightHistogram, sorted};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -309,10 +312,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
         runner.may_make(path)?;
     }
-    let tractogram = streamlines(&options.streamlines, &options.reading, runner)?;
+    let (tractogram, from_file) = lines::open(options, runner)?;
     let start = options.start(&tractogram, runner)?;
     let opened = options.open(runner)?;
-    warn_of_outside(&tractogram, options, &opened, runner);
+    lines::warn_of_outside((&tractogram, from_file.as_ref()), options, &opened, runner)?;
     let timing = options.timing(opened.gradients.as_deref())?;
     let samples = opened.gradients.as_ref().and_then(|gradients| {
         Samples::new(
@@ -336,6 +339,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let tensors = tensor_fit::Params::defaults_for(opened.gradients.as_deref());
     let (output, _) = runner.run(FitWeights {
         tractogram: tractogram.clone(),
+        from_file: from_file.clone(),
         scan: opened.scan,
         gradients: opened.gradients,
         timing,
@@ -377,26 +381,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
              arbitrary, and a smaller --tolerance leaves fewer; trust sums over bundles"
         );
     }
-    let files = save(options, &tractogram, &output, runner)?;
+    let files = save(options, (&tractogram, from_file), &output, runner)?;
     let min_weight = options.min_weight();
     let (value, text) = summary(&tractogram, &params, min_weight, &output, &files);
     runner.report(&value, &text);
     Ok(())
-}
-
-/// Warns of the share of the streamlines outside the scan. The fit itself refuses a file without a point inside.
-fn warn_of_outside(
-    tractogram: &Tractogram,
-    options: &Options,
-    opened: &OpenedInputs,
-    runner: &Runner,
-) {
-    let grid = &opened.scan.grid;
-    let outside = runner.backend.install(|| points_outside(grid, tractogram));
-    if outside < tractogram.points.len() {
-        let place = (Path::new(&options.scan.scan), "have no signal to explain");
-        warn_of_points_outside(outside, tractogram.points.len(), place);
-    }
 }
 
 /// Whether most of the streamlines inside the voxels have no weight.
@@ -410,7 +399,7 @@ fn is_redundant(fit: &CommitFit) -> bool {
 
 fn save(
     options: &Options,
-    tractogram: &Tractogram,
+    (tractogram, from_file): (&Tractogram, Option<LinesOfFile>),
     output: &CommitFit,
     runner: &mut Runner,
 ) -> Result<Vec<PathBuf>, Failure> {
@@ -445,15 +434,12 @@ fn save(
         files.push(path.clone());
     }
     if let Some(path) = &options.filtered {
-        let min_weight = options.min_weight();
-        let request = SaveWithValues {
-            tractogram: weighted,
-            only: Some(fit.weights.iter().map(|w| *w >= min_weight).collect()),
-            path: path.clone(),
-            command: typed_command(),
-            replace: runner.force(),
-        };
-        files.extend(runner.run(request)?.0.converted.written);
+        files.extend(lines::save_filtered(
+            path,
+            (weighted, from_file),
+            options,
+            runner,
+        )?);
     }
     Ok(files)
 }

@@ -260,6 +260,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         pieces,
         rules,
         coverages,
+        keeps_copies: true,
     };
     let (selected, wall_ms) = runner.run(select)?;
     let SelectedInFile {

@@ -55,7 +55,11 @@ pub fn shader_sources() -> Vec<(String, String)> {
         let name = format!("volume, {n} samples{reading}");
         (name, super::volume_image::shader(n, filters))
     });
-    let slices = ("slice".to_owned(), super::slice::shader());
+    let slices = ("slice".to_owned(), super::slice::shader(None));
+    let of_one_kind = super::slice::LayerKind::EXAMPLES.map(|kind| {
+        let name = "slice, layers of one kind".to_owned();
+        (name, super::slice::shader(Some(kind)))
+    });
     let lines = ("lines".to_owned(), super::lines::shader());
     let empty_bricks = ("empty bricks".to_owned(), super::empty_bricks::shader());
     let solids = ("solids".to_owned(), super::solids::shader());
@@ -64,11 +68,11 @@ pub fn shader_sources() -> Vec<(String, String)> {
         let name = format!("surface in bricks, {n} samples");
         (name, super::volume_bricks::shader(n))
     });
-    let volumes =
-        volumes
-            .into_iter()
-            .chain(surfaces)
-            .chain([slices, lines, empty_bricks, solids, end_marks]);
+    let volumes = volumes
+        .into_iter()
+        .chain(surfaces)
+        .chain(of_one_kind)
+        .chain([slices, lines, empty_bricks, solids, end_marks]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }

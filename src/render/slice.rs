@@ -9,12 +9,54 @@ use crate::data::appearance::ColourMap;
 use crate::scene::draw_list::{Contour, ContourSource, Image, Interpolation, SlicePane, SliceQuad};
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat4, DVec3};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 const SHADER: &str = include_str!("../../shaders/slice.wgsl");
 
-/// The source of the shader.
-pub(super) fn shader() -> String {
-    source(&format!("{PAGES}\n{SHADER}"))
+/// A kind of layer that a shader of its own draws.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct LayerKind {
+    flags: u32,
+    /// Interpolation.
+    way: u32,
+    /// Whether the image has one number in every texel.
+    is_complete: bool,
+}
+
+impl LayerKind {
+    /// An image, and a contour, in the tests of all shaders.
+    pub const EXAMPLES: [Self; 2] = [
+        Self {
+            flags: 0,
+            way: 1,
+            is_complete: true,
+        },
+        Self {
+            flags: CONTOUR,
+            way: 1,
+            is_complete: false,
+        },
+    ];
+}
+
+/// The source of the shader, for layers of every kind or of one.
+pub(super) fn shader(kind: Option<LayerKind>) -> String {
+    let known = kind.unwrap_or(LayerKind {
+        flags: 0,
+        way: 0,
+        is_complete: false,
+    });
+    let LayerKind {
+        flags,
+        way,
+        is_complete,
+    } = known;
+    let constants = format!(
+        "const FOR_ONE_KIND = {};\nconst FLAGS = {flags}u;\nconst WAY = {way}u;\nconst IS_COMPLETE = {is_complete};",
+        kind.is_some(),
+    );
+    source(&format!("{constants}\n{PAGES}\n{SHADER}"))
 }
 
 #[repr(C)]
@@ -78,16 +120,52 @@ impl Plane {
     }
 }
 
-pub(super) struct Slices {
-    layout: wgpu::BindGroupLayout,
+/// Draws layers of any kind, or of one.
+#[derive(Clone)]
+struct Pipelines {
     pane: wgpu::RenderPipeline,
     /// For 1 and for 4 samples.
     quad: [wgpu::RenderPipeline; 2],
 }
 
+pub(super) struct Slices {
+    layout: wgpu::BindGroupLayout,
+    any: Pipelines,
+    /// A software renderer has pipelines for each kind of layer that was drawn.
+    by_kind: Mutex<HashMap<LayerKind, Pipelines>>,
+}
+
 /// A layer ready to draw.
 pub(super) struct Layer {
     group: wgpu::BindGroup,
+    pipelines: Pipelines,
+}
+
+impl Pipelines {
+    fn new(gpu: &Gpu, layout: &wgpu::BindGroupLayout, kind: Option<LayerKind>) -> Self {
+        let module = gpu.shader("slice", shader(kind));
+        let make = |entries, samples, depth: bool| {
+            let drawing = Drawing {
+                primitive: wgpu::PrimitiveState {
+                    topology: wgpu::PrimitiveTopology::TriangleStrip,
+                    ..Default::default()
+                },
+                samples,
+                // Layers of one slice share its depth: each is drawn over the one below.
+                depth_stencil: depth.then(|| depth_test(true)),
+                targets: &[Some(blended())],
+            };
+            gpu.render_pipeline((&module, layout), entries, drawing)
+        };
+        let quad = match gpu.sample_masks {
+            true => "fs_quad",
+            false => "fs_quad_whole",
+        };
+        Self {
+            pane: make(["vs_pane", "fs_pane"], 1, false),
+            quad: [1, 4].map(|n| make(["vs_quad", quad], n, true)),
+        }
+    }
 }
 
 impl Slices {
@@ -104,27 +182,9 @@ impl Slices {
                 Slot::Storage,
             ],
         );
-        let module = gpu.shader("slice", shader());
-        let make = |entries, samples, depth: bool| {
-            let drawing = Drawing {
-                primitive: wgpu::PrimitiveState {
-                    topology: wgpu::PrimitiveTopology::TriangleStrip,
-                    ..Default::default()
-                },
-                samples,
-                // Layers of one slice share its depth: each is drawn over the one below.
-                depth_stencil: depth.then(|| depth_test(true)),
-                targets: &[Some(blended())],
-            };
-            gpu.render_pipeline((&module, &layout), entries, drawing)
-        };
-        let quad = match gpu.sample_masks {
-            true => "fs_quad",
-            false => "fs_quad_whole",
-        };
         Self {
-            pane: make(["vs_pane", "fs_pane"], 1, false),
-            quad: [1, 4].map(|n| make(["vs_quad", quad], n, true)),
+            any: Pipelines::new(gpu, &layout, None),
+            by_kind: Mutex::default(),
             layout,
         }
     }
@@ -184,6 +244,7 @@ impl Slices {
                 let (key, texture) = textures.frame(gpu, &volume.0, 0);
                 used.push(key);
                 uniform.image = plane.in_texels(&texture.texel_from_world);
+                uniform.bricks[1] = u32::from(texture.is_complete);
                 views[0] = texture.view.clone();
             }
             ContourSource::Bricks(phi) => {
@@ -301,6 +362,8 @@ impl Slices {
         };
         let mut uniform = LayerUniform {
             image: plane.in_texels(&texture.texel_from_world),
+            // Read here, not by the shader.
+            bricks: [0, u32::from(texture.is_complete), 0, 0],
             window: [low, per_width, image.opacity, image.brightness],
             limits: {
                 let (low, high) = image.limits.unwrap_or_default();
@@ -345,20 +408,39 @@ impl Slices {
                 pages,
             ],
         );
-        Layer { group }
+        Layer {
+            group,
+            pipelines: self.pipelines(gpu, &uniform),
+        }
+    }
+
+    /// The pipelines for a layer.
+    fn pipelines(&self, gpu: &Gpu, uniform: &LayerUniform) -> Pipelines {
+        if !gpu.software {
+            return self.any.clone();
+        }
+        let kind = LayerKind {
+            flags: uniform.kind[0],
+            way: uniform.kind[2],
+            is_complete: uniform.bricks[1] != 0,
+        };
+        let known = self.by_kind.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        let make = || Pipelines::new(gpu, &self.layout, Some(kind));
+        known.entry(kind).or_insert_with(make).clone()
     }
 
     pub fn draw_pane(&self, pass: &mut wgpu::RenderPass, layers: &[Layer]) {
-        pass.set_pipeline(&self.pane);
         for layer in layers {
+            pass.set_pipeline(&layer.pipelines.pane);
             pass.set_bind_group(0, &layer.group, &[]);
             pass.draw(0..3, 0..1);
         }
     }
 
     pub fn draw_quads(&self, pass: &mut wgpu::RenderPass, layers: &[Layer], samples: u32) {
-        pass.set_pipeline(&self.quad[usize::from(samples > 1)]);
         for layer in layers {
+            pass.set_pipeline(&layer.pipelines.quad[usize::from(samples > 1)]);
             pass.set_bind_group(0, &layer.group, &[]);
             pass.draw(0..4, 0..1);
         }

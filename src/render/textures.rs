@@ -36,6 +36,8 @@ pub(super) struct Texture {
     pub view: wgpu::TextureView,
     pub size: [u32; 3],
     pub texel_from_world: DAffine3,
+    /// Whether it is known to have one number, which is not missing, in every texel.
+    pub is_complete: bool,
     bytes: u64,
 }
 
@@ -111,6 +113,7 @@ impl Textures {
                     view,
                     size,
                     texel_from_world: ranges.texel_from_world,
+                    is_complete: false,
                     bytes: size.iter().map(|n| u64::from(*n)).product::<u64>() * 8,
                 }),
                 used: 0,
@@ -231,6 +234,7 @@ fn upload(gpu: &Gpu, smooth: &Smooth, format: wgpu::TextureFormat, texels: &[u8]
         view: gpu.texture_3d(size, format, texels),
         size,
         texel_from_world: smooth.texel_from_world,
+        is_complete: true,
         bytes: texels.len() as u64,
     }
 }
@@ -242,6 +246,7 @@ fn written(gpu: &Gpu, volume: &Volume) -> Option<Texture> {
         view: shared.texture.create_view(&Default::default()),
         size: volume.grid.shape.map(|n| n as u32),
         texel_from_world: volume.grid.voxel_from_world,
+        is_complete: false,
         bytes: 4 * volume.grid.voxel_count() as u64,
     })
 }
@@ -304,6 +309,7 @@ fn upload_shares(gpu: &Gpu, volume: &Volume, (low, high): (f32, f32)) -> Texture
         view: gpu.texture_3d(sampled.size(), wgpu::TextureFormat::R8Unorm, &texels),
         size: sampled.size(),
         texel_from_world: sampled.texel_from_world(),
+        is_complete: true,
         bytes: texels.len() as u64,
     }
 }
@@ -320,6 +326,7 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
     let size = sampled.size();
     let whole = sampled.stride == [1; 3];
     let upload = |format, bytes: &[u8]| (gpu.texture_3d(size, format, bytes), bytes.len());
+    let mut is_complete = false;
     let (view, bytes) = match (volume.kind, volume.texels()) {
         (_, Some(colours)) if whole => {
             upload(wgpu::TextureFormat::Rgba8Unorm, colours.as_flattened())
@@ -333,7 +340,8 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
             let safe = |v: f32| if v.is_finite() { v } else { MISSING };
             let format = wgpu::TextureFormat::R32Float;
             // Copying a large image takes long.
-            match whole && values.iter().all(|v| v.is_finite()) {
+            is_complete = values.iter().all(|v| v.is_finite());
+            match whole && is_complete {
                 true => upload(format, bytemuck::cast_slice(values)),
                 false => {
                     let values: Vec<f32> = texels().map(|i| safe(values[i])).collect();
@@ -365,6 +373,7 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
         view,
         size,
         texel_from_world: sampled.texel_from_world(),
+        is_complete,
         bytes: bytes as u64,
     }
 }

@@ -417,9 +417,17 @@ fn near_lines(state: &State, mut lines: Vec<Lines>) -> Vec<Lines> {
         let Some((drawn, near)) = state.drawn_streamlines(layer).zip(near) else {
             continue;
         };
+        let colours = state.line_colours(layer);
         for line in &mut lines {
-            if line.tractogram.0.id() == drawn.id() {
-                line.tractogram = ById(near.clone());
+            if line.tractogram.0.id() != drawn.id() {
+                continue;
+            }
+            line.tractogram = ById(near.clone());
+            // Their values have another name, and the scale of all views.
+            if let Some(colours) = colours
+                && !matches!(line.colour, LineColour::Fixed(_) | LineColour::Direction)
+            {
+                line.colour = line_colour(near, &coloured(&layer.display, colours));
             }
         }
     }

@@ -15,8 +15,9 @@ use crate::state::settings::Preferences;
 use crate::state::streamlines::StreamlineAction;
 use crate::state::view::View;
 use crate::state::{
-    AlignmentAction, DeviceAction, FilesAction, LayerAction, LinkAction, PictureAction, RegionAction,
-    SceneLookAction, SnapshotAction, TensorAction, TrackAction, TrackNoiseAction, ViewAction,
+    AlignmentAction, DeviceAction, FilesAction, LayerAction, LinkAction, PictureAction,
+    RegionAction, SceneLookAction, SnapshotAction, TensorAction, TrackAction, TrackNoiseAction,
+    ViewAction,
 };
 
 #[derive(Clone, Debug)]

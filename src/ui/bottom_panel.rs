@@ -61,6 +61,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         if let Some((_, lines)) = state.current_in_place() {
             return match drawer {
                 BottomPanel::Matrix => matrix::show(ui, state, &lines.names, memory, actions),
+                BottomPanel::Table => {
+                    if let Some(listed) = state.current_table() {
+                        table::show(ui, state, listed, memory, actions);
+                    }
+                }
                 _ => empty(
                     ui,
                     body,
@@ -72,7 +77,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             return empty(ui, body, "Open or keep streamlines first");
         };
         match drawer {
-            BottomPanel::Table => table::show(ui, state, (layer, lines), memory, actions),
+            BottomPanel::Table => {
+                if let Some(listed) = state.current_table() {
+                    table::show(ui, state, listed, memory, actions);
+                }
+            }
             BottomPanel::Profile => profile::show(ui, state, lines, actions),
             BottomPanel::Matrix => matrix::show(ui, state, lines, memory, actions),
             BottomPanel::Bundles => bundles::show(ui, state, (layer, lines), memory, actions),
@@ -132,7 +141,8 @@ fn head(
         BottomPanel::Bundles => state.runtime.streamlines.groups.shown().is_some(),
         BottomPanel::Scores => state.runtime.streamlines.scores.shown().is_some(),
     };
-    let is_shown = panel == BottomPanel::Matrix || state.current_in_place().is_none();
+    let streams = matches!(panel, BottomPanel::Matrix | BottomPanel::Table);
+    let is_shown = streams || state.current_in_place().is_none();
     let not_yet = (!ready || !is_shown).then_some("There is nothing to export yet");
     let export = Button::plain("Export CSV…")
         .icon(icons::EXPORT)
@@ -185,14 +195,14 @@ fn figures(state: &State, panel: BottomPanel) -> String {
     let runtime = &state.runtime.streamlines;
     match panel {
         BottomPanel::Table => {
-            let Some((_, lines)) = state.current_streamlines() else {
+            let Some(lines) = state.current_table() else {
                 return String::new();
             };
             let known = runtime.order.shown();
-            let Some((_, rows)) = known.filter(|(key, _)| key.tractogram == lines.id()) else {
+            let Some((_, rows)) = known.filter(|(key, _)| key.tractogram == lines.id) else {
                 return String::new();
             };
-            let (rows, all) = (rows.len(), lines.len());
+            let (rows, all) = (rows.len(), lines.count);
             let chosen = state.manual_selection().map_or(0, |c| c.count);
             let mut text = match rows == all {
                 true => streamlines(all as u64),

@@ -538,14 +538,23 @@ fn points(
 
 /// Reads a file with one number per streamline. Numbers that belong to another TCK give an error.
 pub fn open_weights(path: &Path, tractogram: &Tractogram) -> Result<Vec<f32>, Error> {
-    let text = read_text(path, max_bytes(tractogram.len()))?;
-    let read = weights_in(&text, tractogram.len()).and_then(|(values, stamp)| {
-        match (stamp, &tractogram.timestamp) {
+    open_weights_for(path, tractogram.len(), tractogram.timestamp.as_deref())
+}
+
+/// Does the same as [`open_weights`] for this many streamlines, which need not be in memory, with the time stamp of
+/// their file if it has one.
+pub fn open_weights_for(
+    path: &Path,
+    streamlines: usize,
+    timestamp: Option<&str>,
+) -> Result<Vec<f32>, Error> {
+    let text = read_text(path, max_bytes(streamlines))?;
+    let read =
+        weights_in(&text, streamlines).and_then(|(values, stamp)| match (stamp, timestamp) {
             (Some(own), Some(theirs)) => same_stamp(Some(&own), Some(theirs)).map(|()| values),
             // Other programs write none, other formats have none.
             _ => Ok(values),
-        }
-    });
+        });
     read.map_err(|error| {
         let expected = "one number for each streamline, in their order";
         Error::malformed(path, error.to_string(), expected)

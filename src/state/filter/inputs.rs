@@ -350,8 +350,8 @@ impl State {
             let in_place = document.layers.iter().any(|l| in_place(l).is_some());
             let sentence = match in_place {
                 true => {
-                    "The open streamlines stay in their file, and a fit needs all of them in memory: keep some of them by \
-                     a filter in the task View"
+                    "The open streamlines stay in their file, and a fit here needs all of them in memory: keep some of \
+                     them by a filter in the task View, or fit all with `arcuate commit`"
                 }
                 false => "There are no streamlines to fit: track or open some",
             };

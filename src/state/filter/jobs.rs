@@ -2,6 +2,7 @@
 
 mod fit;
 mod histogram;
+mod lines_of_file;
 mod scheme;
 mod sums;
 
@@ -10,5 +11,6 @@ pub use fit::{
     LesionEvidence, StartFrom,
 };
 pub use histogram::SaveHistogram;
+pub use lines_of_file::LinesOfFile;
 pub use scheme::{ReadScheme, Scheme};
 pub use sums::{BundleSums, SUMS, SumBundles, SummedBundle};

@@ -172,6 +172,7 @@ pub fn request(
     };
     Ok(FitWeights {
         tractogram: lines.clone(),
+        from_file: None,
         scan: scan
             .content
             .volume()

@@ -11,7 +11,8 @@ use crate::state::core::fields::colour;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
-use crate::state::streamlines::jobs::colours::ColourSource;
+use crate::state::streamlines::in_place::{PictureOf, in_place};
+use crate::state::streamlines::jobs::colours::{ColourSource, DrawnFromFile};
 use crate::state::streamlines::jobs::pick::VisibleValues;
 use crate::state::streamlines::{
     COLOUR_VALUES, ColourKey, ColourSourceKey, Column, LineColours, ManualSelection, SameArc,
@@ -34,11 +35,34 @@ pub fn streamlines_of(layer: &Layer) -> Option<&Tractogram> {
     }
 }
 
+/// The streamlines that the table lists.
+#[derive(Clone, Copy)]
+pub struct TableOf<'a> {
+    pub layer: &'a Arc<Layer>,
+    pub id: DataId,
+    /// The tractogram that has the names of all values.
+    pub names: &'a Tractogram,
+    pub count: usize,
+    /// `None` if they stay in their file.
+    pub in_memory: Option<&'a Tractogram>,
+}
+
 /// Values that the colours of a layer need.
 pub(in crate::state) struct ColourRequest {
     pub key: ColourKey,
     pub tractogram: Tractogram,
     pub source: ColourSource,
+    pub from_file: Option<DrawnFromFile>,
+}
+
+/// Drawn streamlines whose colours may need values, and what is known of all streamlines of their layer.
+#[derive(Clone, Copy)]
+struct ToColour<'a> {
+    drawn: &'a Tractogram,
+    /// The tractogram that has the names of all values.
+    names: &'a Tractogram,
+    /// Whether the values of the file must be read from it.
+    reads: bool,
 }
 
 impl Document {
@@ -122,6 +146,27 @@ impl State {
             .or_else(|| all().next())
     }
 
+    /// The current streamlines, whether or not they stay in their file.
+    pub fn current_table(&self) -> Option<TableOf<'_>> {
+        if let Some((layer, lines)) = self.current_in_place() {
+            return Some(TableOf {
+                layer,
+                id: lines.file.id(),
+                names: &lines.names,
+                count: lines.file.len(),
+                in_memory: None,
+            });
+        }
+        let (layer, lines) = self.current_streamlines()?;
+        Some(TableOf {
+            layer,
+            id: lines.id(),
+            names: lines,
+            count: lines.len(),
+            in_memory: Some(lines),
+        })
+    }
+
     /// The streamlines of a layer that the rules keep; the previous result while a new one is being computed.
     pub fn selection(&self, layer: LayerId) -> Option<&StreamlineSelection> {
         let (key, selection) = self.runtime.streamlines.selections.get(&layer)?.shown()?;
@@ -138,12 +183,33 @@ impl State {
     /// The streamlines of a layer as they are drawn: those that its rules keep, with the values that their colours show.
     /// While these are being computed for newly kept ones, the previous ones are drawn.
     pub fn drawn_streamlines<'a>(&'a self, layer: &'a Layer) -> Option<&'a Tractogram> {
-        if let Some(sample) = self.picture_in_place(layer) {
-            return Some(&sample.tractogram);
-        }
-        let kept = self.kept_streamlines(layer)?;
+        let sample = self.picture_in_place(layer);
+        let kept = match sample {
+            Some(sample) => &sample.tractogram,
+            None => self.kept_streamlines(layer)?,
+        };
         let colours = self.line_colours(layer);
         Some(colours.map_or(kept, |colours| &colours.tractogram))
+    }
+
+    /// The streamlines that a picture of a layer shows, without the values of colours.
+    fn to_colour<'a>(&'a self, layer: &'a Layer, picture: PictureOf) -> Option<ToColour<'a>> {
+        let to_colour = match in_place(layer) {
+            Some(lines) => ToColour {
+                drawn: &self.sample_in_place(layer, picture)?.tractogram,
+                names: &lines.names,
+                reads: true,
+            },
+            None => {
+                let kept = self.kept_streamlines(layer)?;
+                ToColour {
+                    drawn: kept,
+                    names: kept,
+                    reads: false,
+                }
+            }
+        };
+        Some(to_colour).filter(|to_colour| !to_colour.drawn.is_empty())
     }
 
     /// The values that the colours of a layer show, if they had to be computed; the previous ones while new ones are
@@ -151,7 +217,7 @@ impl State {
     pub fn line_colours(&self, layer: &Layer) -> Option<&LineColours> {
         let live = self.runtime.streamlines.colours.get(&layer.id)?;
         let (key, colours) = live.shown()?;
-        let requested = self.colour_key(layer)?;
+        let requested = self.colour_key(layer, PictureOf::Whole)?;
         (*key == requested || live.running().is_some()).then_some(colours)
     }
 
@@ -160,7 +226,7 @@ impl State {
         let Some(live) = self.runtime.streamlines.colours.get(&layer.id) else {
             return false;
         };
-        let Some(requested) = self.colour_key(layer) else {
+        let Some(requested) = self.colour_key(layer, PictureOf::Whole) else {
             return false;
         };
         let same = |key: &ColourKey| {
@@ -173,7 +239,7 @@ impl State {
     /// Why the requested colours of a layer cannot be shown; `None` while they can, or are being computed.
     pub fn why_no_colours(&self, layer: &Layer) -> Option<&'static str> {
         let live = self.runtime.streamlines.colours.get(&layer.id)?;
-        let requested = self.colour_key(layer)?;
+        let requested = self.colour_key(layer, PictureOf::Whole)?;
         if live.has_failed_for(&requested) {
             return Some(
                 "The values were not computed: choose another colouring, then this one again",
@@ -185,17 +251,21 @@ impl State {
         is_empty.then_some("No point has a value here: the image may lie elsewhere")
     }
 
-    /// The key of the values that the colours of a layer show; `None` if its streamlines hold them, or if their source is
-    /// gone.
-    fn colour_key(&self, layer: &Layer) -> Option<ColourKey> {
-        let kept = self.kept_streamlines(layer).filter(|l| !l.is_empty())?;
+    /// The key of the values that the colours of a layer's picture show; `None` if its streamlines hold them, or if
+    /// their source is gone.
+    pub(in crate::state) fn colour_key(
+        &self,
+        layer: &Layer,
+        picture: PictureOf,
+    ) -> Option<ColourKey> {
+        let lines = self.to_colour(layer, picture)?;
         let display = &layer.display;
         let (source, has_points) = match &display.line_colouring {
             LineColouring::ValuesFile(path) => (ColourSourceKey::Own, is_tsf(path)),
             _ => {
-                let (key, source) = self.colour_source(kept, display)?;
+                let (key, source) = self.colour_source(lines, display)?;
                 let has_points = match &source {
-                    ColourSource::File(name) => kept.per_point.contains_key(name),
+                    ColourSource::File(name) => lines.names.per_point.contains_key(name),
                     ColourSource::Image(..) | ColourSource::Distance(_) => true,
                     _ => false,
                 };
@@ -203,7 +273,7 @@ impl State {
             }
         };
         Some(ColourKey {
-            tractogram: kept.id(),
+            tractogram: lines.drawn.id(),
             colouring: display.line_colouring.clone(),
             statistic: match has_points {
                 true => display.line_scale.statistic,
@@ -213,38 +283,53 @@ impl State {
         })
     }
 
-    /// The request for the values that the colours of a layer need.
-    pub(in crate::state) fn colour_request(&self, layer: &Layer) -> Option<ColourRequest> {
-        let key = self.colour_key(layer)?;
-        let kept = self.kept_streamlines(layer)?;
+    /// The request for the values that the colours of a layer's picture need.
+    pub(in crate::state) fn colour_request(
+        &self,
+        layer: &Layer,
+        picture: PictureOf,
+    ) -> Option<ColourRequest> {
+        let key = self.colour_key(layer, picture)?;
+        let lines = self.to_colour(layer, picture)?;
         let source = match &layer.display.line_colouring {
             LineColouring::ValuesFile(path) => ColourSource::ValuesFile {
                 path: path.clone(),
-                all: streamlines_of(layer)?.clone(),
+                all: streamlines_of(layer)
+                    .cloned()
+                    .unwrap_or_else(Tractogram::empty),
                 kept: self
                     .selection(layer.id)
                     .map(|kept| (kept.marks.0.clone(), kept.every)),
             },
-            _ => self.colour_source(kept, &layer.display)?.1,
+            _ => self.colour_source(lines, &layer.display)?.1,
         };
+        let from_file = in_place(layer).and_then(|own| {
+            Some(DrawnFromFile {
+                file: own.file.clone(),
+                numbers: self.sample_in_place(layer, picture)?.numbers.clone(),
+                picture,
+            })
+        });
         Some(ColourRequest {
             key,
-            tractogram: kept.clone(),
+            tractogram: lines.drawn.clone(),
             source,
+            from_file,
         })
     }
 
     fn colour_source(
         &self,
-        lines: &Tractogram,
+        lines: ToColour,
         display: &Display,
     ) -> Option<(ColourSourceKey, ColourSource)> {
         let own = |name: &str| {
             let source = ColourSource::File(name.to_owned());
             Some((ColourSourceKey::Own, source))
         };
-        let has_points = |name: &str| lines.per_point.contains_key(name);
-        let is_combined = display.line_scale.statistic != LineStatistic::EachPoint;
+        let (names, reads) = (lines.names, lines.reads);
+        let has_points = |name: &str| names.per_point.contains_key(name);
+        let is_combined = reads || display.line_scale.statistic != LineStatistic::EachPoint;
         match &display.line_colouring {
             LineColouring::Fa if has_points("fa") => own("fa").filter(|_| is_combined),
             LineColouring::Fa => {
@@ -252,11 +337,11 @@ impl State {
                 let key = ColourSourceKey::Image(fa.id(), 0, None);
                 Some((key, ColourSource::Image(fa.clone(), 0)))
             }
-            LineColouring::Length if lines.per_streamline.contains_key(LENGTH) => None,
+            LineColouring::Length if reads || names.per_streamline.contains_key(LENGTH) => None,
             LineColouring::Length => own(LENGTH),
             LineColouring::MeasureAlong if has_points("cm") => own("cm").filter(|_| is_combined),
             LineColouring::Value(name) => {
-                let known = has_points(name) || lines.per_streamline.contains_key(name);
+                let known = has_points(name) || names.per_streamline.contains_key(name);
                 own(name).filter(|_| known)
             }
             LineColouring::Image(layer) => self.image_source(*layer),
@@ -276,7 +361,7 @@ impl State {
             LineColouring::EndToEnd => Some((ColourSourceKey::Own, ColourSource::EndToEnd)),
             LineColouring::Group => {
                 let source = (ColourSourceKey::Own, ColourSource::Group);
-                (!lines.groups.is_empty()).then_some(source)
+                (!reads && !names.groups.is_empty()).then_some(source)
             }
             _ => None,
         }
@@ -457,6 +542,7 @@ impl State {
 
     /// The streamlines that count: those that the rules keep, or all.
     pub fn counted_marks(&self, layer: LayerId) -> Option<SameArc<bool>> {
-        self.selection(layer).map(|s| s.marks.clone())
+        let in_memory = self.selection(layer).map(|s| s.marks.clone());
+        in_memory.or_else(|| self.marks_in_place(layer))
     }
 }

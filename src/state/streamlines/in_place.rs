@@ -6,8 +6,8 @@ use crate::state::State;
 use crate::state::core::camera::Camera;
 use crate::state::core::layer::{Content, Layer, LayerId, StreamlinesInPlace};
 use crate::state::core::live::{Live, LiveKey, SameArc};
-use crate::state::streamlines::SelectionKey;
 use crate::state::streamlines::jobs::from_file::select::KeptStreamlines;
+use crate::state::streamlines::{ColourKey, LineColours, SelectionKey};
 use glam::DVec2;
 use std::sync::Arc;
 
@@ -19,6 +19,15 @@ const VIEW_PX: f64 = 1000.0;
 const NEAR: f64 = 0.6;
 /// Width over height of the widest 3-D view: a narrower one receives some streamlines beside it.
 const WIDEST: f64 = 2.4;
+
+/// The picture that a sample is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PictureOf {
+    /// All parts of the file.
+    Whole,
+    /// The part that the 3-D view shows.
+    View,
+}
 
 /// Everything that some drawn streamlines depend on.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,6 +59,8 @@ pub struct InPlaceRuntime {
     /// The streamlines that the rules keep.
     pub kept: Live<SelectionKey, KeptStreamlines>,
     pub lengths: Live<DataId, LengthFigures>,
+    /// The streamlines that the 3-D view shows with the values of their colours, where they do not hold them.
+    pub near_colours: Live<ColourKey, LineColours>,
 }
 
 impl LiveKey for DataId {}
@@ -120,16 +131,33 @@ impl State {
         Some(shown.map_or(&lines.first, |(_, sample)| sample))
     }
 
-    /// Streamlines that stay in their file, as the 3-D view draws them while it rests; `None` where those of all views
-    /// suffice.
-    pub fn near_streamlines(&self, layer: &Layer) -> Option<&Tractogram> {
+    /// One of the pictures of a layer, once its streamlines were read.
+    pub(in crate::state) fn sample_in_place<'a>(
+        &'a self,
+        layer: &'a Layer,
+        picture: PictureOf,
+    ) -> Option<&'a Sample> {
+        if picture == PictureOf::Whole {
+            return self.picture_in_place(layer);
+        }
         let requested = self.near_key(layer)?;
         let (key, sample) = self.in_place_runtime(layer.id)?.near.shown()?;
-        (*key == requested).then_some(&sample.tractogram)
+        (*key == requested).then_some(sample)
+    }
+
+    /// Streamlines that stay in their file, as the 3-D view draws them while it rests; `None` where those of all views
+    /// suffice, and until the values of their colours are known.
+    pub fn near_streamlines<'a>(&'a self, layer: &'a Layer) -> Option<&'a Tractogram> {
+        let sample = self.sample_in_place(layer, PictureOf::View)?;
+        let Some(requested) = self.colour_key(layer, PictureOf::View) else {
+            return Some(&sample.tractogram);
+        };
+        let (key, colours) = self.in_place_runtime(layer.id)?.near_colours.shown()?;
+        (*key == requested).then_some(&colours.tractogram)
     }
 
     /// The marks of the streamlines that count.
-    fn marks_in_place(&self, layer: LayerId) -> Option<SameArc<bool>> {
+    pub(in crate::state) fn marks_in_place(&self, layer: LayerId) -> Option<SameArc<bool>> {
         self.counted_in_place(layer)
             .map(|kept| SameArc(kept.marks().clone()))
     }

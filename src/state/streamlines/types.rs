@@ -1,7 +1,7 @@
 //! Settings for the streamlines of a layer: selection, values, connections; and rulers on slices.
 
 pub use crate::state::core::live::{Live, LiveKey, SameArc};
-pub use crate::state::streamlines::current::{is_tsf, streamlines_of};
+pub use crate::state::streamlines::current::{TableOf, is_tsf, streamlines_of};
 pub use crate::state::streamlines::runtime::{
     COLOUR_VALUES, ColourKey, ColourSourceKey, ColumnKey, ConnectKey, GroupKey, GroupTable,
     LabelledConnectome, LineColours, ManualSelection, NamedProfile, OrderKey, PACKED_COLOURS,

@@ -2,7 +2,7 @@
 
 pub(in crate::state) mod agreement;
 pub(in crate::state) mod bundles;
-mod colours;
+pub(in crate::state) mod colours;
 mod command_line;
 pub(in crate::state) mod edits;
 pub(in crate::state) mod export;

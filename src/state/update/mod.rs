@@ -34,8 +34,8 @@ pub use crate::state::streamlines::update::{panel_command, selection_command};
 pub use crate::state::track_noise::update::command_line as track_noise_command;
 use crate::state::{
     CommandLine, State, UnsavedAction, alignment, crosshair_link, density, device, figures, filter,
-    pathways, pictures, protocols, regions, sampling, scene_look, segment, session_report, sessions,
-    snapshots, streamlines, tensors, track, track_noise,
+    pathways, pictures, protocols, regions, sampling, scene_look, segment, session_report,
+    sessions, snapshots, streamlines, tensors, track, track_noise,
 };
 use stopping::{escape, stop};
 

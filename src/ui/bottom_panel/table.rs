@@ -5,11 +5,13 @@ use super::super::theme::{self, size};
 use super::super::widgets::{field, menu, paint};
 use super::super::{Memory, format};
 use super::{dimmed, empty};
-use crate::data::{Role as RegionRole, Tractogram};
+use crate::data::{DataId, Role as RegionRole};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::streamlines::{Column, SelectionMode, StreamlineRules, TableView, ValueLimits};
-use crate::state::{Action, Content, Layer, Phase, State, StreamlineAction, ViewAction};
+use crate::state::streamlines::{
+    Column, SelectionMode, StreamlineRules, TableOf, TableView, ValueLimits,
+};
+use crate::state::{Action, Layer, Phase, State, StreamlineAction, ViewAction};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
@@ -32,16 +34,17 @@ pub struct Scrolled {
 pub fn show(
     ui: &mut Ui,
     state: &State,
-    (layer, lines): (&Arc<Layer>, &Tractogram),
+    table: TableOf,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     let all = ui.max_rect();
+    let (layer, lines) = (table.layer, table.names);
     let live = &state.runtime.streamlines.order;
     let Some((key, order)) = live.shown() else {
         return empty(ui, all, "Sorting…");
     };
-    if key.tractogram != lines.id() {
+    if key.tractogram != table.id {
         return empty(ui, all, "Sorting…");
     }
     let order = order.clone();
@@ -65,7 +68,7 @@ pub fn show(
             // Either end may have the reason: one field covers both.
             ends = Some(ends.map_or(place, |before| before.union(place)));
         } else {
-            filter(ui, state, (layer, lines), column, place, memory, actions);
+            filter(ui, state, (layer, table.id), column, place, memory, actions);
         }
     }
     if let Some(place) = ends {
@@ -79,7 +82,7 @@ pub fn show(
         rows(
             ui,
             state,
-            (lines, &order),
+            (table, &order),
             columns,
             body,
             &cell,
@@ -216,7 +219,7 @@ fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut
 fn filter(
     ui: &mut Ui,
     state: &State,
-    (layer, lines): (&Layer, &Tractogram),
+    (layer, lines): (&Layer, DataId),
     column: &Column,
     place: Rect,
     memory: &mut Memory,
@@ -229,7 +232,7 @@ fn filter(
     let typed = field::value(ui, place, &name, &shown, "");
     let id = ui.make_persistent_id(("field", &*name));
     if shown.is_empty() && typed.is_none() && !ui.memory(|m| m.has_focus(id)) {
-        let hint = extent(state, lines.id(), column, memory).map_or("all".to_owned(), |(l, h)| {
+        let hint = extent(state, lines, column, memory).map_or("all".to_owned(), |(l, h)| {
             let number = |v: f32| format::significant(f64::from(v));
             format!("{}–{}", number(l), number(h))
         });
@@ -274,7 +277,7 @@ fn filter(
 fn rows(
     ui: &mut Ui,
     state: &State,
-    (streamlines, order): (&Tractogram, &Arc<[u32]>),
+    (listed, order): (TableOf, &Arc<[u32]>),
     columns: &[Column],
     body: Rect,
     cell: &impl Fn(usize, f32, f32) -> Rect,
@@ -299,7 +302,7 @@ fn rows(
         if delete
             && state
                 .manual_selection()
-                .is_some_and(|c| c.tractogram == streamlines.id())
+                .is_some_and(|c| c.tractogram == listed.id)
         {
             actions.push(Action::Streamline(StreamlineAction::DeleteChosen));
         }
@@ -316,14 +319,12 @@ fn rows(
     if order.is_empty() {
         return empty(ui, body, "No streamline passes the filter");
     }
-    let values: Vec<Option<&Arc<[f32]>>> = columns
-        .iter()
-        .map(|c| state.values(streamlines.id(), c))
-        .collect();
-    let targets = targets(state, streamlines);
+    let values: Vec<Option<&Arc<[f32]>>> =
+        columns.iter().map(|c| state.values(listed.id, c)).collect();
+    let targets = targets(state, listed);
     let chosen = state
         .manual_selection()
-        .filter(|c| c.tractogram == streamlines.id());
+        .filter(|c| c.tractogram == listed.id);
     let first = scrolled.top.floor() as usize;
     let off = (scrolled.top - first as f64) as f32 * ROW;
     let last = (first + in_sight.ceil() as usize + 1).min(order.len());
@@ -369,7 +370,7 @@ fn rows(
         return;
     }
     response.request_focus();
-    let lines = (streamlines, &order[..]);
+    let lines = (listed, &order[..]);
     select_row(ui, state, &response, lines, row, memory, actions);
 }
 
@@ -378,7 +379,7 @@ fn select_row(
     ui: &Ui,
     state: &State,
     response: &egui::Response,
-    (streamlines, order): (&Tractogram, &[u32]),
+    (listed, order): (TableOf, &[u32]),
     row: usize,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
@@ -386,8 +387,11 @@ fn select_row(
     let line = order[row];
     let modifiers = ui.input(|i| i.modifiers);
     if response.double_clicked() {
-        let points = streamlines.streamline(line as usize);
-        if let Some(middle) = points.get(points.len() / 2) {
+        // Of streamlines that stay in their file, no points are known here.
+        let points = listed
+            .in_memory
+            .map(|lines| lines.streamline(line as usize));
+        if let Some(middle) = points.and_then(|points| points.get(points.len() / 2)) {
             let middle = glam::Vec3::from(*middle).as_dvec3();
             actions.push(Action::View(ViewAction::MoveCrosshair(middle)));
         }
@@ -485,13 +489,11 @@ fn bar(ui: &mut Ui, body: Rect, (in_sight, rows): (f64, usize), top: f64, max_to
 }
 
 /// Names of the numbered targets: those of the file, or of the regions used for tracking.
-fn targets(state: &State, lines: &Tractogram) -> Vec<String> {
-    if let Some(names) = lines.codes.get(TARGET) {
+fn targets(state: &State, listed: TableOf) -> Vec<String> {
+    if let Some(names) = listed.names.codes.get(TARGET) {
         return names.to_vec();
     }
-    let is = |l: &&Arc<Layer>| matches!(&l.content, Content::Tractogram(t) if t.id() == lines.id());
-    let layer = state.document.layers.iter().find(is);
-    let recipe = layer.and_then(|l| state.document.curve_recipe(l.id));
+    let recipe = state.document.curve_recipe(listed.layer.id);
     let regions = recipe.map_or(&[][..], |recipe| &recipe.regions);
     let targets = regions.iter().filter(|r| r.role == RegionRole::Target);
     targets.map(|r| r.name.clone()).collect()

@@ -70,8 +70,8 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let stays = |l: &std::sync::Arc<crate::state::Layer>| in_place(l).is_some();
         let text = match state.document.layers.iter().any(stays) {
             true => {
-                "The open streamlines stay in their file; a fit needs all of them in memory. Keep some of them by a filter \
-                 in the task View"
+                "The open streamlines stay in their file; a fit here needs all of them in memory. Keep some of them by a \
+                 filter in the task View, or fit all with `arcuate commit`"
             }
             false => "There are no streamlines to fit",
         };

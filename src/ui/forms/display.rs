@@ -181,9 +181,12 @@ pub fn controls(
             opacity(ui, d, MASK_OPACITY, &mut set);
             overlay::of_labels(ui, layer, overlay::MASK, &mut set);
         }
-        Content::InPlace(_) => _ = lines::show(ui, d, &lines::AvailableValues::IN_PLACE, &mut set),
-        Content::Tractogram(t) => {
-            let has = lines::AvailableValues::of_layer(state, layer, t);
+        Content::InPlace(_) | Content::Tractogram(_) => {
+            let has = match &layer.content {
+                Content::InPlace(own) => lines::AvailableValues::in_place(state, layer, &own.names),
+                Content::Tractogram(t) => lines::AvailableValues::of_layer(state, layer, t),
+                _ => return,
+            };
             if lines::show(ui, d, &has, &mut set) {
                 let text = match &d.line_colouring {
                     LineColouring::ValuesFile(path) => path.display().to_string(),

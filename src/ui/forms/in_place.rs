@@ -34,9 +34,9 @@ pub fn show(
             lengths(ui, state, layer, actions);
             rows::hint(
                 ui,
-                "The views draw some of them, more where the 3-D view rests. Filter, density, matrix and export read \
-                 all. Picking, tables, profiles, bundles, scores, alignment and COMMIT need all points in memory: \
-                 filter, then keep the matching ones",
+                "The views draw some of them, more where the 3-D view rests. Filter, table, density, matrix and export \
+                 read all. Picking, profiles, bundles, scores, alignment and Filter need all points in memory: filter \
+                 here, then keep the matching ones",
             );
         }
         let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));
@@ -149,13 +149,27 @@ fn filter(
     } else {
         rows::hint(ui, "By region, group, length, stop reason or at random");
     }
-    let is_open = state.view.bottom_panel == Some(BottomPanel::Matrix);
-    let matrix = Button::plain("Matrix of connections")
-        .disabled(is_open.then_some("The matrix is open"))
-        .hint("Counts the streamlines that connect the labels of a map");
-    if button(ui, matrix) {
-        let open = StreamlineAction::Open(Some(BottomPanel::Matrix));
-        actions.push(Action::Streamline(open));
+    let panels = [
+        (
+            BottomPanel::Table,
+            "Table of streamlines",
+            "Lists all streamlines with their lengths, values and means of images",
+        ),
+        (
+            BottomPanel::Matrix,
+            "Matrix of connections",
+            "Counts the streamlines that connect the labels of a map",
+        ),
+    ];
+    for (panel, name, hint) in panels {
+        let is_open = state.view.bottom_panel == Some(panel);
+        let open = Button::plain(name)
+            .disabled(is_open.then_some("It is open"))
+            .hint(hint);
+        if button(ui, open) {
+            let open = StreamlineAction::Open(Some(panel));
+            actions.push(Action::Streamline(open));
+        }
     }
 }
 

@@ -82,14 +82,20 @@ impl AvailableValues {
     /// There is nothing to sample FA from.
     pub const NO_FIT: &str = "needs a fit";
 
-    /// Streamlines that stay in their file have only their lengths here.
-    pub const IN_PLACE: Self = Self {
-        measure: false,
-        weight: false,
-        lacks_fa: Some("keep as layer first"),
-        stop_reasons: false,
-        layer: None,
-    };
+    /// The values of streamlines that stay in their file: those that are read or computed for the drawn ones.
+    pub fn in_place(state: &State, layer: &Layer, names: &Tractogram) -> Self {
+        let mut values = LayerValues::new(state, layer, names);
+        values.has_groups = false;
+        // It has the values of "cm" under the name that colours of whole rays have.
+        values.values.retain(|name| name != "measure");
+        Self {
+            measure: false,
+            weight: false,
+            lacks_fa: (!state.has_fa_along(names)).then_some(Self::NO_FIT),
+            stop_reasons: false,
+            layer: Some(values),
+        }
+    }
 
     pub fn of_layer(state: &State, layer: &Layer, lines: &Tractogram) -> Self {
         Self {

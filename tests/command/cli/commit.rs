@@ -56,6 +56,55 @@ fn histogram(table: &Path, weights: &[f32]) {
     }
 }
 
+/// A file that is too large for the memory is read in each pass, with the same weights and the same filtered streamlines.
+pub fn fits_weights_of_a_large_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    small_head("4", 15, 2, here);
+    let track = ["track", "head/dwi.nii.gz", "--seeds", "random:800"];
+    json(&[&track[..], &["--out", "some.tck"]].concat(), here);
+    // Copies, each with a small shift.
+    let some = streamlines(&here.join("some.tck"));
+    let copies = 2_000_000 / some.points.len();
+    let shift = |copy: usize, axis: usize| ((copy * (axis + 3)) % 17) as f32 * 0.04;
+    let curves = (0..copies).flat_map(|copy| {
+        let moved = move |p: &[f32; 3]| [0, 1, 2].map(|a| p[a] + shift(copy, a));
+        let some = &some;
+        (0..some.len()).map(move |i| some.streamline(i).iter().map(moved).collect::<Vec<_>>())
+    });
+    let all = Tractogram::of_curves(curves);
+    let every: Vec<u32> = (0..all.len() as u32).step_by(2).collect();
+    let all = all.with_group("even", every);
+    io::streamlines::save(&here.join("all.trx"), &all, "", &Control::new()).unwrap();
+    assert!(std::fs::metadata(here.join("all.trx")).unwrap().len() > 20 << 20);
+    let base = ["commit", "all.trx", "head/dwi.nii.gz", "--iterations", "5"];
+    let base = [&base[..], &["--threads", "2"]].concat();
+    let run = |out: &str, more: &[&str]| {
+        let kept = format!("{out}.trx");
+        let line = [&base[..], &["--out", out, "--filtered", &kept], more].concat();
+        let mut reported = json(&line, here);
+        let weights = std::fs::read(here.join(out).join("weights.txt")).unwrap();
+        for member in ["inside_mm", "outside_mm", "prepare_ms", "fit_ms", "files"] {
+            reported.as_object_mut().unwrap().remove(member);
+        }
+        reported.as_object_mut().unwrap().remove("warnings");
+        (reported, weights, streamlines(&here.join(kept)))
+    };
+    let whole = run("whole", &[]);
+    let limited = run("limited", &["--memory", "0.13"]);
+    assert!(whole.1 == limited.1, "the same weights");
+    assert_eq!(whole.0["with_weight"], limited.0["with_weight"]);
+    assert_eq!(whole.0["bundles"], limited.0["bundles"]);
+    assert_eq!(whole.0["segments"], limited.0["segments"]);
+    let (a, b) = (&whole.2, &limited.2);
+    assert!(a.points == b.points && a.offsets == b.offsets);
+    assert_eq!(a.per_streamline, b.per_streamline);
+    assert_eq!(a.groups, b.groups);
+    // Where the operator does not fit, either, the sentence says what it needs and what is free.
+    let line = [&base[..], &["--out", "no", "--memory", "0.04"]].concat();
+    refuses(&line, &["memory", "segments"], here);
+}
+
 pub fn fits_weights() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();

@@ -7,8 +7,11 @@ use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};
 use arcuate::phantom::Arcs;
-use arcuate::solvers::commit::dictionary::{Dictionary, ImportedDictionary, Options, estimate};
+use arcuate::solvers::commit::dictionary::{
+    Dictionary, ImportedDictionary, Options, count_segments, estimate,
+};
 use arcuate::solvers::commit::directions;
+use arcuate::solvers::commit::lines::{Lines, Survey, Take};
 use arcuate::solvers::density::{Measure, Params, density};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -27,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("commit::peaks of voxels", peaks),
         test("commit::a dictionary from elsewhere", foreign),
         test("commit::segments are estimated", estimated),
+        test("commit::streamlines in pieces", in_pieces),
     ]
 }
 
@@ -274,7 +278,11 @@ fn estimated() {
     for (count, n) in [(300, 20), (2000, 48)] {
         let arcs = Arcs::new(count, n, 5).unwrap();
         let found = dictionary_of(&arcs, false).segments.len() as f64;
-        let reported = estimate(&arcs.tractogram, &arcs.grid, None);
+        let reported = estimate(
+            count_segments(&arcs.tractogram, &arcs.grid),
+            &arcs.grid,
+            None,
+        );
         assert!(
             (reported.segments as f64 / found - 1.0).abs() < 0.05,
             "{reported:?} {found}"
@@ -298,6 +306,74 @@ fn estimated() {
     }
     let turning = Tractogram::new(points, offsets);
     let found = build(&turning, &grid, false, None).segments.len() as f64;
-    let reported = estimate(&turning, &grid, None).segments as f64;
+    let reported = estimate(count_segments(&turning, &grid), &grid, None).segments as f64;
     assert!((reported / found - 1.0).abs() < 0.05, "{reported} {found}");
+}
+
+/// Streamlines that are passed on a few at a time, as from a file.
+struct Pieces(Tractogram, usize);
+
+impl Lines for Pieces {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn has_groups(&self) -> bool {
+        false
+    }
+
+    fn survey(&self, grid: &Grid, control: &Control) -> Result<Survey, arcuate::solvers::Error> {
+        let mut survey = Survey::default();
+        self.pass(control, &mut |_, piece| {
+            survey.add(piece, grid);
+            Ok(())
+        })?;
+        Ok(survey)
+    }
+
+    fn pass(&self, _: &Control, take: &mut Take) -> Result<(), arcuate::solvers::Error> {
+        for first in (0..self.0.len()).step_by(self.1) {
+            let own = first..(first + self.1).min(self.0.len());
+            let marks: Vec<bool> = (0..self.0.len()).map(|i| own.contains(&i)).collect();
+            take(first, &self.0.filtered(&marks))?;
+        }
+        Ok(())
+    }
+}
+
+fn in_pieces() {
+    let mut random = Random::fresh("commit in pieces");
+    for size in [1, 7, 300, 1000] {
+        let grid = Arc::new(odd_grid(&mut random));
+        let whole = walks(&mut random, 700, 20.0);
+        let pieces = Pieces(whole.clone(), size);
+        let control = Control::new();
+        let surveys = backend(2).install(|| {
+            [
+                whole.survey(&grid, &control).unwrap(),
+                pieces.survey(&grid, &control).unwrap(),
+            ]
+        });
+        assert_eq!(surveys[0], surveys[1], "pieces of {size}");
+        let usable = vec![1u8; grid.voxel_count()];
+        let options = Options {
+            usable: &usable,
+            all: false,
+            blur_mm: None,
+            peaks: None,
+        };
+        let built = |lines: &dyn Lines| {
+            let built = || Dictionary::build(lines, &grid, &options, &control);
+            backend(2).install(built).unwrap()
+        };
+        let (a, b) = (built(&whole), built(&pieces));
+        assert!(!a.segments.is_empty());
+        assert!(a.segments == b.segments, "pieces of {size}");
+        assert_eq!((a.offsets, a.voxels), (b.offsets, b.voxels));
+        assert_eq!(a.streamlines, b.streamlines);
+        // Sums in another order.
+        let rounding = 1e-9 * a.counts.inside_mm;
+        assert!((a.counts.inside_mm - b.counts.inside_mm).abs() < rounding);
+        assert_eq!(a.counts.outside, b.counts.outside);
+    }
 }

@@ -59,12 +59,12 @@ fn params(model: arcuate::solvers::commit::model::Model) -> Params {
     }
 }
 
-fn fitted(inputs: &Inputs, params: &Params) -> (Prepared, Fit) {
+fn fitted(inputs: &Inputs, tractogram: &Tractogram, params: &Params) -> (Prepared, Fit) {
     let (b, control) = (backend(2), Control::new());
     let prepared = Prepared::new(inputs, params, None, &b, &control).unwrap();
     let curve = Curve::default();
     let fit = prepared
-        .fit(inputs.tractogram, params, None, None, &curve, &b, &control)
+        .fit(tractogram, params, None, None, &curve, &b, &control)
         .unwrap();
     (prepared, fit)
 }
@@ -127,7 +127,7 @@ fn crossing() {
             mask: None,
             peaks: Some(peaks),
         };
-        fitted(&inputs, &params).1
+        fitted(&inputs, &tractogram, &params).1
     };
     let (of_tensors, of_fods) = (fit(&maps.direction), fit(&found.volume()));
     let errors = [of_fods.rmse, of_tensors.rmse];
@@ -244,7 +244,7 @@ fn false_streamlines() {
         lasso: 0.005,
         ..params(model(stick()))
     };
-    let (prepared, fit) = fitted(&inputs, &params);
+    let (prepared, fit) = fitted(&inputs, &tractogram, &params);
     let area = Arcs::area_under_curve(&fit.weights, &real);
     println!(
         "area {area:.4}, rmse {:.4}, {} iterations, {} voxels",
@@ -299,7 +299,10 @@ fn real(path: PathBuf) {
     };
     let three = model(stick());
     let error = inputs
-        .check(&params(three.clone()))
+        .check(
+            &params(three.clone()),
+            &inputs.survey(&Control::new()).unwrap(),
+        )
         .unwrap_err()
         .to_string();
     assert!(error.contains("needs at least two shells"), "{error}");
@@ -314,7 +317,7 @@ fn real(path: PathBuf) {
         let name = model.name();
         let mut params = params(model);
         params.stop.iterations = 60;
-        let (prepared, fit) = fitted(&inputs, &params);
+        let (prepared, fit) = fitted(&inputs, &tractogram, &params);
         let above = fit.weights.iter().filter(|w| **w > 0.0).count();
         println!(
             "{name}: {} segments in {} voxels, {above} of {} streamlines, rmse {:.4}, {} iterations",

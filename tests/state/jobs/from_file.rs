@@ -257,6 +257,7 @@ fn select_in(path: &Path, points: usize, rules: &SelectionRules, output: &Path) 
         pieces: in_pieces(path, points),
         rules: rules.clone(),
         coverages: Vec::new(),
+        keeps_copies: true,
     });
     let count = selected.kept.outline.streamlines;
     done(SaveSelected {
@@ -312,19 +313,16 @@ fn reads_again() {
         let path = write(input, &tractogram, folder.path());
         let (_, rules) = rules().remove(0);
         for output in ["o.tck", "o.trx"] {
-            let results = [false, true].map(|is_read_twice| {
+            let results = [false, true].map(|keeps_copies| {
                 let place = tempfile::tempdir().expect("a folder");
                 let selected = done(SelectInFile {
                     pieces: in_pieces(&path, 300),
                     rules: rules.clone(),
                     coverages: Vec::new(),
+                    keeps_copies,
                 });
-                let kept = match is_read_twice {
-                    true => selected.kept.without_copies(),
-                    false => selected.kept,
-                };
                 done(SaveSelected {
-                    kept,
+                    kept: selected.kept,
                     path: place.path().join(output),
                     command: "x".to_owned(),
                     replace: true,

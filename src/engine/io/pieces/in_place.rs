@@ -54,6 +54,8 @@ const SEED: u64 = 1;
 const FIRST: usize = 2048;
 /// Streamlines that a thread reads at a time.
 const AT_ONCE: usize = 256;
+/// Points of streamlines that are read at a time to compute values along them.
+const POINTS_IN_BATCH: usize = 1 << 20;
 /// A level may exceed the limit of points by this share: the number is estimated from the level before.
 const EXCESS: f64 = 1.25;
 /// Points of the file that are read for one picture, so that a view with few streamlines does not read all of a file.
@@ -279,6 +281,82 @@ impl InPlace {
         }
         self.check_unchanged()?;
         Ok(Tractogram::new(points, offsets))
+    }
+
+    /// Some streamlines in this order, world mm, with the values of this name if there are any. Panics if a number is
+    /// not that of a streamline.
+    pub fn read_some(
+        &self,
+        numbers: &[u64],
+        value: Option<&str>,
+        control: &Control,
+    ) -> Result<Tractogram, Error> {
+        self.check_unchanged()?;
+        let mut offsets = vec![0u64];
+        let mut count = 0;
+        for &number in numbers {
+            count += self.points_of(number);
+            offsets.push(count as u64);
+        }
+        let claimed = memory::claim_for::<[f32; 3]>(READING, count, 2);
+        claimed.map_err(|e| Error::memory(self.path(), e))?;
+        let mut points = vec![[0f32; 3]; count];
+        let mut reader = self.reader()?;
+        let mut rest = points.as_mut_slice();
+        for (i, &number) in numbers.iter().enumerate() {
+            if i.is_multiple_of(AT_ONCE) {
+                control.check()?;
+            }
+            let (own, others) = rest.split_at_mut(self.points_of(number));
+            self.fill(&mut reader, number as usize, own)?;
+            rest = others;
+        }
+        let lines = Tractogram::new(points, offsets);
+        let (Some(name), Layout::Trx(layout)) = (value, &self.pieces.layout) else {
+            self.check_unchanged()?;
+            return Ok(lines);
+        };
+        let mut values = Vec::new();
+        let silent = control.silent();
+        let are_of_points = layout.append_values(name, numbers, &mut values, &silent)?;
+        self.check_unchanged()?;
+        Ok(match are_of_points {
+            None => lines,
+            Some(true) => lines.with_per_point(name, values),
+            Some(false) => lines.with_per_streamline(name, values),
+        })
+    }
+
+    /// Number of points of a streamline.
+    fn points_of(&self, streamline: u64) -> usize {
+        let i = streamline as usize;
+        (self.offsets[i + 1] - self.offsets[i]) as usize
+    }
+
+    /// Reads some streamlines as [`Self::read_some`] does, on all threads, and passes them to `work` in batches, each
+    /// with the range of its streamlines among them. Returns the results in the order of the streamlines.
+    pub fn map_some<T: Send, E: From<Error> + Send>(
+        &self,
+        numbers: &[u64],
+        value: Option<&str>,
+        control: &Control,
+        work: impl Fn(Range<usize>, Tractogram) -> Result<T, E> + Sync,
+    ) -> Result<Vec<T>, E> {
+        let (mut batches, mut start, mut points) = (Vec::new(), 0, 0);
+        for (i, &number) in numbers.iter().enumerate() {
+            points += self.points_of(number);
+            if points >= POINTS_IN_BATCH || i + 1 == numbers.len() {
+                batches.push(start..i + 1);
+                (start, points) = (i + 1, 0);
+            }
+        }
+        let silent = control.silent();
+        let batch = |range: Range<usize>| {
+            let lines = self.read_some(&numbers[range.clone()], value, &silent)?;
+            control.advance(range.len() as u64);
+            work(range, lines)
+        };
+        batches.into_par_iter().map(batch).collect()
     }
 
     fn reader(&self) -> Result<RangeReader<'_>, Error> {

@@ -145,6 +145,43 @@ impl Layout {
         Some((path.to_owned(), start, *number))
     }
 
+    /// Appends the values of this name to those of some streamlines: of each one, or of each of their points. `None`
+    /// if there are none of this name; otherwise whether they are those of points.
+    pub fn append_values(
+        &self,
+        name: &str,
+        streamlines: &[u64],
+        out: &mut Vec<f32>,
+        control: &Control,
+    ) -> Result<Option<bool>, Error> {
+        let named = |values: &&Values| values.names.iter().any(|own| own == name);
+        // As in a piece, values of points come before those of streamlines with the same name.
+        let mut all: Vec<&Values> = self.values.iter().filter(named).collect();
+        all.sort_by_key(|values| !values.is_per_point);
+        let Some(values) = all.first() else {
+            return Ok(None);
+        };
+        let columns = values.names.len();
+        let column = values.names.iter().position(|own| own == name);
+        let mut read = Vec::new();
+        for &streamline in streamlines {
+            let (first, count) = match values.is_per_point {
+                true => {
+                    let [start, end] = [0, 1].map(|i| self.offsets[streamline as usize + i]);
+                    (start, (end - start) as usize)
+                }
+                false => (streamline, 1),
+            };
+            read.clear();
+            read.resize(count * columns, 0f32);
+            let place = first * columns as u64;
+            let array = (&values.part, values.number);
+            array.0.read_floats(array.1, place, &mut read, control)?;
+            out.extend(read.iter().skip(column.unwrap_or(0)).step_by(columns));
+        }
+        Ok(Some(values.is_per_point))
+    }
+
     /// Remarks about the file; `large`: whether the values of an array are larger than float32 represents.
     pub fn info(&self, large: &[bool]) -> FibreInfo {
         let mut info = FibreInfo::default();

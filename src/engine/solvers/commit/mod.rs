@@ -82,6 +82,7 @@ pub mod directions;
 mod error;
 mod fit;
 pub mod harmonics;
+pub mod lines;
 mod maps;
 pub mod model;
 mod model_error;

@@ -2,8 +2,9 @@
 
 use super::cuda::MultiDeviceOperator;
 use super::cylinder::Timing;
-use super::dictionary::{Dictionary, Options, estimate};
+use super::dictionary::{Dictionary, Options};
 use super::error::{ImageKind, InputError};
+use super::lines::{Lines, Survey};
 use super::model::{Intra, Responses};
 use super::operator::{Operator, OperatorKind, Shape};
 use super::parameters::Params;
@@ -11,17 +12,15 @@ use super::samples::{Samples, Switches, anisotropic};
 use super::solver::Metric;
 use crate::compute::cuda::Device;
 use crate::compute::{Accelerator, Backend, Control, memory};
-use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
+use crate::data::{Gradients, Grid, Mask, Volume};
 use crate::solvers::Error;
-use glam::DVec3;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The data of a fit.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
     /// Streamlines whose weights are fitted.
-    pub tractogram: &'a Tractogram,
+    pub tractogram: &'a dyn Lines,
     /// A diffusion scan; for the density model possibly an image to which the streamlines should add up.
     pub scan: &'a Volume,
     /// `None` for an image to which streamlines add up.
@@ -101,18 +100,23 @@ fn on_grid(image: ImageKind, grid: &Grid, scan: &Grid) -> Result<(), InputError>
 }
 
 impl Inputs<'_> {
+    /// Counts of all streamlines.
+    pub fn survey(&self, control: &Control) -> Result<Survey, Error> {
+        self.tractogram.survey(&self.scan.grid, control)
+    }
+
     /// All checks that are possible before any work starts.
-    pub fn check(&self, params: &Params) -> Result<Samples, Error> {
+    pub fn check(&self, params: &Params, survey: &Survey) -> Result<Samples, Error> {
         params.model.check()?;
-        if self.tractogram.is_empty() {
+        if self.tractogram.count() == 0 {
             return Err(InputError::NoStreamlines.into());
         }
-        let inside = self.share_inside();
+        let inside = survey.share_inside();
         if inside < MIN_INSIDE {
             return Err(InputError::Elsewhere(inside).into());
         }
         params.check()?;
-        if params.group > 0.0 && self.tractogram.groups.is_empty() {
+        if params.group > 0.0 && !self.tractogram.has_groups() {
             return Err(InputError::NoGroups.into());
         }
         if let Some(mask) = self.mask {
@@ -153,34 +157,25 @@ impl Inputs<'_> {
         Ok(samples)
     }
 
-    /// The share of the finite points that lie inside.
-    fn share_inside(&self) -> f64 {
-        let grid = &self.scan.grid;
-        let inside = |p: &[f32; 3]| {
-            let world = DVec3::from_array(p.map(f64::from));
-            (
-                u64::from(grid.nearest(world).is_some()),
-                u64::from(world.is_finite()),
-            )
-        };
-        let points = self.tractogram.points.par_iter().map(inside);
-        let (inside, all) = points.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        inside as f64 / all.max(1) as f64
-    }
-
     /// Records and bytes, including the vectors of the solver; without peaks, as if each voxel had one.
-    pub fn demand(&self, params: &Params, samples: &Samples, devices: &[Device]) -> MemoryDemand {
+    pub fn demand(
+        &self,
+        params: &Params,
+        samples: &Samples,
+        survey: &Survey,
+        devices: &[Device],
+    ) -> MemoryDemand {
         let grid = &self.scan.grid;
-        let estimate = estimate(self.tractogram, grid, params.blur_mm);
+        let estimate = survey.estimate(grid, params.blur_mm);
         let voxels = self.mask.map_or(grid.voxel_count(), Mask::count) as u64;
         let voxels = voxels.min(estimate.segments);
         let model = &params.model;
         let places = self.peaks.map_or(1, |p| p.frames / 3) * model.extra.len() + model.free.len();
-        let columns = (self.tractogram.len() * model.atoms()) as u64 + voxels * places as u64;
+        let columns = (self.tractogram.count() * model.atoms()) as u64 + voxels * places as u64;
         let rows = voxels * samples.count() as u64;
-        let sums = (self.tractogram.len() * model.atoms() * rayon::current_num_threads()) as u64;
+        let sums = (self.tractogram.count() * model.atoms() * rayon::current_num_threads()) as u64;
         let shape = Shape {
-            streamlines: self.tractogram.len(),
+            streamlines: self.tractogram.count(),
             atoms: model.atoms(),
             voxels: voxels as usize,
             peaks: match model.extra.len() {
@@ -248,12 +243,7 @@ impl Inputs<'_> {
             blur_mm: params.blur_mm,
             peaks: self.peaks.filter(|_| !params.model.extra.is_empty()),
         };
-        Ok(Dictionary::build(
-            self.tractogram,
-            &self.scan.grid,
-            &options,
-            control,
-        )?)
+        Dictionary::build(self.tractogram, &self.scan.grid, &options, control)
     }
 
     /// The dictionary of the fitted voxels without peaks, the first thing that a fit builds. Returns an error if it
@@ -268,9 +258,10 @@ impl Inputs<'_> {
         let mut params = params.clone();
         params.model.extra.clear();
         backend.install(|| {
-            let samples = self.check(&params)?;
-            let demand = self.demand(&params, &samples, backend.devices());
-            demand.check(self.tractogram.len(), memory)?;
+            let survey = self.survey(control)?;
+            let samples = self.check(&params, &survey)?;
+            let demand = self.demand(&params, &samples, &survey, backend.devices());
+            demand.check(self.tractogram.count(), memory)?;
             memory::claim("The fit of weights", demand.bytes)?;
             let explained = self.explained(&params, samples);
             self.dictionary(&params, &explained.scan, &explained.samples, control)
@@ -311,9 +302,10 @@ impl Prepared {
         devices: Option<&Arc<[Device]>>,
         control: &Control,
     ) -> Result<Self, Error> {
-        let samples = inputs.check(params)?;
-        let demand = inputs.demand(params, &samples, devices.map_or(&[], |d| d));
-        demand.check(inputs.tractogram.len(), memory)?;
+        let survey = inputs.survey(control)?;
+        let samples = inputs.check(params, &survey)?;
+        let demand = inputs.demand(params, &samples, &survey, devices.map_or(&[], |d| d));
+        demand.check(inputs.tractogram.count(), memory)?;
         memory::claim("The fit of weights", demand.bytes)?;
         let MeasuredValues {
             scan,

@@ -62,7 +62,7 @@ impl Inputs<'_> {
             extra: model.extra.len() as f64,
             free: model.free.len() as f64,
         };
-        let streamlines = self.tractogram.len() as f64;
+        let streamlines = self.tractogram.count() as f64;
         let columns = streamlines * n.atoms + n.peaks * n.extra + voxels * n.free;
         let numbers = columns + voxels * n.samples;
         let threads = backend.threads().max(1) as f64;

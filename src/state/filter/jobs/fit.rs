@@ -8,11 +8,13 @@ use crate::jobs::{
 };
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::Dictionary;
+use crate::solvers::commit::lines::Lines;
 use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Fit, Inputs, MemoryDemand, Params, Prepared, TimeEstimate};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{SelectionRules, select};
+use crate::state::filter::jobs::LinesOfFile;
 use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
 use crate::state::tensors::jobs::fit::fitted;
@@ -31,6 +33,8 @@ pub const ESTIMATE: Slot = Slot::latest_wins("estimate");
 #[derive(Clone, Debug)]
 pub struct FitWeights {
     pub tractogram: Tractogram,
+    /// Where the points of the streamlines are, if the tractogram has none of them.
+    pub from_file: Option<LinesOfFile>,
     /// A diffusion scan or, for the density model, an image without gradients.
     pub scan: Volume,
     pub gradients: Option<Arc<Gradients>>,
@@ -218,10 +222,10 @@ impl Job for EstimateFit {
     fn run(
         self,
         worker: &Worker,
-        _: &Control,
+        control: &Control,
         _: &PartialSender<FitEstimate>,
     ) -> Result<FitEstimate, JobError> {
-        self.fit.estimate(&worker.backend())
+        self.fit.estimate(&worker.backend(), control)
     }
 }
 
@@ -390,15 +394,16 @@ impl FitWeights {
     }
 
     /// Estimates memory and time; an error says why the fit is impossible.
-    fn estimate(&self, backend: &Backend) -> Result<FitEstimate, JobError> {
+    fn estimate(&self, backend: &Backend, control: &Control) -> Result<FitEstimate, JobError> {
         let mask = self.ordered_mask();
         let inputs = Inputs {
             mask: mask.as_ref(),
             ..self.inputs()
         };
         backend.install(|| {
-            let samples = inputs.check(&self.without_missing())?;
-            let demand = inputs.demand(&self.params, &samples, backend.devices());
+            let survey = inputs.survey(control)?;
+            let samples = inputs.check(&self.without_missing(), &survey)?;
+            let demand = inputs.demand(&self.params, &samples, &survey, backend.devices());
             let free = memory_for_curves();
             demand.check(self.tractogram.len(), free)?;
             let by_table = matches!(self.params.way, Some(OperatorKind::Dense { .. }));
@@ -456,7 +461,10 @@ impl FitWeights {
         let mut mask_report = None;
         // Invalid inputs are refused before tensors are fitted.
         if self.lacks_peaks() {
-            backend.install(|| self.inputs().check(&self.without_missing()))?;
+            backend.install(|| {
+                let inputs = self.inputs();
+                inputs.check(&self.without_missing(), &inputs.survey(control)?)
+            })?;
             if let Some(gradients) = self.gradients.as_deref() {
                 let (scan, tensors) = (&self.scan, &self.tensors);
                 let mask = self.mask.clone();
@@ -471,8 +479,12 @@ impl FitWeights {
     }
 
     fn inputs(&self) -> Inputs<'_> {
+        let lines: &dyn Lines = match &self.from_file {
+            Some(lines) => lines,
+            None => &self.tractogram,
+        };
         Inputs {
-            tractogram: &self.tractogram,
+            tractogram: lines,
             scan: &self.scan,
             gradients: self.gradients.as_deref(),
             timing: &self.timing,

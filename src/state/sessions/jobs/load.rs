@@ -112,6 +112,8 @@ pub enum LayerToRestore {
         edits: Vec<Edit>,
         /// Transforms for which the streamlines are needed, too.
         moves: Vec<DAffine3>,
+        /// Whether the session has weights of the streamlines, which are values of a tractogram in memory.
+        has_weights: bool,
         /// The entry of the file, if it has not been compared.
         entry: Option<Box<Entry>>,
     },
@@ -251,10 +253,14 @@ fn with_change(
 }
 
 impl StayInFile {
-    /// Streamlines that were moved have to be in memory, and so have those with edits that do not begin with rules.
-    fn for_edits(self, edits: &[Edit], moves: &[DAffine3]) -> Self {
-        let begins_with_rules = matches!(edits.first(), None | Some(Edit::Select(_)));
-        match begins_with_rules && moves.is_empty() {
+    /// Streamlines that were moved have to be in memory, and so have those with weights, unless these are weights of
+    /// streamlines that were kept, and those with edits that do not begin with rules.
+    fn for_edits(self, edits: &[Edit], moves: &[DAffine3], has_weights: bool) -> Self {
+        let may_stay = match edits.first() {
+            None => !has_weights,
+            Some(first) => matches!(first, Edit::Select(_)),
+        };
+        match may_stay && moves.is_empty() {
             true => self,
             false => Self::Never,
         }
@@ -277,6 +283,7 @@ fn kept_from_file(
         pieces,
         rules: (**rules).clone(),
         coverages: Vec::new(),
+        keeps_copies: true,
     };
     edits.remove(0);
     let kept = select.find(backend, control);
@@ -401,9 +408,10 @@ fn load(
                 reading,
                 edits,
                 moves,
+                has_weights,
                 entry,
             } => {
-                let stay = stay.for_edits(&edits, &moves);
+                let stay = stay.for_edits(&edits, &moves, has_weights);
                 file(&path, &gradients, &reading, stay, control)
                     .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
                     .and_then(|restored| kept_from_file(restored, edits, backend, control))

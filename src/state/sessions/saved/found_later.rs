@@ -30,6 +30,7 @@ pub fn relocated(missing: &MissingLayer, path: PathBuf) -> Result<LayerToRestore
             reading,
             edits,
             moves,
+            has_weights,
             ..
         } => Ok(LayerToRestore::File {
             // Another file may now have this path.
@@ -39,6 +40,7 @@ pub fn relocated(missing: &MissingLayer, path: PathBuf) -> Result<LayerToRestore
             reading,
             edits,
             moves,
+            has_weights,
         }),
         item => Ok(item),
     }

@@ -12,6 +12,8 @@ use crate::io::pieces::{Outline, Pieces};
 use crate::io::{self, Remark};
 use crate::jobs::{Job, JobError, PartialSender, Slot, ValueNames, Worker};
 use crate::solvers::tractogram::{points_outside, points_without_value};
+use crate::state::core::layer::StreamlinesInPlace;
+use crate::state::files::jobs::open::{Loaded, StayInFile, open_in_place};
 use crate::state::files::jobs::{LOAD, label};
 use crate::state::job_end::for_command_line;
 use std::path::{Path, PathBuf};
@@ -51,6 +53,47 @@ impl Job for OpenPieces {
 }
 
 for_command_line!(OpenPieces);
+
+/// Opens a streamline file that is larger than a part of the memory, without reading its streamlines; `None` if it is
+/// smaller, or if they cannot be read one by one.
+#[derive(Clone, Debug)]
+pub struct OpenLarge {
+    pub path: PathBuf,
+    pub reading: io::Reading,
+    pub stay: StayInFile,
+}
+
+impl Job for OpenLarge {
+    type Output = Option<Arc<StreamlinesInPlace>>;
+
+    fn slot(&self) -> Slot {
+        LOAD
+    }
+
+    fn label(&self) -> String {
+        label("Opening", &self.path)
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let open = || open_in_place(&self.path, &self.reading, self.stay, control);
+        let opened = worker.backend().install(open)?;
+        Ok(opened.and_then(|opened| match opened.loaded {
+            Loaded::InPlace(lines) => Some(lines),
+            _ => None,
+        }))
+    }
+}
+
+for_command_line!(OpenLarge);
 
 /// The points of streamlines that an image does not cover.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ use super::from_file::FileSummary;
 use super::from_file::connectome::ConnectomeOfFile;
 use super::from_file::describe::{DescribeStreamlines, StreamlineDescription};
 use super::from_file::select::{KeptStreamlines, SaveSelected, SelectInFile, SelectedInFile};
+use super::from_file::table::ValuesOfFile;
 use crate::compute::{Control, memory};
 use crate::data::{DataId, Tractogram};
 use crate::io::pieces::Pieces;
@@ -18,13 +19,13 @@ use crate::state::files::jobs::open::with_lengths;
 use crate::state::files::jobs::{ConvertedFiles, SAVE, label};
 use crate::state::files::update;
 use crate::state::job_end::ended;
-use crate::state::streamlines::in_place::{LengthFigures, PictureKey};
-use crate::state::streamlines::jobs::connectome::CONNECT;
+use crate::state::streamlines::in_place::{LengthFigures, PictureKey, PictureOf};
 use crate::state::streamlines::jobs::edit::{EDIT, EditKind, EditedStreamlines};
 use crate::state::streamlines::jobs::select::SELECT;
 use crate::state::streamlines::update::{edits, follow, in_place};
 use crate::state::streamlines::{LabelledConnectome, SelectionKey};
 use crate::state::{Effect, LayerId, State};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,15 +36,6 @@ const LENGTHS: Slot = Slot::latest_wins("lengths of a file");
 
 /// Memory for each point of a picture: in the sample while it grows, and in the renderer.
 const BYTES_PER_POINT: u64 = 120;
-
-/// The picture that a sample is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PictureOf {
-    /// All parts of the file.
-    Whole,
-    /// The part that the 3-D view shows.
-    View,
-}
 
 /// Reads streamlines to be drawn, more and more of them.
 #[derive(Clone, Debug)]
@@ -129,15 +121,86 @@ impl Receive<State> for DrawInPlace {
     }
 }
 
-/// Finds the streamlines of a layer that its rules keep.
+/// A job that commands run on a file as well, and what its output changes in the window.
 #[derive(Clone, Debug)]
-pub struct FilterInPlace {
-    pub layer: LayerId,
-    pub key: SelectionKey,
-    pub select: SelectInFile,
+pub struct InWindow<W, R> {
+    pub work: W,
+    pub receiver: R,
 }
 
-impl FilterInPlace {
+/// What the output of a job on a file changes in the window.
+pub trait ReceiveInWindow<W: Job>: Clone + fmt::Debug + Send + Sync + 'static {
+    /// The slot of the job, whose own one is `own`.
+    fn slot(&self, own: Slot) -> Slot {
+        own
+    }
+
+    /// Text for the status line while the job runs; its own one is `own`.
+    fn label(&self, own: String) -> String {
+        own
+    }
+
+    fn receive(&self, state: &mut State, output: W::Output);
+
+    /// The job ended without an output.
+    fn failed(&self, state: &mut State);
+}
+
+impl<W: Job, R: ReceiveInWindow<W>> Job for InWindow<W, R> {
+    type Output = W::Output;
+
+    fn slot(&self) -> Slot {
+        self.receiver.slot(self.work.slot())
+    }
+
+    fn label(&self) -> String {
+        self.receiver.label(self.work.label())
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        self.work.named_file()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        partial: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        self.work.run(worker, control, partial)
+    }
+
+    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
+        W::curves(output)
+    }
+}
+
+impl<W: Job, R: ReceiveInWindow<W>> Receive<State> for InWindow<W, R> {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, output, _, _| {
+            self.receiver.receive(state, output);
+        });
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        self.receiver.failed(state);
+        false
+    }
+}
+
+/// Receives the streamlines of a layer that its rules keep.
+#[derive(Clone, Debug)]
+pub struct KeptInPlace {
+    pub layer: LayerId,
+    pub key: SelectionKey,
+}
+
+impl KeptInPlace {
     pub fn slot_of(layer: LayerId) -> Slot {
         SELECT.instance(layer.0 as u32)
     }
@@ -152,185 +215,100 @@ impl FilterInPlace {
     }
 }
 
-impl Job for FilterInPlace {
-    type Output = SelectedInFile;
-
-    fn slot(&self) -> Slot {
+impl ReceiveInWindow<SelectInFile> for KeptInPlace {
+    fn slot(&self, _: Slot) -> Slot {
         Self::slot_of(self.layer)
     }
 
-    fn label(&self) -> String {
+    fn label(&self, _: String) -> String {
         "Filtering streamlines".to_owned()
     }
 
-    fn named_file(&self) -> Option<&Path> {
-        Some(self.select.pieces.path())
+    fn receive(&self, state: &mut State, selected: SelectedInFile) {
+        if let Some(kept) = self.live(state) {
+            kept.finish(selected.kept);
+        }
     }
 
-    fn run(
-        self,
-        worker: &Worker,
-        control: &Control,
-        _: &PartialSender<Self::Output>,
-    ) -> Result<Self::Output, JobError> {
-        let mut selected = self.select.find(&worker.backend(), control)?;
-        selected.kept = selected.kept.without_copies();
-        Ok(selected)
-    }
-}
-
-impl Receive<State> for FilterInPlace {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        ended(state, self, delivery, effects, |state, selected, _, _| {
-            if let Some(kept) = self.live(state) {
-                kept.finish(selected.kept);
-            }
-        });
-    }
-
-    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+    fn failed(&self, state: &mut State) {
         if let Some(kept) = self.live(state) {
             kept.fail();
         }
-        false
     }
 }
 
-/// Measures the lengths of all streamlines.
+/// Receives the lengths of all streamlines of a layer.
 #[derive(Clone, Debug)]
-pub struct MeasureInPlace {
+pub struct LengthsInPlace {
     pub layer: LayerId,
-    pub pieces: Arc<Pieces>,
 }
 
-impl MeasureInPlace {
+impl LengthsInPlace {
     pub fn slot_of(layer: LayerId) -> Slot {
         LENGTHS.instance(layer.0 as u32)
     }
 }
 
-impl Job for MeasureInPlace {
-    type Output = StreamlineDescription;
-
-    fn slot(&self) -> Slot {
+impl ReceiveInWindow<DescribeStreamlines> for LengthsInPlace {
+    fn slot(&self, _: Slot) -> Slot {
         Self::slot_of(self.layer)
     }
 
-    fn label(&self) -> String {
+    fn label(&self, _: String) -> String {
         "Measuring lengths".to_owned()
     }
 
-    fn named_file(&self) -> Option<&Path> {
-        Some(self.pieces.path())
-    }
-
-    fn run(
-        self,
-        worker: &Worker,
-        control: &Control,
-        partial: &PartialSender<Self::Output>,
-    ) -> Result<Self::Output, JobError> {
-        let describe = DescribeStreamlines {
-            pieces: self.pieces,
-            compared: false,
+    fn receive(&self, state: &mut State, description: StreamlineDescription) {
+        let lengths = &description.lengths;
+        let at = |i: usize| lengths.get(i).copied().unwrap_or(0.0);
+        let figures = LengthFigures {
+            low: at(0),
+            median: at(lengths.len() / 2),
+            high: at(lengths.len().saturating_sub(1)),
+            count: lengths.len(),
         };
-        describe.run(worker, control, partial)
-    }
-}
-
-impl Receive<State> for MeasureInPlace {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        ended(
-            state,
-            self,
-            delivery,
-            effects,
-            |state, description, _, _| {
-                let lengths = &description.lengths;
-                let at = |i: usize| lengths.get(i).copied().unwrap_or(0.0);
-                let figures = LengthFigures {
-                    low: at(0),
-                    median: at(lengths.len() / 2),
-                    high: at(lengths.len().saturating_sub(1)),
-                    count: lengths.len(),
-                };
-                if let Some(runtime) = in_place::runtime_mut(state, self.layer) {
-                    runtime.lengths.finish(figures);
-                }
-            },
-        );
+        if let Some(runtime) = in_place::runtime_mut(state, self.layer) {
+            runtime.lengths.finish(figures);
+        }
     }
 
-    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+    fn failed(&self, state: &mut State) {
         if let Some(runtime) = in_place::runtime_mut(state, self.layer) {
             runtime.lengths.fail();
         }
-        false
     }
 }
 
-/// Counts the streamlines that connect labels.
+/// Receives the numbers of streamlines that connect labels.
 #[derive(Clone, Debug)]
-pub struct ConnectInPlace(pub ConnectomeOfFile);
+pub struct ConnectedInPlace;
 
-impl Job for ConnectInPlace {
-    type Output = (FileSummary, Arc<Connectome>);
-
-    fn slot(&self) -> Slot {
-        CONNECT
+impl ReceiveInWindow<ConnectomeOfFile> for ConnectedInPlace {
+    fn receive(&self, state: &mut State, (_, connectome): (FileSummary, Arc<Connectome>)) {
+        let names = follow::node_names(state, &connectome);
+        let labelled = LabelledConnectome { connectome, names };
+        state.runtime.streamlines.connect.finish(labelled);
     }
 
-    fn label(&self) -> String {
-        "Connections of labels".to_owned()
-    }
-
-    fn named_file(&self) -> Option<&Path> {
-        Some(self.0.pieces.path())
-    }
-
-    fn run(
-        self,
-        worker: &Worker,
-        control: &Control,
-        partial: &PartialSender<Self::Output>,
-    ) -> Result<Self::Output, JobError> {
-        self.0.run(worker, control, partial)
+    fn failed(&self, state: &mut State) {
+        state.runtime.streamlines.connect.fail();
     }
 }
 
-impl Receive<State> for ConnectInPlace {
-    fn receive(
-        &self,
-        delivery: Delivery<Self::Output>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        ended(
-            state,
-            self,
-            delivery,
-            effects,
-            |state, (_, connectome), _, _| {
-                let names = follow::node_names(state, &connectome);
-                let labelled = LabelledConnectome { connectome, names };
-                state.runtime.streamlines.connect.finish(labelled);
-            },
-        );
+/// Receives values of each streamline, for the table.
+#[derive(Clone, Debug)]
+pub struct ValuesInPlace;
+
+impl ReceiveInWindow<ValuesOfFile> for ValuesInPlace {
+    fn receive(&self, state: &mut State, (_, values): (FileSummary, Vec<Arc<[f32]>>)) {
+        let runtime = &mut state.runtime.streamlines;
+        if let Some(keys) = runtime.columns.finish(()) {
+            runtime.values.extend(keys.into_iter().zip(values));
+        }
     }
 
-    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.runtime.streamlines.connect.fail();
-        false
+    fn failed(&self, state: &mut State) {
+        state.runtime.streamlines.columns.fail();
     }
 }
 
@@ -344,6 +322,7 @@ fn all(
         pieces: pieces.clone(),
         rules: SelectionRules::default(),
         coverages: Vec::new(),
+        keeps_copies: true,
     };
     Ok(select.find(&worker.backend(), control)?.kept)
 }

@@ -1,7 +1,8 @@
 //! Requests what follows from the current document and is not known yet: the result of rules, the table's values and
 //! rows, the profile, the matrix.
 
-use crate::data::{Region, Shared, Tractogram};
+use crate::data::{DataId, Region, Shared, Tractogram};
+use crate::io::pieces::Pieces;
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Along, Start};
 use crate::solvers::tractogram::selection::{
@@ -62,9 +63,9 @@ fn forget(state: &mut State) {
     }
     let layers = state.document.layers.iter();
     let here: Vec<_> = layers
-        .filter_map(|l| Some(streamlines_of(l)?.id()))
+        .filter_map(|l| Some(in_place::counted(l)?.0))
         .collect();
-    let subject = state.current_streamlines().map(|(_, lines)| lines.id());
+    let subject = state.current_table().map(|table| table.id);
     let values = &mut state.runtime.streamlines.values;
     values.retain(|(key, _)| here.contains(&key.tractogram));
     // Values in use stay, or they would be requested again and again.
@@ -94,7 +95,9 @@ fn filtered(state: &State) -> impl Iterator<Item = (&StreamlineRules, &Tractogra
 }
 
 /// Images that the rules use.
-fn image_columns(rules: &StreamlineRules) -> impl Iterator<Item = &Column> {
+pub(in crate::state::streamlines) fn image_columns(
+    rules: &StreamlineRules,
+) -> impl Iterator<Item = &Column> {
     let limited = rules.limits.iter().map(|l| &l.column);
     limited.filter(|c| matches!(c, Column::Image(_)))
 }
@@ -124,7 +127,12 @@ pub(in crate::state) fn applied_rules(
                 let Some((volume, frame)) = state.column_image(*layer) else {
                     continue;
                 };
-                if limit.counting == PointStatistic::Mean {
+                // Means of streamlines that stay in their file are computed while it is read.
+                let is_in_place = state
+                    .document
+                    .layer(rules.layer)
+                    .is_some_and(|l| in_place::stays(l));
+                if limit.counting == PointStatistic::Mean && !is_in_place {
                     let values = state.values(lines.id(), column)?.clone();
                     given.push(StreamlineRange { values, low, high });
                     continue;
@@ -252,19 +260,43 @@ pub(in crate::state::streamlines) fn receive_selection(
     }
 }
 
+/// Streamlines whose values are requested.
+#[derive(Clone)]
+enum ValuesOf {
+    Memory(Tractogram),
+    File(DataId, Arc<Pieces>),
+}
+
+impl ValuesOf {
+    fn id(&self) -> DataId {
+        match self {
+            Self::Memory(lines) => lines.id(),
+            Self::File(id, _) => *id,
+        }
+    }
+}
+
 /// Requests values that the rules or the table need.
 fn columns(state: &mut State, effects: &mut Vec<Effect>) {
-    let mut needed: Vec<(Tractogram, Column)> = Vec::new();
+    let mut needed: Vec<(ValuesOf, Column)> = Vec::new();
     for (rules, lines) in filtered(state) {
-        needed.extend(image_columns(rules).map(|c| (lines.clone(), c.clone())));
+        let memory = || ValuesOf::Memory(lines.clone());
+        needed.extend(image_columns(rules).map(|c| (memory(), c.clone())));
     }
-    let table = state.view.bottom_panel == Some(BottomPanel::Table);
-    let seen = table || state.document.streamlines.has_rules();
-    if let Some((_, lines)) = state.current_streamlines().filter(|_| seen) {
+    let is_table = state.view.bottom_panel == Some(BottomPanel::Table);
+    let is_seen = is_table || state.document.streamlines.has_rules();
+    if let Some((_, lines)) = state.current_in_place().filter(|_| is_table) {
+        let pieces = lines.file.pieces();
+        let source = || ValuesOf::File(lines.file.id(), pieces.clone());
+        let all = state.columns(&lines.names);
+        needed.extend(all.into_iter().map(|c| (source(), c)));
+    }
+    if let Some((_, lines)) = state.current_streamlines().filter(|_| is_seen) {
         let all = state.columns(lines);
-        needed.extend(all.into_iter().map(|c| (lines.clone(), c)));
+        let memory = || ValuesOf::Memory(lines.clone());
+        needed.extend(all.into_iter().map(|c| (memory(), c)));
     }
-    let mut missing: Vec<(Tractogram, ColumnKey, Measure)> = Vec::new();
+    let mut missing: Vec<(ValuesOf, ColumnKey, Measure)> = Vec::new();
     for (lines, column) in needed {
         let Some(source) = state.origin(&column) else {
             continue;
@@ -295,7 +327,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
         };
         missing.push((lines, key, measure));
     }
-    let Some((tractogram, ..)) = missing.first().cloned() else {
+    let Some((lines, ..)) = missing.first().cloned() else {
         // Values dropped with their streamlines are requested again when these return.
         state.runtime.streamlines.columns.ask(None);
         return;
@@ -303,36 +335,39 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     let keys = missing.iter().map(|(_, key, _)| key.clone()).collect();
     if state.runtime.streamlines.columns.ask(Some(keys)).is_some() {
         let measures = missing.into_iter().map(|(.., measure)| measure).collect();
-        effects.push(Effect::submit(ComputeValues {
-            tractogram,
-            measures,
-        }));
+        effects.push(match lines {
+            ValuesOf::Memory(tractogram) => Effect::submit(ComputeValues {
+                tractogram,
+                measures,
+            }),
+            ValuesOf::File(_, pieces) => in_place::values(pieces, measures),
+        });
     }
 }
 
 fn order(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
-        .current_streamlines()
+        .current_table()
         .filter(|_| state.view.bottom_panel == Some(BottomPanel::Table));
-    let Some((layer, lines)) = subject else {
+    let Some(lines) = subject else {
         state.runtime.streamlines.order.ask(None);
         return;
     };
     let table = &state.view.table;
-    let known = lines.value_names();
+    let known = lines.names.value_names();
     let by = table.column.as_ref().filter(|column| match column {
         Column::Value(name) => known.contains(&name.as_str()),
         Column::Image(layer) => state.column_image(*layer).is_some(),
     });
-    let values = by.map(|column| state.values(lines.id(), column));
+    let values = by.map(|column| state.values(lines.id, column));
     // The values to sort by are being computed.
     if values == Some(None) {
         return;
     }
-    let (count, values) = (lines.len(), values.flatten().cloned());
-    let marks = state.counted_marks(layer.id);
+    let (count, values) = (lines.count, values.flatten().cloned());
+    let marks = state.counted_marks(lines.layer.id);
     let requested = OrderKey {
-        tractogram: lines.id(),
+        tractogram: lines.id,
         marks: marks.clone(),
         values: values.clone().map(crate::state::streamlines::SameArc),
         descending: table.descending,

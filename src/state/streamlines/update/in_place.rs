@@ -1,20 +1,28 @@
 //! Requests what the views show of streamlines that stay in their file, and the work that reads all of them.
 
 use crate::io::Sample;
+use crate::io::pieces::Pieces;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{LayerId, StreamlinesInPlace};
 use crate::state::core::live::{Detail, Live, Order, Pace};
 use crate::state::core::notices::Severity;
-use crate::state::streamlines::in_place::{InPlaceRuntime, PictureKey, in_place};
+use crate::state::streamlines::in_place::{InPlaceRuntime, PictureKey, PictureOf, in_place};
+use crate::state::streamlines::jobs::colours::ColourStreamlines;
 use crate::state::streamlines::jobs::edit::EDIT;
 use crate::state::streamlines::jobs::from_file::connectome::ConnectomeOfFile;
+use crate::state::streamlines::jobs::from_file::describe::DescribeStreamlines;
 use crate::state::streamlines::jobs::from_file::select::SelectInFile;
+use crate::state::streamlines::jobs::from_file::table::ValuesOfFile;
 use crate::state::streamlines::jobs::in_place::{
-    ConnectInPlace, DrawInPlace, FilterInPlace, KeepInPlace, MeasureInPlace, PictureOf, SaveInPlace,
+    ConnectedInPlace, DrawInPlace, InWindow, KeepInPlace, KeptInPlace, LengthsInPlace, SaveInPlace,
+    ValuesInPlace,
 };
-use crate::state::streamlines::update::follow::matrix_value;
+use crate::state::streamlines::jobs::table::Measure;
+use crate::state::streamlines::update::follow::{image_columns, matrix_value};
 use crate::state::streamlines::update::{applied_rules, regions, selection_command};
-use crate::state::streamlines::{BottomPanel, ConnectKey, SameArc, SameShape, SelectionKey};
+use crate::state::streamlines::{
+    BottomPanel, ColumnKey, ConnectKey, SameArc, SameShape, SelectionKey,
+};
 use crate::state::{Effect, State};
 use std::path::Path;
 use std::sync::Arc;
@@ -81,11 +89,15 @@ fn stop(layer: LayerId, runtime: &InPlaceRuntime, effects: &mut Vec<Effect>) {
         ),
         (
             runtime.kept.running().is_some(),
-            FilterInPlace::slot_of(layer),
+            KeptInPlace::slot_of(layer),
         ),
         (
             runtime.lengths.running().is_some(),
-            MeasureInPlace::slot_of(layer),
+            LengthsInPlace::slot_of(layer),
+        ),
+        (
+            runtime.near_colours.running().is_some(),
+            ColourStreamlines::slot_of(layer, PictureOf::View),
         ),
     ];
     let running = slots.into_iter().filter(|(is_running, _)| *is_running);
@@ -104,7 +116,7 @@ fn filter(
         let kept = runtime_mut(state, layer).map(|runtime| &mut runtime.kept);
         let order = kept.map(|kept| kept.follow(None, false, Pace::Newest));
         if order == Some(Order::Cancel) {
-            effects.push(Effect::Cancel(FilterInPlace::slot_of(layer)));
+            effects.push(Effect::Cancel(KeptInPlace::slot_of(layer)));
         }
         return;
     };
@@ -119,7 +131,13 @@ fn filter(
             .into_iter()
             .map(|(how, r)| (r.id, how, SameShape(r.shape.clone())))
             .collect(),
-        images: Vec::new(),
+        images: image_columns(&streamline_rules)
+            .filter_map(|column| state.origin(column))
+            .map(|source| ColumnKey {
+                tractogram: lines.file.id(),
+                source,
+            })
+            .collect(),
     };
     let Some(rules) = applied_rules(state, &streamline_rules, &lines.names) else {
         return;
@@ -127,14 +145,16 @@ fn filter(
     let Some(runtime) = runtime_mut(state, layer) else {
         return;
     };
-    let select = SelectInFile {
-        pieces: lines.file.pieces().clone(),
-        rules,
-        coverages: Vec::new(),
-    };
     match runtime.kept.follow(Some(&requested), false, Pace::Newest) {
         Order::Start(key, _) => {
-            effects.push(Effect::submit(FilterInPlace { layer, key, select }));
+            let work = SelectInFile {
+                pieces: lines.file.pieces().clone(),
+                rules,
+                coverages: Vec::new(),
+                keeps_copies: false,
+            };
+            let receiver = KeptInPlace { layer, key };
+            effects.push(Effect::submit(InWindow { work, receiver }));
         }
         Order::Nothing | Order::Cancel => {}
     }
@@ -221,7 +241,10 @@ pub(super) fn connect(state: &mut State, effects: &mut Vec<Effect>) -> bool {
         .ask(Some(requested))
         .is_some()
     {
-        effects.push(Effect::submit(ConnectInPlace(job)));
+        effects.push(Effect::submit(InWindow {
+            work: job,
+            receiver: ConnectedInPlace,
+        }));
     }
     true
 }
@@ -237,10 +260,12 @@ pub fn measure(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     };
     runtime.lengths.retry();
     if runtime.lengths.ask(Some(file.id())).is_some() {
-        effects.push(Effect::submit(MeasureInPlace {
-            layer,
+        let work = DescribeStreamlines {
             pieces: file.pieces().clone(),
-        }));
+            compared: false,
+        };
+        let receiver = LengthsInPlace { layer };
+        effects.push(Effect::submit(InWindow { work, receiver }));
     }
 }
 
@@ -308,6 +333,24 @@ pub(super) fn keep(state: &mut State, effects: &mut Vec<Effect>) -> bool {
         steps: vec![Edit::Select(Box::new(rules))],
     }));
     true
+}
+
+/// Computes values of all streamlines of a file.
+pub(super) fn values(pieces: Arc<Pieces>, measures: Vec<Measure>) -> Effect {
+    let work = ValuesOfFile {
+        pieces,
+        measures,
+        coverages: Vec::new(),
+    };
+    Effect::submit(InWindow {
+        work,
+        receiver: ValuesInPlace,
+    })
+}
+
+/// Whether the streamlines of a layer stay in their file.
+pub(super) fn stays(layer: &crate::state::Layer) -> bool {
+    in_place(layer).is_some()
 }
 
 /// The identity and number of a layer's streamlines, whether or not they stay in their file.

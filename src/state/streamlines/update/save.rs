@@ -22,20 +22,25 @@ pub(super) fn not_ready(state: &mut State, has_failed: bool) {
 /// table`.
 pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.runtime.forget_failures(SAVE);
-    let table = state.current_streamlines().and_then(|(_, lines)| {
+    let table = state.current_table().and_then(|table| {
         let (key, order) = state.runtime.streamlines.order.settled()?;
-        let current = key.tractogram == lines.id();
+        let (lines, current) = (table.names, key.tractogram == table.id);
         let columns = state.columns(lines);
         let named_column = |c: &Column| {
-            Some((
-                file_name(state, c),
-                state.values(lines.id(), c)?.clone().into(),
-            ))
+            let values = state.values(table.id, c)?;
+            Some((file_name(state, c), values.clone().into()))
         };
         let of_images = columns.iter().filter(|c| matches!(c, Column::Image(_)));
-        let own = lines.value_names().into_iter().map(|name| {
+        let own = lines.value_names().into_iter().filter(|name| {
+            // Values that the table does not show stay in the file.
+            table.in_memory.is_some() || columns.contains(&Column::Value((*name).to_owned()))
+        });
+        let own = own.map(|name| {
             let shown = named_column(&Column::Value(name.to_owned()));
-            let hidden = || Some((name.to_owned(), lines.per_streamline.get(name)?.clone()));
+            let hidden = || {
+                let values = table.in_memory?.per_streamline.get(name)?;
+                Some((name.to_owned(), values.clone()))
+            };
             shown.or_else(hidden)
         });
         let columns: Option<Vec<NamedColumn>> = own.chain(of_images.map(named_column)).collect();

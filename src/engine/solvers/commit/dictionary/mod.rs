@@ -16,9 +16,11 @@ pub use imported::ImportedDictionary;
 pub use slab::Slab;
 
 use super::directions;
+use super::lines::Lines;
 use crate::compute::kernel_struct;
 use crate::compute::{Cancelled, Control};
 use crate::data::{Grid, Tractogram, Volume};
+use crate::solvers::Error;
 use bytemuck::{Pod, Zeroable};
 use glam::DVec3;
 use pieces::Cutter;
@@ -113,7 +115,7 @@ const CHUNK: usize = 256;
 
 /// Counts face crossings and bends without tracing voxels: merges as `pieces` does, and treats each step as if it lay
 /// in one voxel except for its end.
-pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> Estimate {
+pub fn count_segments(tractogram: &Tractogram, grid: &Grid) -> u64 {
     let cosine = MERGE_DEG.to_radians().cos();
     let shape = DVec3::from_array(grid.shape.map(|n| n as f64));
     let cell = |p: DVec3| {
@@ -146,7 +148,11 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
         count
     };
     let lines = (0..tractogram.len()).into_par_iter();
-    let once: u64 = lines.map(|i| segments(tractogram.streamline(i))).sum();
+    lines.map(|i| segments(tractogram.streamline(i))).sum()
+}
+
+/// Records and memory of a dictionary of streamlines that have this many segments without copies.
+pub fn estimate(once: u64, grid: &Grid, blur_mm: Option<f64>) -> Estimate {
     let copies = blur_mm.map_or(1, |_| blur::COPIES as u64);
     let segments = once * copies;
     // A record with its voxel, then the record in its final position.
@@ -161,11 +167,11 @@ type Chunk = (Vec<(u32, Segment)>, Counts);
 impl Dictionary {
     /// Cuts all streamlines at voxel faces and collects their segments by voxel.
     pub fn build(
-        tractogram: &Tractogram,
+        lines: &dyn Lines,
         grid: &Arc<Grid>,
         options: &Options,
         control: &Control,
-    ) -> Result<Self, Cancelled> {
+    ) -> Result<Self, Error> {
         let mut slots = vec![UNUSED; grid.voxel_count()];
         let mut voxels: Vec<u32> = Vec::new();
         for (voxel, slot) in slots.iter_mut().enumerate() {
@@ -181,31 +187,29 @@ impl Dictionary {
         });
         // Twice the longest path through a voxel; longer sums in one voxel are split.
         let unit_mm = 2.0 * diagonal.fold(0.0, f64::max) / f64::from(u16::MAX);
-        let count = tractogram.len();
+        let count = lines.count();
         control.begin("Cutting streamlines", count as u64);
-        let pieces = count.div_ceil(CHUNK);
-        let chunks: Vec<Chunk> = (0..pieces)
-            .into_par_iter()
-            .map_init(
-                || Cutter::new(grid, &slots, unit_mm, options.blur_mm),
-                |cutter, piece| {
-                    control.check()?;
-                    let range = piece * CHUNK..count.min((piece + 1) * CHUNK);
-                    let done = range.len() as u64;
-                    let mut chunk = Chunk::default();
-                    for i in range {
-                        cutter.cut(
-                            tractogram.streamline(i),
-                            i as u32,
-                            &mut chunk.0,
-                            &mut chunk.1,
-                        );
-                    }
-                    control.advance(done);
-                    Ok(chunk)
-                },
-            )
-            .collect::<Result<_, Cancelled>>()?;
+        let cutter = || Cutter::new(grid, &slots, unit_mm, options.blur_mm);
+        let mut chunks: Vec<Chunk> = Vec::new();
+        lines.pass(&control.silent(), &mut |first, tractogram| {
+            let count = tractogram.len();
+            let cut = |cutter: &mut Cutter, piece: usize| {
+                control.check()?;
+                let range = piece * CHUNK..count.min((piece + 1) * CHUNK);
+                let done = range.len() as u64;
+                let mut chunk = Chunk::default();
+                for i in range {
+                    let (line, streamline) = (tractogram.streamline(i), (first + i) as u32);
+                    cutter.cut(line, streamline, &mut chunk.0, &mut chunk.1);
+                }
+                control.advance(done);
+                Ok(chunk)
+            };
+            let pieces = (0..count.div_ceil(CHUNK)).into_par_iter();
+            let cut = pieces.map_init(cutter, cut);
+            chunks.extend(cut.collect::<Result<Vec<Chunk>, Cancelled>>()?);
+            Ok(())
+        })?;
         let mut counts = Counts::default();
         for (_, c) in &chunks {
             counts.inside_mm += c.inside_mm;

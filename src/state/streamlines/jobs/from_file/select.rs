@@ -2,8 +2,8 @@
 
 use super::{Coverage, FileSummary, for_each_piece};
 use crate::compute::{Backend, Control, memory};
-use crate::data::Tractogram;
 use crate::data::tractogram::LENGTH;
+use crate::data::{Shared, Tractogram};
 use crate::io::atomic::WriteStop;
 use crate::io::convert::check_output;
 use crate::io::pieces::{Contents, Copies, Outline, Pieces, Take};
@@ -22,6 +22,8 @@ pub struct SelectInFile {
     pub pieces: Arc<Pieces>,
     pub rules: SelectionRules,
     pub coverages: Vec<Coverage>,
+    /// Whether the streamlines that the rules keep stay in memory if they are few.
+    pub keeps_copies: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +39,75 @@ pub struct KeptStreamlines {
     pieces: Arc<Pieces>,
     marks: Arc<[bool]>,
     copies: Copies,
+    /// Values of all streamlines of the file that those of the file are written with.
+    added: Option<(&'static str, Shared<f32>)>,
     pub outline: Outline,
+}
+
+/// Finds the streamlines of a file that are marked, for [`SaveSelected`].
+#[derive(Clone, Debug)]
+pub struct MarkedInFile {
+    pub pieces: Arc<Pieces>,
+    pub marks: Arc<[bool]>,
+    /// Values of all streamlines with their name, which are written with the others.
+    pub added: Option<(&'static str, Shared<f32>)>,
+}
+
+impl Job for MarkedInFile {
+    type Output = KeptStreamlines;
+
+    fn slot(&self) -> Slot {
+        SELECT
+    }
+
+    fn label(&self) -> String {
+        "Selecting streamlines".to_owned()
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        Some(self.pieces.path())
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let (pieces, marks, backend) = (&self.pieces, &self.marks, worker.backend());
+        let empty = with_added(pieces.empty().clone(), 0, self.added.as_ref());
+        let mut collected = Collected::new(empty, Copies::default());
+        for_each_piece(pieces, Vec::new(), &backend, control, |first, piece| {
+            let own = &marks[first..first + piece.len()];
+            collected.add(&with_added(piece, first, self.added.as_ref()), own)
+        })?;
+        let mut outline = collected.outline;
+        outline.groups = kept_members(&pieces.groups(), marks)?;
+        Ok(KeptStreamlines {
+            pieces: pieces.clone(),
+            marks: marks.clone(),
+            copies: collected.copies,
+            added: self.added,
+            outline,
+        })
+    }
+}
+
+for_command_line!(MarkedInFile);
+
+/// Some streamlines of a file, from the one with number `first` on, with further values.
+fn with_added(
+    lines: Tractogram,
+    first: usize,
+    added: Option<&(&'static str, Shared<f32>)>,
+) -> Tractogram {
+    match added {
+        Some((name, values)) => {
+            let own = &values[first..first + lines.len()];
+            lines.with_per_streamline(name, own.to_vec())
+        }
+        None => lines,
+    }
 }
 
 impl KeptStreamlines {
@@ -68,17 +138,10 @@ impl KeptStreamlines {
         let passed = self.pieces.pass(control, |piece| {
             let own = &self.marks[piece.first..piece.first + piece.tractogram.len()];
             let shown = ValueNames::shown(piece.tractogram);
+            let shown = with_added(shown, piece.first, self.added.as_ref());
             take(&written(shown.filtered(own)))
         });
         passed.map(drop)
-    }
-
-    /// These streamlines without copies in memory: they are read from their file again.
-    pub fn without_copies(self) -> Self {
-        Self {
-            copies: Copies::none(),
-            ..self
-        }
     }
 }
 
@@ -117,7 +180,11 @@ impl SelectInFile {
         };
         let groups = pieces.groups();
         let mut selection = Selection::empty();
-        let mut collected = Collected::new(pieces);
+        let copies = match self.keeps_copies {
+            true => Copies::default(),
+            false => Copies::none(),
+        };
+        let mut collected = Collected::new(pieces.empty().clone(), copies);
         let select = PieceSelection::new(&rules, &groups, backend, control)?;
         // An unknown group is refused even if there are no streamlines.
         select.select(0, pieces.empty().clone())?;
@@ -146,6 +213,7 @@ impl SelectInFile {
                 pieces: pieces.clone(),
                 marks: selection.marks.into(),
                 copies: collected.copies,
+                added: None,
                 outline,
             },
         })
@@ -222,10 +290,10 @@ fn written(tractogram: Tractogram) -> Tractogram {
 }
 
 impl Collected {
-    fn new(pieces: &Pieces) -> Self {
-        let empty = ValueNames::shown(pieces.empty().clone());
+    fn new(empty: Tractogram, copies: Copies) -> Self {
+        let empty = ValueNames::shown(empty);
         Self {
-            copies: Copies::default(),
+            copies,
             outline: Outline::new(written(empty)),
         }
     }
