@@ -220,8 +220,8 @@ impl Document {
     /// Content of glyphs, given a preference where there are several; `None` if there is none.
     pub fn glyph_content(&self, preferred: GlyphContent) -> Option<GlyphContent> {
         let all = self.glyph_contents();
-        let is_there = all.contains(&preferred);
-        is_there.then_some(preferred).or(all.first().copied())
+        let is_possible = all.contains(&preferred);
+        is_possible.then_some(preferred).or(all.first().copied())
     }
 
     /// Everything that glyphs can show.
