@@ -85,13 +85,7 @@ pub struct Options {
     #[command(flatten)]
     pub regions: RegionOptions,
     #[command(flatten)]
-    pub shapes: ShapeOptions,
-    #[command(flatten)]
-    pub projections: ProjectionOptions,
-    #[command(flatten)]
-    pub scene_look: SceneLookOptions,
-    #[command(flatten)]
-    pub glyphs: GlyphOptions,
+    pub content: ContentOptions,
     #[command(flatten)]
     pub overlays: OverlayOptions,
     #[command(flatten)]
@@ -99,6 +93,19 @@ pub struct Options {
     /// Picture to write
     #[arg(long, value_name = "FILE.png")]
     pub out: PathBuf,
+}
+
+/// How images and fibres show in 3-D.
+#[derive(clap::Args, Debug)]
+pub struct ContentOptions {
+    #[command(flatten)]
+    pub shapes: ShapeOptions,
+    #[command(flatten)]
+    pub projections: ProjectionOptions,
+    #[command(flatten)]
+    pub scene_look: SceneLookOptions,
+    #[command(flatten)]
+    pub glyphs: GlyphOptions,
 }
 
 /// From where the views look.
@@ -322,8 +329,8 @@ impl Options {
             show_only(name, window)?;
         }
         self.overlays.apply(window)?;
-        self.shapes.apply(window)?;
-        self.projections.apply(window)?;
+        self.content.shapes.apply(window)?;
+        self.content.projections.apply(window)?;
         for region in self.regions.regions()? {
             let shape = (*region.shape).clone();
             window.act(RegionAction::Add {
@@ -333,8 +340,8 @@ impl Options {
             window.act(ViewAction::SelectTask(Task::Track))?;
         }
         self.lines.apply(window)?;
-        self.scene_look.apply(window)?;
-        self.glyphs.apply(window)?;
+        self.content.scene_look.apply(window)?;
+        self.content.glyphs.apply(window)?;
         if let Some(mm) = self.mosaic {
             let pane = self.view.0.filter(|p| *p != Pane::Scene);
             let pane = pane.ok_or_else(|| {

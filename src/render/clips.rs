@@ -2,7 +2,7 @@
 
 use crate::scene::draw_list::{Clip, ClipShape, Clips};
 use bytemuck::{Pod, Zeroable};
-use glam::{DVec3, DVec4};
+use glam::DVec3;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/clips.wgsl");
 
@@ -26,11 +26,10 @@ impl ClipTable {
         for (i, clip) in clips.iter().take(Clips::MAX_COUNT).enumerate() {
             let (rows, limits) = match clip.shape {
                 ClipShape::Plane { normal, offset_mm } => {
-                    // Other rows are 0, which is within these limits. A plane that hides its inside is one that hides its
-                    // outside, turned over: it has no hole.
+                    // A plane that hides its inside is one that hides its outside, turned over: it has no hole.
                     let sign = if clip.hides_inside { -1.0 } else { 1.0 };
                     let row = (normal * sign).extend(-offset_mm * sign);
-                    ([row, DVec4::ZERO, DVec4::ZERO], [-OPEN, 0.0, 0.0, 0.0])
+                    ([row; 3], [-OPEN, 0.0, 0.0, 0.0])
                 }
                 ClipShape::Box { low, high } => {
                     let (centre, half) = ((low + high) * 0.5, (high - low) * 0.5);

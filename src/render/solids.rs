@@ -62,7 +62,7 @@ pub(super) struct Solids {
     sampler: wgpu::Sampler,
     /// For 1 and for 4 samples; each by [`Shader`].
     pipelines: [[wgpu::RenderPipeline; 3]; 2],
-    /// The same with clips, created when first needed.
+    /// Pipelines of clipped solids, created when first needed.
     clipped: OnceLock<[[wgpu::RenderPipeline; 3]; 2]>,
     /// Bound if a solid has no mask.
     nothing: wgpu::TextureView,

@@ -71,11 +71,11 @@ pub struct ScenePane {
 /// Planes and boxes that hide parts of each kind of objects; glyphs have their own.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Clips {
-    /// Of clouds and projections.
+    /// Clips of clouds and projections.
     pub volumes: Vec<Clip>,
-    /// Of surfaces, and of regions.
+    /// Clips of surfaces, and of regions.
     pub surfaces: Vec<Clip>,
-    /// Of streamlines and their end marks.
+    /// Clips of streamlines and their end marks.
     pub streamlines: Vec<Clip>,
 }
 
@@ -330,7 +330,7 @@ impl GlyphScale {
         }
     }
 
-    /// The same without an image: the full size.
+    /// The full size without an image.
     pub fn factor_or_full(scale: Option<&Self>, at: DVec3) -> f32 {
         scale.map_or(1.0, |scale| scale.factor(at))
     }

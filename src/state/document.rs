@@ -76,7 +76,7 @@ pub struct Document {
     pub streamlines: StreamlineSettings,
     /// Depth cue and clips of the 3-D view.
     pub scene_look: SceneLook,
-    /// What a session stores, and records of the one that was opened.
+    /// Choices of what a session stores, and records of the one that was opened.
     pub session: SessionParts,
     next_id: u64,
 }

@@ -513,7 +513,7 @@ fn clicks() {
         clips: Vec::new(),
     };
     let pick = |at: DVec2, mode| StreamlineAction::Pick {
-        screen,
+        screen: screen.clone(),
         target: PickQuery::Nearest { at, radius: 8.0 },
         mode,
     };
@@ -541,7 +541,7 @@ fn clicks() {
     assert_eq!(chosen(&setup), [] as [usize; 0]);
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
     setup.act(StreamlineAction::Pick {
-        screen,
+        screen: screen.clone(),
         target: PickQuery::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
         mode: SelectionMode::Replace,
     });

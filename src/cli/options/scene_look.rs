@@ -24,7 +24,7 @@ pub struct SceneLookOptions {
 
 /// The place of a clip, which may be a region that is still a name.
 #[derive(Clone, PartialEq, Debug)]
-enum Place {
+enum ClipSpec {
     Shape(ClipShape),
     Around { region: String, margin_mm: f64 },
 }
@@ -32,7 +32,7 @@ enum Place {
 /// A clip of the command line.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NamedClip {
-    place: Place,
+    spec: ClipSpec,
     hides_inside: bool,
     kinds: ClippedKinds,
 }
@@ -57,17 +57,17 @@ fn clip(text: &str) -> Result<NamedClip, ValueError> {
             [kind, first, second, more @ ..] => (*kind, *first, *second, more),
             _ => return None,
         };
-        let place = match kind {
+        let spec = match kind {
             "plane" => {
                 let normal = point(first)?.try_normalize()?;
                 let offset_mm = number(second)?;
-                Place::Shape(ClipShape::Plane { normal, offset_mm }.valid()?)
+                ClipSpec::Shape(ClipShape::Plane { normal, offset_mm }.valid()?)
             }
             "box" => {
                 let (low, high) = (point(first)?, point(second)?);
-                Place::Shape(ClipShape::Box { low, high }.valid()?)
+                ClipSpec::Shape(ClipShape::Box { low, high }.valid()?)
             }
-            "around" if !first.is_empty() => Place::Around {
+            "around" if !first.is_empty() => ClipSpec::Around {
                 region: first.to_owned(),
                 margin_mm: number(second)?,
             },
@@ -95,7 +95,7 @@ fn clip(text: &str) -> Result<NamedClip, ValueError> {
             kinds = ClippedKinds::default();
         }
         Some(NamedClip {
-            place,
+            spec,
             hides_inside,
             kinds,
         })
@@ -122,7 +122,7 @@ impl SceneLookOptions {
         for clip in &self.clip {
             let clip = SceneClip {
                 name: String::new(),
-                shape: clip.place.shape(&window.state)?,
+                shape: clip.spec.shape(&window.state)?,
                 is_on: true,
                 hides_inside: clip.hides_inside,
                 kinds: clip.kinds,
@@ -134,7 +134,7 @@ impl SceneLookOptions {
     }
 }
 
-impl Place {
+impl ClipSpec {
     fn shape(&self, state: &State) -> Result<ClipShape, Failure> {
         match self {
             Self::Shape(shape) => Ok(*shape),

@@ -93,6 +93,9 @@ pub struct PeakLook {
 }
 
 impl PeakLook {
+    /// Largest number of peaks per voxel in an image of them.
+    pub const MAX_PEAKS: usize = 10;
+
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
     fn is_default(&self) -> bool {
         *self == Self::default()

@@ -220,8 +220,8 @@ impl Document {
     /// Content of glyphs, given a preference where there are several; `None` if there is none.
     pub fn glyph_content(&self, preferred: GlyphContent) -> Option<GlyphContent> {
         let all = self.glyph_contents();
-        let is_there = all.contains(&preferred);
-        is_there.then_some(preferred).or(all.first().copied())
+        let is_possible = all.contains(&preferred);
+        is_possible.then_some(preferred).or(all.first().copied())
     }
 
     /// Everything that glyphs can show.
@@ -234,16 +234,26 @@ impl Document {
         GlyphContent::ALL.into_iter().filter(has).collect()
     }
 
-    /// Images that may hold peaks, from the topmost: three volumes for each peak.
+    /// Images that may hold peaks, from the topmost: three volumes for each of at most ten peaks. A scan with gradients, an
+    /// image of tensors, and that of the distributions in use hold something else.
     pub fn peak_layers(&self) -> impl Iterator<Item = &Arc<Layer>> {
-        let may_hold = |layer: &&Arc<Layer>| match &layer.content {
-            Content::Image(volume) => {
-                let is_vectors = volume.kind == VolumeKind::Scalar && volume.labels.is_none();
-                is_vectors && volume.frames.is_multiple_of(3)
-            }
-            _ => false,
-        };
-        self.layers.iter().rev().filter(may_hold)
+        let result = self.distributions.result.as_ref();
+        let distributions = result.map(|result| result.key.image);
+        self.layers.iter().rev().filter(move |layer| {
+            let volume = match &layer.content {
+                Content::Image(volume) => volume,
+                Content::Scan {
+                    dwi,
+                    gradients: None,
+                } => dwi,
+                _ => return false,
+            };
+            let is_vectors = volume.kind == VolumeKind::Scalar
+                && volume.labels.is_none()
+                && volume.tensors.is_none();
+            let fits = volume.frames.is_multiple_of(3) && volume.frames <= 3 * PeakLook::MAX_PEAKS;
+            is_vectors && fits && Some(volume.id()) != distributions
+        })
     }
 
     /// The image of peaks that glyphs show.

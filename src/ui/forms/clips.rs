@@ -57,7 +57,7 @@ fn add(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     let help =
         "A plane at a slice hides what lies in front of it, a box hides everything around it";
-    let shape = select_row(ui, "Add", help, "Plane or box", |ui| {
+    let shape = select_row(ui, "Add clip", help, "Plane or box", |ui| {
         let mut chosen = None;
         let mut item = |ui: &mut Ui, name: &str, shape: Option<ClipShape>| {
             if menu::Item::new(name).show(ui) {

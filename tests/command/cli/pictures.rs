@@ -4,7 +4,7 @@ use super::arcuate;
 use crate::program;
 use crate::support::test;
 use arcuate::compute::Control;
-use arcuate::data::{Grid, Tractogram, Volume};
+use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};
 use arcuate::io::{nifti, tck};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -18,7 +18,78 @@ pub fn tests() -> Vec<Trial> {
         test("cli::pictures of many regions take no memory each", many),
         test("cli::pictures report what they do not show", omissions),
         test("cli::pictures need no desktop", silent),
+        test("cli::pictures have clips, cues and projections", looks),
     ]
+}
+
+/// Options of the look of the 3-D view change the picture, and values that make no sense are refused.
+fn looks() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = Grid::axis_aligned([12; 3], DVec3::splat(2.0), DVec3::splat(-11.0));
+    let grid = Arc::new(grid.expect("regular"));
+    let n = grid.voxel_count();
+    let values: Vec<f32> = (0..n).map(|i| (i % 97) as f32).collect();
+    let image = Volume::scalar(grid.clone(), values);
+    nifti::save_volume(&here.join("a.nii"), &image, "", &Control::new()).expect("written");
+    // One peak along x in each voxel.
+    let peaks: Vec<f32> = (0..3 * n).map(|i| if i < n { 0.5 } else { 0.0 }).collect();
+    let peaks = Volume::new(grid, 3, VolumeKind::Scalar, peaks);
+    nifti::save_volume(&here.join("p.nii"), &peaks, "", &Control::new()).expect("written");
+    let line = [[-9.0f32, 0.0, 0.0], [0.0, 1.0, 0.0], [9.0, 0.0, 0.0]];
+    let lines = Tractogram::new(line.to_vec(), vec![0, 3]);
+    tck::save(&here.join("l.tck"), &lines, "", &Control::new()).expect("written");
+    let render = |options: &[&str]| {
+        let files = ["render", "a.nii", "p.nii", "l.tck", "--size", "96x96"];
+        let rest = ["--show", "a", "--out", "x.png"];
+        let output = arcuate(&[&files[..], &rest, options].concat(), here);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{options:?}: {error}");
+        let picture = std::fs::read(here.join("x.png")).expect("a picture");
+        std::fs::remove_file(here.join("x.png")).expect("removed");
+        picture
+    };
+    let plain = render(&[]);
+    for options in [
+        &["--projection", "a:maximum"][..],
+        &["--projection", "a:minimum:5..90:viridis"],
+        &["--clip", "plane:1,0,0:-20:streamlines"],
+        &["--clip", "box:-3,-20,-20:3,20,20:inverted:streamlines"],
+        &["--depth-cue", "1"],
+        &["--glyphs", "peaks"],
+        &["--glyphs", "peaks", "--glyph-scale", "a"],
+    ] {
+        assert!(render(options) != plain, "{options:?}");
+    }
+    // A clip of other objects, and one that hides nothing, change nothing.
+    assert!(render(&["--clip", "plane:1,0,0:-20:volumes"]) == plain);
+    assert!(render(&["--clip", "plane:1,0,0:20:streamlines"]) == plain);
+    for (options, reason) in [
+        (
+            ["--projection", "a:mean"],
+            "expected the name of a layer, maximum or minimum",
+        ),
+        (
+            ["--projection", "b:maximum"],
+            "There is no image “b”, expected one of a, p",
+        ),
+        (
+            ["--clip", "plane:0,0,0:1"],
+            "expected plane:X,Y,Z:MM, box:X,Y,Z:X,Y,Z or around:REGION:MM",
+        ),
+        (
+            ["--clip", "around:Seed:5"],
+            "There is no region “Seed”, expected a region of the session",
+        ),
+        (["--depth-cue", "2"], "expected a number from 0 to 1"),
+        (["--glyphs", "distributions"], "Found no distributions"),
+    ] {
+        let line = ["render", "a.nii", "p.nii", "--out", "x.png"];
+        let output = arcuate(&[&line[..], &options].concat(), here);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {error}");
+        assert!(error.contains(reason), "{options:?}: {error}");
+    }
 }
 
 /// A point outside the opened data, and truncated streamlines.

@@ -183,18 +183,6 @@ fn usage() {
             &["render", "a", "--out", "p", "--size", "-5x3"],
             "write a negative value with =, as in --option=-5",
         ),
-        (
-            &["render", "a", "--out", "p.png", "--projection", "a:mean"],
-            "expected the name of a layer, maximum or minimum",
-        ),
-        (
-            &["render", "a", "--out", "p.png", "--clip", "plane:0,0,0:1"],
-            "expected plane:X,Y,Z:MM, box:X,Y,Z:X,Y,Z or around:REGION:MM",
-        ),
-        (
-            &["render", "a", "--out", "p.png", "--depth-cue", "2"],
-            "expected a number from 0 to 1",
-        ),
         (&["info", ""], "Found an empty argument"),
         (&["info", "-a.tck"], "that begins with - as ./-NAME"),
         (

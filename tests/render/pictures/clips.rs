@@ -239,7 +239,7 @@ fn regions() {
                 false => [a, b].iter().any(|t| keep(&clips, ray.0 + ray.1 * *t)),
             })
         };
-        let wrong = pixels().filter(|&(x, y)| {
+        let differing = pixels().filter(|&(x, y)| {
             let here = expected(x, y);
             // Not at the borders, which lie within pixels.
             let around = [(-1, 0), (1, 0), (0, -1), (0, 1)].map(|(dx, dy): (i64, i64)| {
@@ -249,10 +249,10 @@ fn regions() {
             let is_seen = brightness(&picture, x, y) > 40.0;
             around.iter().all(|other| *other == here) && is_seen != here
         });
-        let wrong = wrong.count();
-        println!("case {case}: {wrong} pixels, {clips:?}");
+        let differing = differing.count();
+        println!("case {case}: {differing} pixels, {clips:?}");
         // A corner of a box may lie within a pixel.
-        assert!(wrong <= 6, "{case}: {wrong} {clips:?}");
+        assert!(differing <= 6, "{case}: {differing} {clips:?}");
     }
     // A box around a mask shows all of it, an inverted one nothing.
     let shown = |hides_inside: bool| ScenePane {

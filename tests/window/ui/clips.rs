@@ -18,9 +18,9 @@ fn look(window: &Window) -> &SceneLook {
 }
 
 fn changed() {
-    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    let mut window = window(small_scan(), [1920.0, 1800.0]);
     click(&mut window, "Clips");
-    click(&mut window, "Add");
+    click(&mut window, "Add clip");
     click(&mut window, "Plane at the axial slice");
     assert_eq!(look(&window).clips.len(), 1);
     assert_eq!(look(&window).selected, Some(0));
@@ -33,7 +33,7 @@ fn changed() {
     click(&mut window, "Undo");
     assert!(look(&window).clips[0].is_on);
 
-    click(&mut window, "Add");
+    click(&mut window, "Add clip");
     click(&mut window, "Box around the head");
     let ClipShape::Box { low, high } = look(&window).clips[1].shape else {
         panic!("a box");
@@ -57,7 +57,7 @@ fn changed() {
 }
 
 fn typed() {
-    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    let mut window = window(small_scan(), [1920.0, 1800.0]);
     click(&mut window, "3-D view");
     click(&mut window, "Depth cue");
     type_over(&mut window, "40");

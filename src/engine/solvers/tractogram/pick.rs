@@ -158,7 +158,7 @@ fn segments(points: &[[f32; 3]], screen: &Screen, mut visit: impl FnMut(Vec3, Ve
     }
 }
 
-/// The same for the parts that all clips keep.
+/// Calls `visit` with the ends of every part of a segment that all clips keep.
 fn kept_segments(
     points: &[[f32; 3]],
     screen: &Screen,

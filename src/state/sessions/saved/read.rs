@@ -249,11 +249,7 @@ pub fn build(
                     reason: reason.into(),
                     session,
                 });
-                document
-                    .session
-                    .unrestored
-                    .items
-                    .push(MissingItem::Origin(layer));
+                document.session.add(MissingItem::Origin(layer));
             }
         }
     }

@@ -16,13 +16,20 @@ use crate::state::tensors::recipe::fod::FodMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a session stores of a document, and records of the session that was opened.
+/// Choices of what a session stores, and records of the session that was opened.
 #[derive(Clone, Debug, Default)]
 pub struct SessionParts {
     /// The streamlines that a session stores next to itself.
     pub store: ResultStorage,
     /// Records of the session that was opened which are not restored; saving writes them back.
     pub unrestored: UnrestoredRecords,
+}
+
+impl SessionParts {
+    /// Adds a record that is not restored.
+    pub(in crate::state) fn add(&mut self, item: MissingItem) {
+        self.unrestored.items.push(item);
+    }
 }
 
 /// Records of an opened session that the document does not contain. They are data to be restored or written back, not
