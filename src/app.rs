@@ -15,8 +15,6 @@ pub mod window_size;
 pub use start::{StartError, run};
 
 use crate::compute::Backend;
-use crate::state::crosshair_link::jobs::{EndLink, LINK};
-use crate::state::sessions::jobs::{RECOVERY, RemoveRecoveryCopy};
 use crate::state::{Action, Effect, State, report, update};
 use crate::ui::{self, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
@@ -140,13 +138,7 @@ impl eframe::App for App {
     }
 
     fn on_exit(&mut self) {
-        if self.state.crosshair_link.is_on {
-            self.work.jobs.cancel(LINK);
-            self.work.jobs.submit(EndLink);
-        }
-        // There is nothing to recover after a window that was closed.
-        self.work.jobs.cancel(RECOVERY);
-        self.work.jobs.submit(RemoveRecoveryCopy);
+        self.work.leave_nothing(&self.state);
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

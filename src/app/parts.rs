@@ -5,6 +5,8 @@ use crate::compute::Backend;
 use crate::jobs::Jobs;
 use crate::render::Faults;
 use crate::state::State;
+use crate::state::crosshair_link::jobs::{EndLink, LINK};
+use crate::state::sessions::jobs::{RECOVERY, RemoveRecoveryCopy};
 use crate::ui::Memory;
 use crate::ui::views::Views;
 use egui::Context;
@@ -40,6 +42,17 @@ impl Work {
             pictures: pictures::Pictures::default(),
             timers: autosave::Timers::started(),
         }
+    }
+
+    /// Requests the removal of what must not remain after a window that was closed: its recovery copy, and its position in
+    /// the folder of linked windows.
+    pub fn leave_nothing(&mut self, state: &State) {
+        if state.crosshair_link.is_on {
+            self.jobs.cancel(LINK);
+            self.jobs.submit(EndLink);
+        }
+        self.jobs.cancel(RECOVERY);
+        self.jobs.submit(RemoveRecoveryCopy);
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
-/// What the records do not have.
+/// Stands for a table that the records do not have.
 const NOT_STATED: &str = "not stated";
 
 /// The paper of a row.

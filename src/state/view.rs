@@ -273,16 +273,6 @@ impl View {
             pane => pane,
         }
     }
-
-    /// Positions of a mosaic's slices along their normal, mm, from the lowest, between two positions; they lie at whole
-    /// steps from the crosshair.
-    pub fn mosaic_slices(&self, (low, high): (f64, f64)) -> Vec<f64> {
-        let here = self.place(self.mosaic_pane().normal_axis().unwrap_or(2));
-        let first = ((low - here) / self.mosaic_mm).ceil() as i64;
-        let last = ((high - here) / self.mosaic_mm).floor() as i64;
-        let all = (first..=last).map(|k| here + k as f64 * self.mosaic_mm);
-        all.take(Self::MAXIMUM_SLICES).collect()
-    }
 }
 
 /// The plane of a slice view, with the pane's geometry: maps between pixels and the world.
@@ -479,11 +469,10 @@ impl View {
         }
     }
 
-    /// Which view shows a slice that is named after another plane, because the turn brings it nearer to that one: `axial
-    /// view`.
+    /// The view of a slice that is named after another plane, because the turn brings it nearer to that: `axial view`.
     pub fn turned_view(&self, pane: Pane) -> Option<String> {
-        let view = || format!("{} view", pane.name().to_lowercase());
-        (self.shown_plane(pane) != pane).then(view)
+        let is_other = self.shown_plane(pane) != pane;
+        is_other.then(|| format!("{} view", pane.name().to_lowercase()))
     }
 
     /// Letters at the pane's left, right, top and bottom edge: one each on straight slices.

@@ -6,6 +6,7 @@ mod conversion_gradients;
 mod conversion_headers;
 mod conversion_losses;
 mod conversion_mif;
+mod crosshair_links;
 mod definitions;
 mod differential;
 mod fibres;
@@ -52,6 +53,7 @@ pub fn tests() -> Vec<Trial> {
         masks::tests(),
         mif::tests(),
         gradients::tests(),
+        crosshair_links::tests(),
         definitions::tests(),
         differential::tests(),
         fibres::tests(),

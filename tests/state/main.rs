@@ -8,6 +8,7 @@ mod crosshair_link;
 mod in_place;
 mod jobs;
 mod live;
+mod mosaic;
 mod oblique;
 mod origins;
 mod overlays;
@@ -26,6 +27,7 @@ fn main() {
         in_place::tests(),
         jobs::tests(),
         live::tests(),
+        mosaic::tests(),
         oblique::tests(),
         origins::tests(),
         overlays::tests(),

@@ -1,7 +1,7 @@
 //! Turned slices: sides, planes, steps, the commissures, sessions.
 
 use crate::support::{Random, test};
-use arcuate::data::{AffineSource, Grid, Mask, Volume};
+use arcuate::data::{AffineSource, Grid, Volume};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::{Content, Layer, LayerId};
 use arcuate::state::core::slice_turn::{Commissures, SliceTurn, last_within, voxel_rotation};
@@ -11,9 +11,9 @@ use glam::{DAffine3, DMat3, DQuat, DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
-const SLICES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
+pub const SLICES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
 const CONVENTIONS: [Convention; 2] = [Convention::Radiological, Convention::Neurological];
-const SIZE: DVec2 = DVec2::new(400.0, 300.0);
+pub const SIZE: DVec2 = DVec2::new(400.0, 300.0);
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -42,14 +42,12 @@ pub fn tests() -> Vec<Trial> {
         test("oblique::the voxels of an oblique image", voxels),
         test("oblique::sessions keep the turn", in_sessions),
         test("oblique::a turned slice is named by its plane", names),
-        test("oblique::a mosaic is parallel to its slice", mosaic),
-        test("oblique::a mosaic ends where the image does", mosaic_ends),
         test("oblique::the way ends at the bounds", ends_at_bounds),
     ]
 }
 
 /// A document with an image on a grid that is sheared and oblique.
-fn state(random: &mut Random) -> State {
+pub fn state(random: &mut Random) -> State {
     let turned = DMat3::from_quat(random.rotation());
     let shear = DMat3::from_cols(
         dvec3(2.0, 0.0, 0.0),
@@ -64,7 +62,7 @@ fn state(random: &mut Random) -> State {
 }
 
 /// A document with this image.
-fn with_image(image: Volume) -> State {
+pub fn with_image(image: Volume) -> State {
     let mut state = State::new(String::new());
     let origin = state
         .document
@@ -83,11 +81,11 @@ fn with_image(image: Volume) -> State {
     state
 }
 
-fn act(state: &mut State, action: ViewAction) {
+pub fn act(state: &mut State, action: ViewAction) {
     update(state, Action::View(action));
 }
 
-fn turn(state: &mut State, rotation: DQuat) {
+pub fn turn(state: &mut State, rotation: DQuat) {
     let turn = SliceTurn::about(state.view.crosshair, rotation);
     act(state, ViewAction::TurnSlices(turn));
 }
@@ -536,85 +534,6 @@ fn names() {
     let names = SLICES.map(|pane| state.view.slice_name(pane));
     assert_eq!(names, ["Coronal", "Sagittal", "Axial"]);
     assert_eq!(nearest_plane(DVec3::NEG_X), Pane::Sagittal);
-}
-
-fn mosaic() {
-    let mut random = Random::fresh("mosaic");
-    for _ in 0..50 {
-        let mut state = state(&mut random);
-        turn(&mut state, random.rotation());
-        let pane = SLICES[(random.bits() % 3) as usize];
-        act(&mut state, ViewAction::SetMosaic(pane, 5.0));
-        let axis = pane.normal_axis().unwrap();
-        let plane = state.plane(pane, SIZE).unwrap();
-        let places = state.mosaic_slices();
-        let here = state.view.place(axis);
-        let steps = |place: &f64| (place - here) / 5.0;
-        assert!(
-            places
-                .iter()
-                .all(|p| (steps(p) - steps(p).round()).abs() < 1e-9)
-        );
-        for place in places {
-            let mut seen = state.clone();
-            seen.view.look_at_place(axis, place);
-            let off = plane.distance(seen.view.crosshair);
-            assert!((off.abs() - (place - here).abs()).abs() < 1e-9);
-            let other = seen.plane(pane, SIZE).unwrap();
-            assert!(other.right.distance(plane.right) < 1e-12);
-            assert!(other.position(plane.centre).distance(SIZE * 0.5) < 1e-6);
-        }
-    }
-}
-
-/// Every slice of a turned mosaic cuts the ball that the image shows, and the next ones beyond the ends do not.
-fn mosaic_ends() {
-    const RADIUS_MM: f64 = 40.0;
-    const STEP_MM: f64 = 4.0;
-    let mut random = Random::fresh("mosaic ends");
-    for _ in 0..30 {
-        let centre = random.direction() * 12.0;
-        let grid = Grid::axis_aligned([81, 91, 71], DVec3::splat(1.5), dvec3(-60.0, -67.5, -52.5));
-        let grid = Arc::new(grid.unwrap());
-        let voxels = (0..grid.voxel_count()).map(|i| grid.voxel(i));
-        let inside = voxels.map(|v| {
-            let world = grid.world(DVec3::from_array(v.map(|v| v as f64)));
-            u8::from(world.distance(centre) <= RADIUS_MM)
-        });
-        let inside: Vec<u8> = inside.collect();
-        let ball = Mask::new(grid.clone(), inside.clone());
-        // The ends of the rows are the ends of the set in any direction.
-        let normal = random.direction();
-        let along = |v: [usize; 3]| {
-            grid.world(DVec3::from_array(v.map(|v| v as f64)))
-                .dot(normal)
-        };
-        let last = |voxels: &mut dyn Iterator<Item = [usize; 3]>| {
-            voxels.map(along).fold(f64::NEG_INFINITY, f64::max)
-        };
-        let ends = last(&mut ball.row_ends().iter().copied());
-        assert_eq!(ends, last(&mut ball.voxels_inside()));
-
-        let values: Vec<f32> = inside.iter().map(|v| 100.0 * f32::from(*v)).collect();
-        let image = Volume::scalar(grid.clone(), values);
-        let mut state = with_image(image);
-        turn(&mut state, random.rotation());
-        let pane = SLICES[(random.bits() % 3) as usize];
-        act(&mut state, ViewAction::SetMosaic(pane, STEP_MM));
-        let axis = pane.normal_axis().unwrap();
-        let places = state.mosaic_slices();
-        let middle = state.view.turn.straight_point(centre)[axis];
-        let away = |place: &f64| (place - middle).abs();
-        // Half a voxel's diagonal, and the rows that are not sampled.
-        const SLACK_MM: f64 = 4.0;
-        assert!(
-            places.iter().all(|p| away(p) < RADIUS_MM + SLACK_MM),
-            "{places:?} {middle}"
-        );
-        for beyond in [places[0] - STEP_MM, places[places.len() - 1] + STEP_MM] {
-            assert!(away(&beyond) > RADIUS_MM - SLACK_MM, "{places:?} {middle}");
-        }
-    }
 }
 
 fn ends_at_bounds() {

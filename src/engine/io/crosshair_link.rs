@@ -49,7 +49,7 @@ pub struct OtherWindows {
     /// Number of other windows that share their crosshair.
     pub count: usize,
     /// The newest position of one of them, world mm, if it was not read before.
-    pub moved_to: Option<DVec3>,
+    pub position: Option<DVec3>,
 }
 
 /// The files of this window.
@@ -120,7 +120,7 @@ impl SharedCrosshair {
         let others = self.read_others();
         let newest = self.newest.as_ref().filter(|_| others.count > 0);
         OtherWindows {
-            moved_to: newest.map(|newest| DVec3::from_array(newest.at)),
+            position: newest.map(|newest| DVec3::from_array(newest.at)),
             ..others
         }
     }
@@ -149,11 +149,11 @@ impl SharedCrosshair {
             };
             let is_newer = |newest: &Shared| shared.order() > newest.order();
             if self.newest.as_ref().is_none_or(is_newer) {
-                others.moved_to = Some(DVec3::from_array(shared.at));
+                others.position = Some(DVec3::from_array(shared.at));
                 self.newest = Some(shared);
             }
         }
-        if let (Some(newest), Some(_)) = (&self.newest, others.moved_to) {
+        if let (Some(newest), Some(_)) = (&self.newest, others.position) {
             // A window that joins later finds it here even if the one that gave it has ended. If this fails, it finds an
             // older one.
             let _ = self.write(newest);

@@ -68,11 +68,11 @@ impl ShareCrosshair {
         };
         let others = own.join();
         // Otherwise the position here is newer than any that was read just now.
-        let moved_to = others.moved_to.filter(|_| self.joins);
-        if moved_to.is_none() {
+        let position = others.position.filter(|_| self.joins);
+        if position.is_none() {
             own.share(self.at)?;
         }
-        Ok(OtherWindows { moved_to, ..others })
+        Ok(OtherWindows { position, ..others })
     }
 }
 
@@ -97,7 +97,7 @@ impl Job for ShareCrosshair {
         let mut others = self.begin(&memory, control)?;
         let mut reported = None;
         loop {
-            if others.moved_to.is_some() || reported != Some(others.count) {
+            if others.position.is_some() || reported != Some(others.count) {
                 partial.wait_until_taken(control);
                 control.check()?;
                 partial.send(others);
@@ -122,7 +122,7 @@ impl Receive<State> for ShareCrosshair {
         effects: &mut Vec<Effect>,
     ) {
         match delivery.outcome {
-            Outcome::Partial(others) => update::heard(state, others),
+            Outcome::Partial(others) => update::others_changed(state, others),
             _ => ended(state, self, delivery, effects, |_, _, _, _| {}),
         }
     }

@@ -60,12 +60,12 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// The other windows changed.
-pub fn heard(state: &mut State, others: OtherWindows) {
+pub fn others_changed(state: &mut State, others: OtherWindows) {
     if !state.crosshair_link.is_on {
         return;
     }
     state.crosshair_link.others = others.count;
-    if let Some(at) = others.moved_to {
+    if let Some(at) = others.position {
         take_over(state, at);
     }
     if others.count == 0 {

@@ -4,7 +4,7 @@
 use crate::data::Grid;
 use crate::state::core::pane::Pane;
 use crate::state::segment::types::{frame_of, scalar};
-use crate::state::view::{Plane, SliceCamera};
+use crate::state::view::{Plane, SliceCamera, View};
 use crate::state::{State, Task};
 use glam::{DVec2, DVec3};
 
@@ -29,8 +29,13 @@ impl State {
         let axis = self.view.mosaic_pane().normal_axis().unwrap_or(2);
         let (low, high) = self.view.turn.straight_bounds(self.document.head());
         let within_box = (low[axis], high[axis]);
-        let cut = self.extent_of_content(axis).unwrap_or(within_box);
-        self.view.mosaic_slices(cut)
+        let (low, high) = self.extent_of_content(axis).unwrap_or(within_box);
+        let (here, step) = (self.view.place(axis), self.view.mosaic_mm);
+        // At whole steps from the crosshair.
+        let first = ((low - here) / step).ceil() as i64;
+        let last = ((high - here) / step).floor() as i64;
+        let all = (first..=last).map(|k| here + k as f64 * step);
+        all.take(View::MAXIMUM_SLICES).collect()
     }
 
     /// First and last position along the normal of turned slices at which they cut content; `None` for straight slices,

@@ -130,7 +130,7 @@ fn in_forms() {
             &[
                 ("Step", "step"),
                 ("Maximum angle", "angle"),
-                ("Length", "min-length"),
+                ("Length, low", "min-length"),
             ][..],
         ),
         (Task::Pathways, &[("Sharpening α", "alpha")][..]),

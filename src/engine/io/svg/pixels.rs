@@ -20,7 +20,7 @@ const INK: Colour = [0x22; 3];
 const MARK: Colour = [0x2f, 0x6f, 0xb5];
 const BAND_OPACITY: f64 = 0.22;
 
-/// Which point of a text lies at its position.
+/// The point of a text that lies at its position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Anchor {
     Middle,
@@ -197,8 +197,9 @@ impl Plot {
                     let span = (x.at(part[0].x), x.at(part[part.len() - 1].x));
                     let share = |at: f64| (at - x.ends.0) / (x.ends.1 - x.ends.0);
                     let value = |at: f64| x.low + share(at) * (x.high - x.low);
-                    let at =
-                        |px: f64, of: &dyn Fn(&Sample) -> f64| y.at(between(part, value(px), of));
+                    let at = |px: f64, level: &dyn Fn(&Sample) -> f64| {
+                        y.at(between(part, value(px), level))
+                    };
                     canvas.columns(span, MARK, BAND_OPACITY, |px| {
                         (at(px, &|s| s.mean + s.sd), at(px, &|s| s.mean - s.sd))
                     });
