@@ -10,7 +10,8 @@ use crate::state::files::jobs::SAVE;
 use crate::state::pictures::Look;
 use crate::state::pictures::jobs::{PICTURE, SavePng};
 use crate::state::session_report::{
-    DrawnView, REPORT_PANES, REPORT_PICTURE_PX, ReportAction, ReportPicture, ReportViews,
+    DrawnView, REPORT_PANES, REPORT_PICTURE_POINTS, REPORT_PICTURE_SCALE, ReportAction,
+    ReportPicture, ReportViews,
 };
 use crate::state::{Action, Pane, Picture, PictureAction, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame, TurnSize};
@@ -81,10 +82,7 @@ impl Pictures {
             picture: Picture {
                 pane: Some(pane),
                 path: path.clone(),
-                look: Look {
-                    size_px: Some(REPORT_PICTURE_PX),
-                    ..Look::default()
-                },
+                look: Look::default(),
             },
             seen: Some(seen.clone()),
             purpose: PicturePurpose::Report(pane),
@@ -159,7 +157,10 @@ impl App {
             let Some(pane) = picture.pane else {
                 return of_window(renderer, state, ctx);
             };
-            let mut frame = frame_of(pane, picture.look, &self.interface.views, ctx);
+            let mut frame = match purpose {
+                PicturePurpose::Report(_) => report_frame(),
+                PicturePurpose::File => frame_of(pane, picture.look, &self.interface.views, ctx),
+            };
             let is_of_turn = seen.is_some() && purpose == PicturePurpose::File;
             if let (Some(turning), true) = (&self.state.runtime.turning, is_of_turn) {
                 frame = self
@@ -305,6 +306,14 @@ fn of_window(renderer: &Renderer, state: &State, ctx: &Context) -> Result<Drawin
     Drawing::of_window(renderer, state, frame, &mut |ui, state, views| {
         ui::show(ui, state, &mut memory, views);
     })
+}
+
+/// The size of a picture of a report.
+fn report_frame() -> Frame {
+    Frame {
+        size: REPORT_PICTURE_POINTS.map(|points| points as f32).into(),
+        pixels_per_point: REPORT_PICTURE_SCALE as f32,
+    }
 }
 
 /// The size of a picture of `pane`.

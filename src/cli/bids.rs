@@ -11,7 +11,6 @@ use super::Global;
 use super::cohort::LoadedProtocol;
 use super::cohort::files::SubjectFiles;
 use super::cohort::subject::{self, RunOptions};
-use super::cohort::used_names;
 use super::options::ValueError;
 use super::output::{self, shown};
 use super::runner::{Failure, Runner};
@@ -19,7 +18,7 @@ use crate::data::keyed;
 use crate::data::protocol::InputRole;
 use crate::io;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use units::{Unit, counted_units, units};
 
 const EXAMPLES: &str = "\
@@ -93,6 +92,13 @@ pub struct Options {
     pub no_pictures: bool,
 }
 
+impl Options {
+    /// Whether participants get pictures.
+    pub fn draws(&self) -> bool {
+        self.level == Level::Participant && !self.dry_run && !self.no_pictures
+    }
+}
+
 /// The folder of the participants' steps in the output.
 pub const WORK: &str = "arcuate";
 
@@ -103,15 +109,19 @@ fn failed(error: io::Error) -> Failure {
 pub fn run(options: &Options, global: &Global, runner: &mut Runner) -> Result<(), Failure> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let [bids, output] = [&options.bids_dir, &options.output_dir].map(|path| absolute(path));
-    let loaded = options.protocol.as_deref().map(LoadedProtocol::open);
-    let loaded = loaded.transpose()?;
+    // The group level reads the title and runs nothing.
+    let open = match options.level {
+        Level::Participant => LoadedProtocol::open,
+        Level::Group => LoadedProtocol::read,
+    };
+    let loaded = options.protocol.as_deref().map(open).transpose()?;
     if !bids.is_dir() {
         return Err(Failure::new(format!(
             "Found no folder of this name, expected that of a BIDS dataset; name another: {}",
             bids.display()
         )));
     }
-    if bids == output {
+    if place(&bids) == place(&output) {
         return Err(Failure::usage(
             "OUTPUT_DIR is BIDS_DIR, expected a folder of its own; name another",
         ));
@@ -130,6 +140,7 @@ pub fn run(options: &Options, global: &Global, runner: &mut Runner) -> Result<()
         roots.push(absolute(folder));
     }
     roots.push(bids.clone());
+    not_in_participant(&roots, &output)?;
     match (options.level, loaded) {
         (Level::Group, loaded) => group::run(options, &output, loaded.as_ref(), runner),
         (Level::Participant, Some(loaded)) => {
@@ -151,15 +162,42 @@ pub fn run(options: &Options, global: &Global, runner: &mut Runner) -> Result<()
     }
 }
 
+/// The place that an absolute path names: without links and `..`, also where folders do not exist yet.
+fn place(path: &Path) -> PathBuf {
+    let mut place = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(place.pop()),
+            part => place.push(part),
+        }
+        if let Ok(real) = io::disk::without_links(&place) {
+            place = real;
+        }
+    }
+    place
+}
+
+/// Refuses results among the data of a participant. The usual place within a dataset is `derivatives/NAME`.
+fn not_in_participant(roots: &[PathBuf], output: &Path) -> Result<(), Failure> {
+    let own = place(output);
+    let participant = roots.iter().find_map(|root| {
+        let first = own.strip_prefix(place(root)).ok()?.components().next()?;
+        let name = first.as_os_str().to_string_lossy().into_owned();
+        name.starts_with("sub-").then_some(name)
+    });
+    match participant {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(format!(
+            "OUTPUT_DIR lies in {name}, the folder of a participant's data, expected a folder of its own; name another, \
+             such as derivatives/arcuate in BIDS_DIR: {}",
+            output.display()
+        ))),
+    }
+}
+
 /// Lists the inputs of each participant.
 fn dry_run(units: &[Unit], loaded: &LoadedProtocol, runner: &Runner) -> Result<(), Failure> {
-    let used = used_names(&loaded.protocol.steps);
-    let regions = loaded.used_regions().into_iter();
-    let in_regions = regions.flat_map(|(_, region)| loaded.protocol.names_of_region(region));
-    let mut names: Vec<String> = used.into_iter().chain(in_regions).collect();
-    names.retain(|name| loaded.protocol.inputs.contains_key(name));
-    names.sort();
-    names.dedup();
+    let names = loaded.used_inputs();
     let (mut listed, mut incomplete) = (Vec::new(), Vec::new());
     for unit in units {
         let mut files = SubjectFiles::new(loaded, &unit.subject);
@@ -250,7 +288,7 @@ fn participants(
     let (mut ends, mut lost) = (Vec::new(), Vec::new());
     for unit in units {
         let name = &unit.subject.name;
-        runner.print(name);
+        runner.print_progress(name);
         let ran = subject::run(loaded, &unit.subject, (run_options, &passed_on), runner);
         let published = ran.and_then(|status| {
             publish::publish(unit, output, roots, &status)?;

@@ -14,7 +14,7 @@ pub mod steps;
 pub mod subject;
 
 use super::Failure;
-use crate::data::protocol::{Protocol, ProtocolRegion, ProtocolStep, names, owner};
+use crate::data::protocol::{FOLDER_NAME, Protocol, ProtocolRegion, ProtocolStep, names, owner};
 use crate::io;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,8 @@ impl LoadedProtocol {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// Sentences about what keeps it from running: unknown commands and options, and regions drawn by hand.
+    /// Sentences about what keeps it from running: unknown commands and options, regions drawn by hand, and files of regions
+    /// that its folder lacks.
     pub fn problems(&self) -> Vec<String> {
         let file = self.path.display();
         let steps = self.protocol.steps.iter();
@@ -74,7 +75,28 @@ impl LoadedProtocol {
                  or as a mask in the space of a template with a transform or a warp: {file}"
             )
         });
-        steps.chain(drawn).collect()
+        steps.chain(drawn).chain(self.lost_files()).collect()
+    }
+
+    /// Sentences about files in the folder of the protocol that its regions name and that do not exist.
+    fn lost_files(&self) -> Vec<String> {
+        let regions = self.used_regions().into_iter();
+        let lost = regions.flat_map(|(name, region)| {
+            let texts = self.protocol.texts_of_region(region);
+            let files = texts.filter_map(|text| {
+                let (_, file) = text.split_once(&format!("{{{FOLDER_NAME}}}/"))?;
+                Some(self.folder().join(file.trim()))
+            });
+            let lost = files.filter(|file| !file.is_file());
+            lost.map(move |file| {
+                format!(
+                    "The region “{name}” names a file that does not exist, expected it at its place below the protocol; add \
+                     it, or correct the name: {}",
+                    file.display()
+                )
+            })
+        });
+        lost.collect()
     }
 
     /// Sentences about what may not fit other heads.
@@ -99,6 +121,18 @@ impl LoadedProtocol {
         doubts.chain(inputs).collect()
     }
 
+    /// The inputs that steps need, also those of the regions that they name.
+    pub fn used_inputs(&self) -> Vec<String> {
+        let regions = self.used_regions().into_iter();
+        let in_regions = regions.flat_map(|(_, region)| self.protocol.names_of_region(region));
+        let mut used = used_names(&self.protocol.steps);
+        used.extend(in_regions);
+        used.retain(|name| self.protocol.inputs.contains_key(name));
+        used.sort();
+        used.dedup();
+        used
+    }
+
     /// The regions that a step names.
     pub fn used_regions(&self) -> Vec<(&String, &ProtocolRegion)> {
         let used = used_names(&self.protocol.steps);
@@ -108,7 +142,7 @@ impl LoadedProtocol {
 }
 
 /// The inputs, regions and steps that steps name.
-pub fn used_names(steps: &[ProtocolStep]) -> Vec<String> {
+fn used_names(steps: &[ProtocolStep]) -> Vec<String> {
     let texts = steps.iter().flat_map(ProtocolStep::texts);
     let mut used: Vec<String> = texts
         .flat_map(names)

@@ -375,12 +375,20 @@ fn has_work_for_cards(command: &Command) -> bool {
     )
 }
 
+/// Whether a subcommand may open a graphics device to draw.
+fn may_draw(command: &Command) -> bool {
+    match command {
+        Command::Render(_) | Command::Demo(_) | Command::Bench(_) => true,
+        Command::Report(options) => !options.no_pictures,
+        Command::Run(options) => !options.no_pictures,
+        Command::Bids(options) => options.draws(),
+        _ => false,
+    }
+}
+
 /// Runs a subcommand.
 pub fn run(command: Command, global: &Global) -> ExitCode {
-    if matches!(
-        command,
-        Command::Render(_) | Command::Demo(_) | Command::Bench(_)
-    ) {
+    if may_draw(&command) {
         driver_messages::suppress();
     }
     let outcome = Runner::new(global, core_seconds(&command)).and_then(|mut runner| {

@@ -1,8 +1,9 @@
 //! Pictures of the window and its views, drawn without a window.
 
 use super::runner::{Failure, Runner};
-use crate::render::offscreen::{Offscreen, Picture};
+use crate::render::offscreen::{self, Offscreen, Picture};
 use crate::render::{Faults, Renderer};
+use crate::scene;
 use crate::state::pictures::jobs::SavePng;
 use crate::state::{Pane, State, report};
 use crate::ui::snapshot::{self, Frame};
@@ -89,5 +90,31 @@ impl Pictures {
         };
         let picture = self.faults.or_error(picture);
         picture.map_err(|e| Failure::new(e.to_string()))
+    }
+
+    /// Draws a view without letters, titles and scale bars, which would cover a small picture. A pixel is a point.
+    pub fn draw_plain(
+        &mut self,
+        state: &State,
+        pane: Pane,
+        size: DVec2,
+    ) -> Result<Picture, Failure> {
+        let size = scene::Size {
+            points: size,
+            pixels_per_point: 1.0,
+        };
+        let failed = |e: offscreen::Error| Failure::new(e.to_string());
+        let no_scenes = self.no_scenes().filter(|_| pane == Pane::Scene);
+        if let Some(sentence) = no_scenes {
+            return Err(Failure::new(sentence));
+        }
+        let renderer = self.renderer.as_mut();
+        let renderer = renderer.ok_or_else(|| failed(offscreen::Error::NoDevice))?;
+        renderer.load_at_once();
+        let picture = match scene::slice(state, pane, size) {
+            Some(list) => renderer.slice_picture(&list),
+            None => renderer.scene_picture(&scene::scene(state, size)),
+        };
+        self.faults.or_error(picture).map_err(failed)
     }
 }

@@ -128,6 +128,8 @@ pub struct SliceOptions {
     pub viewpoint: Option<String>,
 }
 
+const NO_SLICES: &str = "A mosaic shows slices: add --view axial, sagittal or coronal";
+
 /// A view; `None` for the whole window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ViewName(Option<Pane>);
@@ -283,6 +285,13 @@ impl Options {
                 "{option} is for the 3-D view, expected --view 3d"
             )));
         }
+        if self.mosaic.is_some() && self.view.0.is_none_or(|pane| pane == Pane::Scene) {
+            return Err(Failure::usage(NO_SLICES));
+        }
+        self.tensors.check()?;
+        if let Some(points) = self.slices.commissures() {
+            points.rotation().map_err(Failure::usage)?;
+        }
         if let (true, Err(none)) = (self.film, Ffmpeg::find()) {
             let (found, remedy) = none.text();
             let sentence = format!("Found {found}; {remedy}, or leave --film out");
@@ -298,7 +307,6 @@ impl Options {
             window.open_session(Path::new(session), &self.look.look_in, false)?;
         }
         let others = self.inputs.iter().filter(|i| !is_session(Path::new(i)));
-        self.tensors.check()?;
         // Applies to the first file.
         let mut tensors = self.tensors.layout();
         for input in others {
@@ -344,9 +352,7 @@ impl Options {
         self.content.glyphs.apply(window)?;
         if let Some(mm) = self.mosaic {
             let pane = self.view.0.filter(|p| *p != Pane::Scene);
-            let pane = pane.ok_or_else(|| {
-                Failure::usage("A mosaic shows slices: add --view axial, sagittal or coronal")
-            })?;
+            let pane = pane.ok_or_else(|| Failure::usage(NO_SLICES))?;
             window.act(ViewAction::SetLayout(Layout::Mosaic))?;
             window.act(ViewAction::SetMosaic(pane, mm))?;
         }
@@ -397,17 +403,19 @@ impl SliceOptions {
             let turn = SliceTurn::about((low + high) * 0.5, rotation);
             window.act(ViewAction::TurnSlices(turn))?;
         }
-        let (Some(anterior), Some(posterior), Some(midline)) = (self.ac, self.pc, self.midline)
-        else {
-            return Ok(());
-        };
-        let points = Commissures {
-            anterior,
-            posterior,
-            midline,
-        };
-        points.rotation().map_err(Failure::usage)?;
-        window.act(ViewAction::AlignToCommissures(points))
+        match self.commissures() {
+            Some(points) => window.act(ViewAction::AlignToCommissures(points)),
+            None => Ok(()),
+        }
+    }
+
+    /// The points of `--ac`, `--pc` and `--midline`.
+    fn commissures(&self) -> Option<Commissures> {
+        Some(Commissures {
+            anterior: self.ac?,
+            posterior: self.pc?,
+            midline: self.midline?,
+        })
     }
 }
 

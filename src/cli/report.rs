@@ -9,7 +9,9 @@ use crate::data::text::counted;
 use crate::state::State;
 use crate::state::methods::methods;
 use crate::state::session_report::jobs::SaveReport;
-use crate::state::session_report::{DrawnView, REPORT_PANES, REPORT_PICTURE_PX, ReportPicture};
+use crate::state::session_report::{
+    DrawnView, REPORT_PANES, REPORT_PICTURE_POINTS, REPORT_PICTURE_SCALE, ReportPicture,
+};
 use glam::DVec2;
 use serde_json::json;
 use std::path::PathBuf;
@@ -84,10 +86,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 /// The views of a report; each without a picture states why.
 fn pictures(state: &State) -> Vec<ReportPicture> {
     let mut drawer = Pictures::new();
-    let [width, height] = REPORT_PICTURE_PX.map(f64::from);
+    let [width, height] = REPORT_PICTURE_POINTS.map(f64::from);
+    let look = (DVec2::new(width, height), REPORT_PICTURE_SCALE, false);
     let view = |pane| {
         let picture = match &mut drawer {
-            Ok(drawer) => drawer.draw(state, Some(pane), (DVec2::new(width, height), 1, false)),
+            Ok(drawer) => drawer.draw(state, Some(pane), look),
             Err(failure) => Err(Failure::new(failure.sentence.clone())),
         };
         let drawn = picture.map(|picture| DrawnView {

@@ -57,6 +57,8 @@ pub struct Runner {
     pub json: bool,
     jobs: Jobs<State>,
     progress_bars: bool,
+    /// Whether progress is not shown.
+    quiet: bool,
     /// Whether the CPU computes because a card would take longer to start.
     too_little_work: bool,
     force: bool,
@@ -83,6 +85,7 @@ impl Runner {
             json: global.json,
             jobs,
             progress_bars,
+            quiet: global.quiet,
             too_little_work: !is_chosen && core_seconds > 0.0 && !global.pays_on_card(core_seconds),
             force: global.force,
             outputs: RefCell::default(),
@@ -239,6 +242,13 @@ impl Runner {
     pub fn print(&self, text: &str) {
         if !self.json && !text.is_empty() {
             output::print_text(text.trim_end());
+        }
+    }
+
+    /// Prints a line about a part of the work that begins or is done, unless `--quiet` is given.
+    pub fn print_progress(&self, text: &str) {
+        if !self.quiet {
+            self.print(text);
         }
     }
 

@@ -57,7 +57,10 @@ pub fn no_command(word: &str, similar: &[String]) -> String {
         [] => String::new(),
         names => format!(" (similar commands: {})", names.join(", ")),
     };
-    format!("There is no file and no command of this name{similar}: {word}")
+    format!(
+        "There is no file and no command of this name{similar}; check its spelling and the folder, or see arcuate --help: \
+         {word}"
+    )
 }
 
 /// Whether several words of the command name an existing file, as if it were both read and written.

@@ -2,6 +2,7 @@
 //! sentence.
 
 mod datasets;
+mod group;
 mod warps;
 
 use crate::cli::{arcuate, json};
@@ -21,6 +22,13 @@ pub fn tests() -> Vec<Trial> {
         test("cohort::problems_of_a_protocol", problems),
         test("cohort::runs_on_one_subject", one_subject),
         test("cohort::participants_and_group", participants),
+        test("cohort::results_among_raw_data_are_refused", places),
+        test(
+            "cohort::inputs_are_found_before_the_first_step",
+            lost_inputs,
+        ),
+        test("cohort::report_of_a_group", group::report),
+        test("cohort::small_groups_have_no_outliers", group::small),
         test("cohort::sessions_of_participants", datasets::sessions),
         test("cohort::derivatives_of_qsiprep", datasets::qsiprep),
         test("cohort::warps_take_regions_to_the_scan", warps::regions),
@@ -238,6 +246,15 @@ fn problems() {
         assert_eq!(of_run.first(), found.first());
         assert!(!here.join("arcuate").exists());
     }
+    // A file of a region that does not lie beside the protocol.
+    let table = "map = \"{bundles}\"\nlabels = [\"Corticospinal tract left\"]";
+    let mask = "mask = \"{protocol}/none.nii.gz\"";
+    put(here, "bad.toml", &PROTOCOL.replacen(table, mask, 1));
+    let (found, _) = errors("protocol check bad.toml", here);
+    assert!(
+        found[0].contains("The region “tract” names a file that does not exist"),
+        "{found:?}"
+    );
     let (found, _) = errors("run none.toml --subject-folder .", here);
     assert!(found[0].contains("none.toml"), "{found:?}");
     let (found, _) = errors("run good.toml --subject-folder none", here);
@@ -291,6 +308,12 @@ fn one_subject() {
     let bytes = std::fs::read(&scan).expect("a scan");
     std::fs::write(&scan, &bytes).expect("written");
     assert_eq!(outcome(&run(LINE, here)), expected([true; 4]));
+    // Without progress, one line states the result.
+    let quiet: Vec<&str> = LINE.split(' ').chain(["--quiet"]).collect();
+    let printed = arcuate(&quiet, here).stdout;
+    let printed = String::from_utf8_lossy(&printed).into_owned();
+    assert_eq!(printed.lines().count(), 1, "{printed}");
+    assert!(printed.starts_with("4 steps (4 unchanged)"), "{printed}");
     // A result that was changed is computed again, and what reads it is not if the result is the same.
     std::fs::write(here.join("out/fit/fa.nii.gz"), "").expect("written");
     assert_eq!(
@@ -340,6 +363,15 @@ fn participants() {
     );
     assert_eq!(code, Some(1));
     assert_eq!(found, ["1 of 3 participants lack inputs: sub-02"]);
+    let line = format!("bids heads out participant {SOURCES} --dry-run --json");
+    let listed = arcuate(&line.split(' ').collect::<Vec<_>>(), here).stdout;
+    let listed: Value = serde_json::from_slice(&listed).expect("JSON");
+    let missing = |i: usize| {
+        listed["participants"][i]["missing"]
+            .as_array()
+            .map(Vec::len)
+    };
+    assert_eq!([0, 1, 2].map(missing), [Some(0), Some(1), Some(0)]);
     assert!(!here.join("out").exists());
     let line = format!("bids heads out participant {SOURCES} --no-pictures");
     let (found, code) = errors(&line, here);
@@ -398,7 +430,7 @@ fn participants() {
     let row = |name: &str| page.find(&format!(">{name}</th>")).expect(name);
     assert!(row("sub-02") < row("sub-01") && row("sub-03") < row("sub-01"));
     assert!(
-        page.contains("failed: fit: Found the .bval of this scan but no .bvec"),
+        page.contains("<li>sub-02: fit: Found the .bval of this scan but no .bvec"),
         "{page}"
     );
     assert!(page.contains("script-src 'sha256-"));
@@ -414,6 +446,10 @@ fn participants() {
         ),
         (
             "bids heads heads participant --protocol p.toml",
+            "OUTPUT_DIR is BIDS_DIR",
+        ),
+        (
+            "bids heads heads/../heads participant --protocol p.toml",
             "OUTPUT_DIR is BIDS_DIR",
         ),
         (
@@ -440,4 +476,80 @@ fn participants() {
             "{arguments}: {found:?}"
         );
     }
+}
+
+/// Results do not go among the data of a participant, by whatever name the folder is reached; elsewhere in the dataset they
+/// may.
+fn places() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let dataset = here.join("heads");
+    for name in ["sub-01/dwi", "sub-02/dwi", "derivatives/other/sub-01"] {
+        std::fs::create_dir_all(dataset.join(name)).expect("created");
+    }
+    let text = "{\"Name\": \"Heads\", \"BIDSVersion\": \"1.8.0\"}";
+    put(&dataset, "dataset_description.json", text);
+    put(here, "p.toml", PROTOCOL);
+    let mut places = vec![
+        "heads/sub-01",
+        "heads/sub-01/new/deep",
+        "heads/derivatives/../sub-02/dwi",
+        "heads/new/../sub-01",
+        "heads/derivatives/other/sub-01",
+    ];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(dataset.join("sub-02"), here.join("link")).expect("a link");
+        places.push("link/results");
+    }
+    const REST: &str = "--protocol p.toml --derivatives heads/derivatives/other";
+    for (place, level) in places
+        .iter()
+        .flat_map(|p| [(p, "participant"), (p, "group")])
+    {
+        let (found, code) = errors(&format!("bids heads {place} {level} {REST}"), here);
+        assert_eq!((found.len(), code), (1, Some(2)), "{place}: {found:?}");
+        assert!(
+            found[0].contains("the folder of a participant's data"),
+            "{place}: {found:?}"
+        );
+    }
+    for participant in ["sub-01", "sub-02"] {
+        let entries = std::fs::read_dir(dataset.join(participant)).expect("a folder");
+        assert_eq!(entries.count(), 1, "{participant}");
+    }
+    // The usual place is permitted: the participants lack their scans, which is another sentence.
+    let line = format!("bids heads heads/derivatives/arcuate participant {REST} --dry-run");
+    let (found, code) = errors(&line, here);
+    assert_eq!(code, Some(1));
+    assert!(
+        found[0].starts_with("2 of 2 participants lack inputs"),
+        "{found:?}"
+    );
+}
+
+/// An input that only the last step needs is missed before the first one runs, and all that are missing are named.
+fn lost_inputs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    run("phantom --spacing 8 --shells 1000:8 --out head", here);
+    let last = "[[step]]\nname = \"moved\"\ncommand = \"convert\"\narguments = [\"{cst}\", \"moved.trx\"]\n\
+                [step.options]\naffine = \"{xfm}\"\n";
+    put(here, "p.toml", &format!("{PROTOCOL}{last}"));
+    const LINE: &str = "run p.toml --subject-folder head --out out --no-pictures";
+    let (found, code) = errors(LINE, here);
+    assert_eq!((found.len(), code), (1, Some(1)), "{found:?}");
+    assert!(
+        found[0].starts_with("The input “xfm” (transform) has no pattern"),
+        "{found:?}"
+    );
+    assert!(!here.join("out/fit").exists());
+    let status = std::fs::read_to_string(here.join("out/status.json")).expect("a text");
+    assert!(status.contains("\"failed\""), "{status}");
+    std::fs::remove_file(here.join("head/brain_mask.nii.gz")).expect("removed");
+    let (found, _) = errors(LINE, here);
+    assert!(
+        found[0].contains("head has no mask “brain”") && found[0].ends_with(": “xfm”"),
+        "{found:?}"
+    );
 }

@@ -191,7 +191,7 @@ def fsl_round(kind):
         words = {"relative": "taken for displacements", "absolute": "taken for positions"}
         assert words[guess] in done.stderr, (guess, done.stderr)
     else:
-        assert "displacements or positions" in done.stderr or "exchanges left and right" in done.stderr, done.stderr
+        assert "displacements or positions" in done.stderr or "mirrors the image" in done.stderr, done.stderr
 
 
 for _ in range(options.rounds):

@@ -118,7 +118,7 @@ pub fn run(
         write(MATRICES, &matrices(&units))?;
     }
     let title = loaded.map_or("", |loaded| loaded.protocol.title.as_str());
-    let page = page::page(title, &units, &summaries, &far);
+    let page = page::page(title, (&units, output), &summaries, &far);
     page.save(&output.join(REPORT)).map_err(failed)?;
     let lost: Vec<String> = units
         .iter()
@@ -129,17 +129,21 @@ pub fn run(
     let count = UnitCount::new(units.iter().map(UnitResult::names));
     let report = json!({
         "command": "bids", "level": "group", "folder": output, "participants": count.participants,
-        "sessions": count.sessions, "failed": lost,
-        "measurements": measurements, "outliers": far.len(), "report": output.join(REPORT),
+        "sessions": count.sessions, "failed": lost, "measurements": measurements,
+        "compared": summaries.values().filter(|s| s.is_compared()).count(),
+        "outliers": far.len(), "report": output.join(REPORT),
         "tables": [output.join(MEASURES), output.join(OUTLIERS)],
         "matrices": has_matrices.then(|| output.join(MATRICES)),
     });
+    let outliers = match page::not_compared(&summaries) {
+        Some(why) => format!("outliers not compared ({why})"),
+        None => counted(far.len(), "outlier"),
+    };
     let text = format!(
-        "{}, {} failed, {}, {}: {}",
+        "{}, {} failed, {}, {outliers}: {}",
         counted_units(units.iter().map(UnitResult::names)),
         lost.len(),
         counted(measurements, "value"),
-        counted(far.len(), "outlier"),
         shown(&output.join(REPORT))
     );
     runner.report(&report, &text);

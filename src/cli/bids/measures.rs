@@ -38,6 +38,13 @@ pub struct Matrix {
     pub cells: Vec<(String, String, f64)>,
 }
 
+/// A picture of a participant: PNG files.
+pub struct UnitPicture {
+    pub small: PathBuf,
+    /// The same view with letters and a scale bar.
+    pub large: Option<PathBuf>,
+}
+
 /// Everything that is known about a participant or a session of one.
 pub struct UnitResult {
     pub participant: String,
@@ -47,8 +54,7 @@ pub struct UnitResult {
     pub sentence: Option<String>,
     pub measurements: Vec<Measurement>,
     pub matrices: Vec<Matrix>,
-    /// PNG files.
-    pub pictures: Vec<PathBuf>,
+    pub pictures: Vec<UnitPicture>,
     pub no_pictures: Option<String>,
     pub steps: usize,
     /// Time of the steps, when they were computed.
@@ -79,8 +85,12 @@ pub fn read(folder: &Path) -> Option<UnitResult> {
         Some((participant, session)) => (participant.to_owned(), Some(format!("ses-{session}"))),
         None => (name, None),
     };
-    let pictures = status["session"]["pictures"].as_array();
-    let pictures = pictures.into_iter().flatten().filter_map(Value::as_str);
+    let names = |key: &str| {
+        let all = status["session"][key].as_array().into_iter().flatten();
+        let all = all.filter_map(Value::as_str);
+        all.map(|file| folder.join(file)).collect::<Vec<_>>()
+    };
+    let (large, small) = (names("pictures"), names("thumbnails"));
     let mut found = UnitResult {
         participant,
         session,
@@ -88,7 +98,7 @@ pub fn read(folder: &Path) -> Option<UnitResult> {
         sentence: status["sentence"].as_str().map(str::to_owned),
         measurements: Vec::new(),
         matrices: Vec::new(),
-        pictures: pictures.map(|file| folder.join(file)).collect(),
+        pictures: pictures(large, small),
         no_pictures: status["session"]["no_pictures"].as_str().map(str::to_owned),
         steps: 0,
         wall_s: 0.0,
@@ -101,6 +111,16 @@ pub fn read(folder: &Path) -> Option<UnitResult> {
         }
     }
     Some(found)
+}
+
+/// The pictures of a session.
+fn pictures(large: Vec<PathBuf>, small: Vec<PathBuf>) -> Vec<UnitPicture> {
+    let pairs = small.into_iter().zip(large);
+    let pairs = pairs.map(|(small, large)| UnitPicture {
+        small,
+        large: Some(large),
+    });
+    pairs.collect()
 }
 
 fn is_measure(key: &str) -> bool {
@@ -145,7 +165,7 @@ impl UnitResult {
                     self.matrices.push(matrix(step, &heading, rows));
                 }
                 "connectome" => {}
-                _ => self.add_rows(step, &heading, rows),
+                _ => self.add_rows(step, (&heading, command), rows),
             }
         }
     }
@@ -154,19 +174,32 @@ impl UnitResult {
     fn add_rows(
         &mut self,
         step: &str,
-        heading: &[String],
+        (heading, command): (&[String], &str),
         rows: impl Iterator<Item = Vec<String>>,
     ) {
+        // Statistics of a region have a row for each volume of an image, and the second column is its number.
+        let rows: Vec<Vec<String>> = rows.collect();
+        let of_volumes = command == "region" && heading.get(1).is_some_and(|name| name == "volume");
+        let has_several = |first: &str| {
+            let same = rows
+                .iter()
+                .filter(|row| row.first().is_some_and(|name| name == first));
+            of_volumes && same.count() > 1
+        };
         let of_nodes = heading.first().is_some_and(|first| first == "node");
-        for row in rows {
+        for row in &rows {
             let Some(first) = row.first() else {
                 continue;
             };
-            let (bundle, node) = match of_nodes {
-                true => (step.to_owned(), Some(first.clone())),
-                false => (format!("{step}: {first}"), None),
+            let (bundle, node) = match (of_nodes, row.get(1)) {
+                (true, _) => (step.to_owned(), Some(first.clone())),
+                (false, Some(volume)) if has_several(first) => {
+                    (format!("{step}: {first}, volume {volume}"), None)
+                }
+                (false, _) => (format!("{step}: {first}"), None),
             };
-            for (name, cell) in heading.iter().zip(&row).skip(1) {
+            let skipped = if of_volumes { 2 } else { 1 };
+            for (name, cell) in heading.iter().zip(row).skip(skipped) {
                 let position = matches!(name.as_str(), "share" | "x_mm" | "y_mm" | "z_mm");
                 let value = cell.parse::<f64>().ok().filter(|value| value.is_finite());
                 if let Some(value) = value.filter(|_| !position) {
@@ -216,7 +249,7 @@ pub struct Outlier {
 /// The robust z above which a value counts as an outlier (Iglewicz and Hoaglin 1993).
 pub const OUTLYING_Z: f64 = 3.5;
 /// Fewer values have no spread to compare with.
-const LEAST_VALUES: usize = 5;
+pub const LEAST_VALUES: usize = 5;
 /// The standard deviation of a normal distribution in terms of its median absolute deviation.
 const SD_OF_MAD: f64 = 1.4826;
 
@@ -266,11 +299,18 @@ pub fn summaries(units: &[UnitResult]) -> BTreeMap<MeasureName, Summary> {
         .collect()
 }
 
+impl Summary {
+    /// Whether outliers are looked for among its values.
+    pub fn is_compared(&self) -> bool {
+        self.values.len() >= LEAST_VALUES && self.spread > 0.0
+    }
+}
+
 /// The values that lie far from those of the others.
 pub fn outliers(summaries: &BTreeMap<MeasureName, Summary>) -> Vec<Outlier> {
     let mut all = Vec::new();
     for ((bundle, measure, node), summary) in summaries {
-        if summary.values.len() < LEAST_VALUES || summary.spread <= 0.0 {
+        if !summary.is_compared() {
             continue;
         }
         for (unit, value) in &summary.values {

@@ -1,31 +1,54 @@
 //! The report of a group: a row for each participant, failures first, and the measures with their outliers.
 
-use super::measures::{MeasureName, OUTLYING_Z, Outlier, Summary, UnitResult};
+use super::WORK;
+use super::measures::{LEAST_VALUES, MeasureName, OUTLYING_Z, Outlier, Summary, UnitResult};
 use super::units::counted_units;
-use crate::io::html::{Cell, Column, Page, Row};
+use crate::data::text::counted;
+use crate::io::html::{Cell, CellPicture, Column, Page, Row};
 use crate::io::{self, DISCLAIMER};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-/// Measures that have a column of their own in the table of participants.
-const MAX_COLUMNS: usize = 8;
+/// Measures that have a column of their own in the table of participants, which fits a screen of 1280 pixels.
+const MAX_COLUMNS: usize = 5;
 /// Rows of the table of measures.
 const MAX_MEASURES: usize = 2000;
 
-/// A number for people: at most five significant digits.
+/// A number for people: at least four significant digits, since diffusivities in mm²/s are small.
 fn number(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "–".to_owned(),
         x if x >= 1e5 || x.fract() == 0.0 => format!("{value:.0}"),
         x if x >= 100.0 => format!("{value:.1}"),
         x if x >= 1.0 => format!("{value:.3}"),
-        _ => format!("{value:.5}"),
+        x if x >= 1e-5 => {
+            let decimals = 3.0 - x.log10().floor();
+            format!("{value:.*}", decimals as usize)
+        }
+        _ => format!("{value:.3e}"),
     }
+}
+
+/// Why no value can be an outlier, if none was compared.
+pub fn not_compared(summaries: &BTreeMap<MeasureName, Summary>) -> Option<String> {
+    if summaries.values().any(Summary::is_compared) {
+        return None;
+    }
+    let most = summaries.values().map(|summary| summary.values.len()).max();
+    let most = most.unwrap_or(0);
+    Some(match most < LEAST_VALUES {
+        true => format!(
+            "{} with values, at least {LEAST_VALUES} needed",
+            counted(most, "participant")
+        ),
+        false => "most values of each measure are equal".to_owned(),
+    })
 }
 
 /// The page of a group.
 pub fn page(
     title: &str,
-    units: &[UnitResult],
+    (units, output): (&[UnitResult], &Path),
     summaries: &BTreeMap<MeasureName, Summary>,
     outliers: &[Outlier],
 ) -> Page {
@@ -38,11 +61,18 @@ pub fn page(
         "Written by Arcuate {}. {DISCLAIMER}.",
         env!("CARGO_PKG_VERSION")
     ));
+    let missing = not_compared(summaries);
     page.paragraph(&format!(
-        "{}: {} done, {failed} failed. Values whose robust z exceeds {OUTLYING_Z} are outliers: {}.",
+        "{}: {} done, {failed} failed. {}",
         counted_units(units.iter().map(UnitResult::names)),
         units.len() - failed,
-        outliers.len()
+        match &missing {
+            Some(why) => format!("Outliers: not compared ({why})."),
+            None => format!(
+                "Values whose robust z exceeds {OUTLYING_Z} are outliers: {}.",
+                outliers.len()
+            ),
+        }
     ));
     let versions: BTreeSet<&str> = units
         .iter()
@@ -55,20 +85,63 @@ pub fn page(
             versions.join(", ")
         ));
     }
-    page.note("Press a heading to sort; the arrow keys, Home and End move between rows.");
-    participants(&mut page, units, summaries, outliers);
-    outlier_table(&mut page, units, outliers);
+    failures(&mut page, units);
+    participants(&mut page, (units, output), summaries, outliers);
+    outlier_table(&mut page, units, (outliers, missing.as_deref()));
     measure_table(&mut page, summaries);
     page
 }
 
+/// The reasons, which are sentences and need more room than a column of the table.
+fn failures(page: &mut Page, units: &[UnitResult]) {
+    let failed = units.iter().filter(|unit| !unit.done);
+    let reasons: Vec<String> = failed
+        .map(|unit| match &unit.sentence {
+            Some(sentence) => format!("{}: {sentence}", unit.name()),
+            None => format!("{}: no reason was recorded", unit.name()),
+        })
+        .collect();
+    if !reasons.is_empty() {
+        page.heading(2, "Failures");
+        page.list(&reasons);
+    }
+}
+
+/// The pictures of a participant, or the reason why there are none.
+fn pictures(unit: &UnitResult, output: &Path) -> Cell {
+    let pictures = unit.pictures.iter().filter_map(|picture| {
+        let view = picture.small.file_stem()?.to_string_lossy();
+        let view = view.trim_end_matches("_small");
+        let large = picture.large.as_ref().filter(|path| path.is_file());
+        let link = large.and_then(|path| path.strip_prefix(output).ok());
+        Some(CellPicture {
+            png: io::disk::read(&picture.small).ok()?,
+            description: format!("{}, {view}", unit.name()),
+            link: link.map(|path| path.to_string_lossy().into_owned()),
+        })
+    });
+    let pictures: Vec<_> = pictures.collect();
+    match (pictures.is_empty(), &unit.no_pictures) {
+        (true, Some(why)) => Cell::text(why),
+        _ => Cell::pictures(pictures),
+    }
+}
+
 fn participants(
     page: &mut Page,
-    units: &[UnitResult],
+    (units, output): (&[UnitResult], &Path),
     summaries: &BTreeMap<MeasureName, Summary>,
     outliers: &[Outlier],
 ) {
     page.heading(2, "Participants");
+    page.note("Press a heading to sort; the arrow keys, Home and End move between rows.");
+    if units.iter().any(|unit| !unit.pictures.is_empty()) {
+        page.note(&format!(
+            "Pictures: axial and coronal slices, with the patient's right on the left (radiological), and the bundles in \
+             3-D. Press one to open it in full size, with letters and a scale bar, from the folder {WORK} beside this page."
+        ));
+    }
+    let is_compared = not_compared(summaries).is_none();
     // Numbers of streamlines first, since they show what went wrong at a glance.
     let without_nodes = summaries.keys().filter(|(_, _, node)| node.is_none());
     let mut shown: Vec<&MeasureName> = without_nodes.collect();
@@ -93,28 +166,16 @@ fn participants(
         let largest = own()
             .map(|outlier| outlier.robust_z.abs())
             .fold(f64::NAN, f64::max);
-        let state = match (&unit.sentence, unit.done) {
-            (_, true) => "done".to_owned(),
-            (Some(sentence), false) => format!("failed: {sentence}"),
-            (None, false) => "failed".to_owned(),
-        };
-        let pictures = unit.pictures.iter().filter_map(|path| {
-            let view = path.file_stem()?.to_string_lossy();
-            let description = format!("{}, {view}", unit.name());
-            Some((io::disk::read(path).ok()?, description))
-        });
-        let pictures: Vec<_> = pictures.collect();
-        let pictures = match (pictures.is_empty(), &unit.no_pictures) {
-            (true, Some(why)) => Cell::text(why),
-            _ => Cell::pictures(pictures),
-        };
         let count = own().count();
         let mut cells = vec![
             Cell::text(&unit.participant),
             Cell::text(unit.session.as_deref().unwrap_or("–")),
-            Cell::text(&state),
-            pictures,
-            Cell::number(count as f64, &count.to_string()),
+            Cell::text(if unit.done { "done" } else { "failed" }),
+            pictures(unit, output),
+            match is_compared {
+                true => Cell::number(count as f64, &count.to_string()),
+                false => Cell::number(f64::NAN, "–"),
+            },
             Cell::number(largest, &number(largest)),
         ];
         for name in &shown {
@@ -140,13 +201,20 @@ fn participants(
     );
 }
 
-fn outlier_table(page: &mut Page, units: &[UnitResult], outliers: &[Outlier]) {
+/// `missing`: why no value was compared.
+fn outlier_table(
+    page: &mut Page,
+    units: &[UnitResult],
+    (outliers, missing): (&[Outlier], Option<&str>),
+) {
     page.heading(2, "Outliers");
+    if let Some(why) = missing {
+        return page.note(&format!("Not compared: {why}."));
+    }
     if outliers.is_empty() {
-        page.note(
-            "No value lies far from those of the others. At least five participants are compared.",
-        );
-        return;
+        return page.note(&format!(
+            "No value lies far from those of the others. Measures with fewer than {LEAST_VALUES} values are not compared."
+        ));
     }
     let columns = [
         Column::text("Participant"),

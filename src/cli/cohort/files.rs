@@ -54,6 +54,32 @@ impl<'a> SubjectFiles<'a> {
         Ok(path)
     }
 
+    /// Finds all inputs that steps need, before the first of them runs; the error names all that are missing.
+    pub fn find_all(&mut self) -> Result<(), Failure> {
+        let mut lost = Vec::new();
+        for name in self.loaded.used_inputs() {
+            if let Err(failure) = self.input(&name) {
+                lost.push((name, failure));
+            }
+        }
+        let mut lost = lost.into_iter();
+        let Some((_, first)) = lost.next() else {
+            return Ok(());
+        };
+        let others: Vec<String> = lost.map(|(name, _)| format!("“{name}”")).collect();
+        Err(match others.is_empty() {
+            true => first,
+            false => Failure {
+                sentence: format!(
+                    "{}; further inputs that are missing: {}",
+                    first.sentence,
+                    others.join(", ")
+                ),
+                ..first
+            },
+        })
+    }
+
     fn find(&self, name: &str) -> Result<PathBuf, Failure> {
         let (subject, protocol) = (self.subject, &self.loaded.protocol);
         let Some(input) = protocol.inputs.get(name) else {

@@ -20,12 +20,14 @@ const SESSION: &str = "session.arcuate";
 const PICTURES: &str = "pictures";
 /// The views, each with the name of its picture.
 const VIEWS: [(Pane, &str); 3] = [
-    (Pane::Axial, "axial.png"),
-    (Pane::Coronal, "coronal.png"),
-    (Pane::Scene, "bundles.png"),
+    (Pane::Axial, "axial"),
+    (Pane::Coronal, "coronal"),
+    (Pane::Scene, "bundles"),
 ];
-/// Size of a picture, pixels: 500 rows of a report stay below 60 MB.
-const SIZE_PX: [f64; 2] = [150.0, 120.0];
+/// Size of a picture, points and pixels.
+const SIZE_PX: [f64; 2] = [640.0, 512.0];
+/// Size of a picture within a report, pixels: 500 rows of a report stay below 60 MB.
+const SMALL_PX: [f64; 2] = [150.0, 120.0];
 /// Results that are opened: more would not be overlooked.
 const MAX_RESULTS: usize = 40;
 
@@ -81,8 +83,9 @@ pub fn save(
     let sum = sum.map_err(|e| Failure::new(e.to_string()))?;
     let mut session = json!({"file": SESSION, "sha256": sum, "key": key, "layers": layers.len()});
     if pictures {
-        let (drawn, why) = draw(&state, out, runner)?;
-        session["pictures"] = json!(drawn);
+        let ([large, small], why) = draw(&state, out, runner)?;
+        session["pictures"] = json!(large);
+        session["thumbnails"] = json!(small);
         if let Some(why) = why {
             session["no_pictures"] = json!(why);
         }
@@ -90,35 +93,51 @@ pub fn save(
     Ok(session)
 }
 
-/// Draws the views; returns the names of the pictures, and why some are missing.
+/// Draws the views; returns the names of the pictures, those of small ones without letters, and why some are missing.
 fn draw(
     state: &State,
     out: &Path,
     runner: &mut Runner,
-) -> Result<(Vec<String>, Option<String>), Failure> {
+) -> Result<([Vec<String>; 2], Option<String>), Failure> {
     let mut drawer = match Pictures::new() {
         Ok(drawer) => drawer,
-        Err(failure) => return Ok((Vec::new(), Some(failure.sentence))),
+        Err(failure) => return Ok((Default::default(), Some(failure.sentence))),
     };
     let folder = out.join(PICTURES);
     io::atomic::make_folder(&folder).map_err(|e| Failure::new(e.to_string()))?;
-    let (mut drawn, mut why) = (Vec::new(), None);
-    let [width, height] = SIZE_PX;
+    let (mut names, mut why) = ([Vec::new(), Vec::new()], None);
+    let look = (DVec2::from_array(SIZE_PX), 1, false);
     for (pane, name) in VIEWS {
-        let look = (DVec2::new(width, height), 1, false);
-        let saved = drawer.draw(state, Some(pane), look).and_then(|picture| {
-            // The session beside it has all parameters.
-            runner.run(SavePng {
-                size: picture.size_px,
-                rgba: picture.rgba,
-                metadata: Vec::new(),
-                path: folder.join(name),
-            })
+        let large = drawer.draw(state, Some(pane), look);
+        let both = large.and_then(|large| {
+            let small = drawer.draw_plain(state, pane, DVec2::from_array(SMALL_PX))?;
+            Ok([
+                (large, format!("{name}.png")),
+                (small, format!("{name}_small.png")),
+            ])
+        });
+        let saved = both.and_then(|both| {
+            let mut files = Vec::new();
+            for (picture, file) in both {
+                // The session beside it has all parameters.
+                runner.run(SavePng {
+                    size: picture.size_px,
+                    rgba: picture.rgba,
+                    metadata: Vec::new(),
+                    path: folder.join(&file),
+                })?;
+                files.push(format!("{PICTURES}/{file}"));
+            }
+            Ok(files)
         });
         match saved {
-            Ok(_) => drawn.push(format!("{PICTURES}/{name}")),
+            Ok(files) => {
+                for (names, file) in names.iter_mut().zip(files) {
+                    names.push(file);
+                }
+            }
             Err(failure) => why = Some(failure.sentence),
         }
     }
-    Ok((drawn, why))
+    Ok((names, why))
 }

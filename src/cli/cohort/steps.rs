@@ -255,7 +255,7 @@ impl<'a, 'b> Steps<'a, 'b> {
             key: key.clone(),
         };
         if !self.all && is_done(&folder, &key) {
-            self.runner.print(&format!("{name}: unchanged"));
+            self.runner.print_progress(&format!("{name}: unchanged"));
             self.finished.push(finished);
             return Ok(());
         }
@@ -281,7 +281,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         io::atomic::write_text(&staged.join(PROVENANCE), &text).map_err(failed)?;
         io::cohort::replace_folder(&staged, &folder).map_err(failed)?;
         self.runner
-            .print(&format!("{name}: {:.1} s", finished.wall_s));
+            .print_progress(&format!("{name}: {:.1} s", finished.wall_s));
         self.finished.push(finished);
         Ok(())
     }

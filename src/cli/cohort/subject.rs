@@ -42,11 +42,12 @@ pub fn run(
     };
     let files = SubjectFiles::new(loaded, subject);
     let mut steps = Steps::new(files, passed_on, options.all, runner);
-    let ran = loaded
-        .protocol
-        .steps
-        .iter()
-        .try_for_each(|step| steps.run(step));
+    // A step may take hours: an input that a later one lacks is known before.
+    let found = steps.files.find_all();
+    let ran = found.and_then(|()| {
+        let mut all = loaded.protocol.steps.iter();
+        all.try_for_each(|step| steps.run(step))
+    });
     let Steps {
         files, finished, ..
     } = steps;
@@ -104,11 +105,13 @@ fn kept_session(out: &Path, key: &str, options: RunOptions) -> Option<Value> {
     let session = read_status(out)?.get("session")?.clone();
     let file = session["file"].as_str()?;
     let sum = io::checksum::of_file(&out.join(file), &crate::compute::Control::new()).ok()?;
-    let has_pictures = !options.pictures
-        || session["pictures"].as_array().is_some_and(|all| {
+    let has = |key: &str| {
+        session[key].as_array().is_some_and(|all| {
             let mut all = all.iter().filter_map(|file| file.as_str());
             all.all(|file| out.join(file).is_file())
-        });
+        })
+    };
+    let has_pictures = !options.pictures || ["pictures", "thumbnails"].into_iter().all(has);
     let same = session["key"].as_str() == Some(key) && session["sha256"].as_str() == Some(&sum);
     (same && has_pictures).then_some(session)
 }

@@ -117,10 +117,10 @@ fn nothing_kept(
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
-    curves.check_out(false, runner)?;
     let params = options.params()?;
     let reached = params.check_reach();
     reached.map_err(|e| Failure::usage(e.to_string()))?;
+    curves.check_out(false, runner)?;
     let noise = options.noise.checked(params.repetitions, runner)?;
     let fitted = match params.repetitions {
         Some(_) => curves.fit.run_on_signal(SignalNeed::RESIDUALS, runner)?.0,

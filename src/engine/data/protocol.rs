@@ -270,6 +270,16 @@ impl ProtocolRegion {
             Self::Labels { .. } | Self::Box(_) | Self::Drawn => None,
         }
     }
+
+    /// The texts that name its own files, without those of its space.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let text = match self {
+            Self::Labels { map, .. } => Some(map.as_str()),
+            Self::Mask { file, .. } => Some(file.as_str()),
+            Self::Sphere { .. } | Self::Box(_) | Self::Drawn => None,
+        };
+        text.into_iter()
+    }
 }
 
 /// The value of an option.
@@ -408,23 +418,18 @@ pub fn name_from(label: &str, otherwise: &str) -> String {
 }
 
 impl Protocol {
-    /// Names in braces that stand for files of a subject or of earlier steps, needed by a step: the regions that it names
-    /// add theirs.
+    /// The texts that name the files of a region: its own, and those of its space.
+    pub fn texts_of_region<'a>(
+        &'a self,
+        region: &'a ProtocolRegion,
+    ) -> impl Iterator<Item = &'a str> {
+        let space = region.space().and_then(|name| self.spaces.get(name));
+        let of_space = space.into_iter().flat_map(ProtocolSpace::texts);
+        region.texts().chain(of_space.map(String::as_str))
+    }
+
+    /// Names in braces that stand for files of a subject, needed by a step: the regions that it names add theirs.
     pub fn names_of_region(&self, region: &ProtocolRegion) -> Vec<String> {
-        let of_space = |space: &Option<String>| {
-            let space = space.as_ref().and_then(|name| self.spaces.get(name));
-            let texts = space.into_iter().flat_map(ProtocolSpace::texts);
-            texts.flat_map(|text| names(text)).collect::<Vec<_>>()
-        };
-        match region {
-            ProtocolRegion::Labels { map, .. } => names(map),
-            ProtocolRegion::Mask { file, space } => {
-                let mut all = names(file);
-                all.extend(of_space(space));
-                all
-            }
-            ProtocolRegion::Sphere { space, .. } => of_space(space),
-            ProtocolRegion::Box(_) | ProtocolRegion::Drawn => Vec::new(),
-        }
+        self.texts_of_region(region).flat_map(names).collect()
     }
 }

@@ -91,7 +91,11 @@ fn flirt(path: &Path, text: &str) -> Result<Affine, Error> {
         .collect();
     let rows = rows.filter(|rows| rows.len() == 4 && rows.iter().all(|r| r.len() == 4));
     let Some(rows) = rows else {
-        return Err(Error::malformed(path, "no such rows", EXPECTED));
+        return Err(Error::malformed(
+            path,
+            "a text without four rows of four numbers",
+            EXPECTED,
+        ));
     };
     if rows[3] != [0.0, 0.0, 0.0, 1.0] {
         return Err(Error::malformed(

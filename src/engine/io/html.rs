@@ -23,13 +23,14 @@ th,td{padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line);text-ali
 td.number,th.number{text-align:right}th{font-weight:600}\
 tbody th{font-weight:400;overflow-wrap:anywhere}\
 pre{padding:.7rem;background:var(--code);border-radius:.3rem;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}\
-.pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(18rem,1fr));gap:1rem}\
+.pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));gap:1rem}\
 table.sortable{width:100%}th button{all:unset;cursor:pointer;text-align:inherit}\
 th button::after{content:\" \\2195\";color:var(--soft)}th[aria-sort=ascending] button::after{content:\" \\2191\"}\
 th[aria-sort=descending] button::after{content:\" \\2193\"}\
 th button:focus-visible,tbody tr:focus-visible{outline:2px solid var(--mark);outline-offset:1px}\
 tr.failed>*{background:var(--code)}tr.failed td.state{font-weight:600}\
-td.pictures-cell{white-space:nowrap}td .thumb{display:inline-block;width:auto;margin-right:.3rem}td{overflow-wrap:anywhere}body:has(main.wide-page){max-width:none}\
+td.pictures-cell{white-space:nowrap}td .thumb{display:inline-block;width:7.5rem;margin-right:.3rem}td{overflow-wrap:anywhere}\
+table.sortable td{overflow-wrap:break-word}a:focus-visible{outline:2px solid var(--mark)}body:has(main.wide-page){max-width:none}\
 figure{margin:0 0 1rem}img,svg.plot{display:block;width:100%;height:auto}svg.plot{max-width:44rem}\
 svg.plot text{font-size:13px;fill:var(--soft)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}\
 .band{fill:var(--mark);fill-opacity:.22}.line{fill:none;stroke:var(--mark);stroke-width:2}.bar{fill:var(--mark)}\
@@ -57,8 +58,18 @@ pub struct Cell {
     text: String,
     /// The number by which its column is sorted; `None`: by its text.
     key: Option<f64>,
-    /// PNG files, each with its description.
-    pictures: Vec<(Vec<u8>, String)>,
+    pictures: Vec<CellPicture>,
+}
+
+/// A small picture in a cell.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct CellPicture {
+    /// A PNG file.
+    pub png: Vec<u8>,
+    /// The content of the picture in words.
+    pub description: String,
+    /// The larger picture that opens when this one is pressed, as a path from the page.
+    pub link: Option<String>,
 }
 
 impl Cell {
@@ -78,8 +89,8 @@ impl Cell {
         }
     }
 
-    /// PNG files, each with its description.
-    pub fn pictures(pictures: Vec<(Vec<u8>, String)>) -> Self {
+    /// Small pictures.
+    pub fn pictures(pictures: Vec<CellPicture>) -> Self {
         Self {
             pictures,
             ..Self::default()
@@ -88,14 +99,21 @@ impl Cell {
 
     fn html(&self) -> String {
         let mut html = escaped(&self.text);
-        for (png, description) in &self.pictures {
-            let data = STANDARD.encode(png);
-            // Writing to a string does not fail.
-            let _ = write!(
-                html,
+        for picture in &self.pictures {
+            let data = STANDARD.encode(&picture.png);
+            let image = format!(
                 "<img class=\"thumb\" loading=\"lazy\" alt=\"{}\" src=\"data:image/png;base64,{data}\">",
-                escaped(description)
+                escaped(&picture.description)
             );
+            // Writing to a string does not fail.
+            let _ = match &picture.link {
+                Some(link) => write!(
+                    html,
+                    "<a href=\"{}\" target=\"_blank\">{image}</a>",
+                    address(link)
+                ),
+                None => write!(html, "{image}"),
+            };
         }
         html
     }
@@ -110,6 +128,20 @@ impl Cell {
             Some(_) => " data-key=\"\"".to_owned(),
         }
     }
+}
+
+/// A path as an address: only letters, digits and `-._~/` stay as they are.
+fn address(path: &str) -> String {
+    let mut address = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'-' | b'.' | b'_' | b'~' | b'/' => address.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => address.push(char::from(byte)),
+            // Writing to a string does not fail.
+            _ => drop(write!(address, "%{byte:02X}")),
+        }
+    }
+    address
 }
 
 /// A row of a table that a reader can sort.

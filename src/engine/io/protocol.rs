@@ -1,5 +1,7 @@
 //! Protocols: text in TOML, with a table for each input, space and region, and a table `[[step]]` for each step.
 
+mod check;
+mod mistake;
 mod write;
 
 pub use write::{save, text};
@@ -7,15 +9,17 @@ pub use write::{save, text};
 use super::source::read_text;
 use super::{Error, TransformFile, json};
 use crate::data::protocol::{
-    BraceError, InputRole, LabelName, OptionValue, Protocol, ProtocolInput, ProtocolRegion,
-    ProtocolSpace, ProtocolStep, VERSION, is_file, is_name, names, owner, parts,
+    InputRole, LabelName, OptionValue, Protocol, ProtocolInput, ProtocolRegion, ProtocolSpace,
+    ProtocolStep, VERSION, is_file,
 };
+use check::check_names;
+use mistake::Mistake;
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 1 << 22;
-const EXPECTED: &str = "a protocol in TOML, with tables [input.NAME], [region.NAME] and [[step]]; see arcuate guide protocols";
+const EXPECTED: &str = "a protocol in TOML, with tables [input.NAME], [region.NAME] and [[step]]";
 /// Steps of a protocol.
 const MAX_STEPS: usize = 1000;
 
@@ -110,14 +114,18 @@ pub fn read(path: &Path) -> Result<Protocol, Error> {
 
 /// The protocol in a text; errors name the path.
 pub fn parse(text: &str, path: &Path) -> Result<Protocol, Error> {
-    let malformed = |found: String| Error::malformed(path, found, EXPECTED);
     let file: Result<File, _> = toml::from_str(text);
     let file = file.map_err(|e| {
         let line = e
             .span()
             .map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        let line = line.map_or(String::new(), |line| format!(" in line {line}"));
-        malformed(format!("{}{line}", json::of_data(e.message())))
+        let found = json::of_data(e.message());
+        let (found, place) = match line {
+            Some(line) => (format!("{found} in line {line}"), format!("line {line}")),
+            None => (found, "the file".to_owned()),
+        };
+        let advice = format!("correct {place}, as arcuate guide protocols describes");
+        Mistake::new(found, EXPECTED, advice).error(path)
     })?;
     if file.arcuate_protocol != VERSION {
         return Err(Error::malformed(
@@ -129,22 +137,32 @@ pub fn parse(text: &str, path: &Path) -> Result<Protocol, Error> {
             ),
         ));
     }
-    let protocol = values(file).map_err(&malformed)?;
-    check_names(&protocol).map_err(malformed)?;
-    Ok(protocol)
+    let checked = values(file).and_then(|protocol| {
+        check_names(&protocol)?;
+        Ok(protocol)
+    });
+    checked.map_err(|mistake| mistake.error(path))
 }
 
 /// The values of the file, or what is not permitted in it.
-fn values(file: File) -> Result<Protocol, String> {
+fn values(file: File) -> Result<Protocol, Mistake> {
     if file.step.is_empty() || file.step.len() > MAX_STEPS {
-        return Err(format!("{} steps", file.step.len()));
+        return Err(Mistake::new(
+            format!("{} steps", file.step.len()),
+            format!("from 1 to {MAX_STEPS} tables [[step]]"),
+            match file.step.is_empty() {
+                true => "add one",
+                false => "divide the protocol",
+            },
+        ));
     }
     let inputs = file.input.into_iter().map(|(name, input)| {
         let role = InputRole::from_key(&input.role).ok_or_else(|| {
             let roles = InputRole::ALL.map(|role| role.key()).join(", ");
-            format!(
-                "the role “{}” of the input “{name}” in place of one of {roles}",
-                input.role
+            Mistake::new(
+                format!("the role “{}” of the input “{name}”", input.role),
+                format!("one of {roles}"),
+                format!("correct role in [input.{name}]"),
             )
         })?;
         let input = ProtocolInput {
@@ -165,14 +183,14 @@ fn values(file: File) -> Result<Protocol, String> {
     let steps = file.step.into_iter().map(step_value);
     Ok(Protocol {
         title: file.title,
-        inputs: inputs.collect::<Result<_, String>>()?,
-        spaces: spaces.collect::<Result<_, String>>()?,
-        regions: regions.collect::<Result<_, String>>()?,
-        steps: steps.collect::<Result<_, String>>()?,
+        inputs: inputs.collect::<Result<_, Mistake>>()?,
+        spaces: spaces.collect::<Result<_, Mistake>>()?,
+        regions: regions.collect::<Result<_, Mistake>>()?,
+        steps: steps.collect::<Result<_, Mistake>>()?,
     })
 }
 
-fn space_value(name: &str, space: Space) -> Result<ProtocolSpace, String> {
+fn space_value(name: &str, space: Space) -> Result<ProtocolSpace, Mistake> {
     let Space {
         transform,
         warp,
@@ -183,20 +201,28 @@ fn space_value(name: &str, space: Space) -> Result<ProtocolSpace, String> {
         (Some(transform), None) if moving.is_none() => {
             Ok(ProtocolSpace::Affine { transform, fixed })
         }
-        (Some(_), None) => Err(format!(
-            "a moving image of the space “{name}”, which only a space with a warp has"
+        (Some(_), None) => Err(Mistake::new(
+            format!("a moving image of the space “{name}”, which has a transform"),
+            "one only in a space with a warp",
+            format!("remove moving from [space.{name}]"),
         )),
         (None, Some(warp)) => {
             let transforms = Texts::list(Some(warp));
             let is_entry =
                 |text: &String| is_file(&TransformFile::parse(text).path.to_string_lossy());
             if let Some(text) = transforms.iter().find(|text| !is_entry(text)) {
-                return Err(format!(
-                    "“{text}” in the warp of the space “{name}”, in place of a name in braces such as {{a}} or inverse:{{a}}"
+                return Err(Mistake::new(
+                    format!("“{text}” in the warp of the space “{name}”"),
+                    "a name in braces, as in {field} or inverse:{affine}",
+                    format!("correct warp in [space.{name}]"),
                 ));
             }
             match transforms.is_empty() {
-                true => Err(format!("an empty warp of the space “{name}”")),
+                true => Err(Mistake::new(
+                    format!("an empty warp of the space “{name}”"),
+                    "at least one transform",
+                    format!("name it in [space.{name}]"),
+                )),
                 false => Ok(ProtocolSpace::Warp {
                     transforms,
                     fixed,
@@ -204,14 +230,20 @@ fn space_value(name: &str, space: Space) -> Result<ProtocolSpace, String> {
                 }),
             }
         }
-        (Some(_), Some(_)) => Err(format!(
-            "both a transform and a warp of the space “{name}”, in place of one of them"
+        (Some(_), Some(_)) => Err(Mistake::new(
+            format!("both a transform and a warp of the space “{name}”"),
+            "one of them",
+            format!("remove the other from [space.{name}]"),
         )),
-        (None, None) => Err(format!("the space “{name}” without a transform or a warp")),
+        (None, None) => Err(Mistake::new(
+            format!("the space “{name}” without a transform or a warp"),
+            "one of them",
+            format!("add it to [space.{name}]"),
+        )),
     }
 }
 
-fn region_value(name: &str, region: Region) -> Result<ProtocolRegion, String> {
+fn region_value(name: &str, region: Region) -> Result<ProtocolRegion, Mistake> {
     let Region {
         map,
         labels,
@@ -228,9 +260,12 @@ fn region_value(name: &str, region: Region) -> Result<ProtocolRegion, String> {
         cuboid.is_some(),
         drawn,
     ];
-    if forms.iter().filter(|given| **given).count() != 1 {
-        return Err(format!(
-            "the region “{name}” without exactly one of labels, mask, sphere, box and drawn"
+    let count = forms.iter().filter(|given| **given).count();
+    if count != 1 {
+        return Err(Mistake::new(
+            format!("the region “{name}” in {count} forms"),
+            "exactly one of labels with their map, mask, sphere, box and drawn",
+            format!("correct [region.{name}]"),
         ));
     }
     let has_space = space.is_some();
@@ -246,43 +281,59 @@ fn region_value(name: &str, region: Region) -> Result<ProtocolRegion, String> {
             }
         }
         (Some(_), ..) | (_, Some(_), ..) => {
-            return Err(format!(
-                "the region “{name}” without both map and a list of labels"
+            return Err(Mistake::new(
+                format!("the region “{name}” without a map or without labels"),
+                "a map and a list of labels, as in map = \"{labels}\" and labels = [1024]",
+                format!("complete [region.{name}]"),
             ));
         }
         (_, _, Some(file), ..) => return Ok(ProtocolRegion::Mask { file, space }),
         (_, _, _, Some(numbers), _) => {
             if !numbers.iter().all(|n| n.is_finite()) || numbers[3] <= 0.0 {
-                return Err(format!("a sphere of “{name}” without a radius above 0"));
+                return Err(Mistake::new(
+                    format!("a sphere of the region “{name}” without a radius above 0"),
+                    "sphere = [x, y, z, radius], in mm",
+                    format!("correct it in [region.{name}]"),
+                ));
             }
             return Ok(ProtocolRegion::Sphere { numbers, space });
         }
         (_, _, _, _, Some(numbers)) => {
             if !numbers.iter().all(|n| n.is_finite()) || numbers[3..].iter().any(|n| *n <= 0.0) {
-                return Err(format!("a box of “{name}” without half-edges above 0"));
+                return Err(Mistake::new(
+                    format!("a box of the region “{name}” without half-edges above 0"),
+                    "box = [x, y, z, hx, hy, hz], its centre and its half-edges in mm",
+                    format!("correct it in [region.{name}]"),
+                ));
             }
             ProtocolRegion::Box(numbers)
         }
         _ => ProtocolRegion::Drawn,
     };
     match has_space {
-        true => Err(format!(
-            "a space of the region “{name}”, which only masks and spheres have"
+        true => Err(Mistake::new(
+            format!("a space of the region “{name}”"),
+            "one only for a mask or a sphere",
+            format!("remove space from [region.{name}]"),
         )),
         false => Ok(value),
     }
 }
 
-fn step_value(step: Step) -> Result<ProtocolStep, String> {
+fn step_value(step: Step) -> Result<ProtocolStep, Mistake> {
     let name = step.name;
     let options = step.options.into_iter().map(|(key, value)| {
         let value = option_value(&value).ok_or_else(|| {
-            format!("a value of “{key}” in the step “{name}” that is no text, number, switch or list of these")
+            Mistake::new(
+                format!("a value of “{key}” in the step “{name}” that is no text, number, switch or list"),
+                "one of these",
+                format!("correct “{key}” in the step “{name}”"),
+            )
         })?;
         Ok((key, value))
     });
     Ok(ProtocolStep {
-        options: options.collect::<Result<_, String>>()?,
+        options: options.collect::<Result<_, Mistake>>()?,
         name: name.clone(),
         command: step.command,
         arguments: step.arguments,
@@ -305,89 +356,3 @@ fn option_value(value: &toml::Value) -> Option<OptionValue> {
         value => single(value).map(OptionValue::Text),
     }
 }
-
-/// Checks that each name is one, is used once and stands for something that exists before.
-fn check_names(protocol: &Protocol) -> Result<(), String> {
-    let mut known = BTreeSet::new();
-    let steps = protocol.steps.iter().map(|step| &step.name);
-    let named = protocol.inputs.keys().chain(protocol.regions.keys());
-    for name in named.chain(steps) {
-        if !is_name(name) {
-            return Err(format!(
-                "the name “{name}” in place of one of small letters, digits, - and _"
-            ));
-        }
-        if !known.insert(name.as_str()) {
-            return Err(format!("the name “{name}” twice"));
-        }
-    }
-    let brace = |e: BraceError| e.to_string();
-    for (name, region) in &protocol.regions {
-        let space = region.space();
-        if let Some(space) = space.filter(|s| !protocol.spaces.contains_key(*s)) {
-            return Err(format!(
-                "the space “{space}” of the region “{name}”, which no table [space.{space}] describes"
-            ));
-        }
-        check_fixed(protocol, name, region)?;
-        for used in protocol.names_of_region(region) {
-            let used = owner(&used);
-            let is_file = protocol.inputs.contains_key(used) || used == FOLDER;
-            if !is_file {
-                return Err(format!(
-                    "“{{{used}}}” in the region “{name}”, which is no input"
-                ));
-            }
-        }
-    }
-    let mut before: BTreeSet<&str> = BTreeSet::new();
-    for step in &protocol.steps {
-        for text in step.texts() {
-            parts(text).map_err(brace)?;
-            for used in names(text) {
-                let used = owner(&used);
-                let exists = protocol.inputs.contains_key(used)
-                    || protocol.regions.contains_key(used)
-                    || before.contains(used)
-                    || used == FOLDER;
-                if !exists {
-                    return Err(format!(
-                        "“{{{used}}}” in the step “{}”, which is no input, region or earlier step",
-                        step.name
-                    ));
-                }
-            }
-        }
-        before.insert(&step.name);
-    }
-    Ok(())
-}
-
-/// A mask needs the grid of a fixed image where the warp begins with an inverse, since that of the first field is then not on
-/// the fixed side.
-fn check_fixed(protocol: &Protocol, name: &str, region: &ProtocolRegion) -> Result<(), String> {
-    let ProtocolRegion::Mask {
-        space: Some(space), ..
-    } = region
-    else {
-        return Ok(());
-    };
-    match protocol.spaces.get(space) {
-        Some(ProtocolSpace::Warp {
-            transforms,
-            fixed: None,
-            ..
-        }) if transforms
-            .first()
-            .is_some_and(|text| TransformFile::parse(text).inverse) =>
-        {
-            Err(format!(
-                "the mask “{name}” in the space “{space}”, whose warp begins with an inverse, without the image whose voxels \
-             the mask gets (fixed = \"{{dwi}}\")"
-            ))
-        }
-        _ => Ok(()),
-    }
-}
-
-const FOLDER: &str = crate::data::protocol::FOLDER_NAME;

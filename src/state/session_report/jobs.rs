@@ -6,14 +6,17 @@ mod regions;
 mod streamlines;
 
 use crate::compute::Control;
+use crate::data::AffineSource;
 use crate::io::html::{Column, Page, PagePicture};
 use crate::io::text::counted;
 use crate::jobs::{JobError, Saved, Worker};
 use crate::state::State;
+use crate::state::core::layer::Content;
 use crate::state::core::pane::Pane;
 use crate::state::files::jobs::{WriteFile, saved};
 use crate::state::session_report::ReportPicture;
 use crate::state::session_report::parameters::{commands, parameter_tables};
+use crate::state::view::{STRAIGHT_DEG, nearest_axis, tilt_deg};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -112,7 +115,14 @@ impl Report<'_> {
             let name = self.state.view.slice_name(picture.pane);
             let caption = match picture.pane {
                 Pane::Scene => "3-D view".to_owned(),
-                _ => format!("{name} slice at {x}, {y}, {z} mm"),
+                _ => format!(
+                    "{name} slice{} at {x}, {y}, {z} mm",
+                    self.plane_text(picture.pane)
+                ),
+            };
+            let caption = match self.sides_text(picture.pane) {
+                Some(sides) => format!("{caption}; {sides}"),
+                None => caption,
             };
             match picture.drawn {
                 Ok(view) => {
@@ -135,6 +145,50 @@ impl Report<'_> {
             self.page.pictures(&drawn)?;
         }
         Ok(())
+    }
+
+    /// The tilt of a slice, and which side of the patient is where: small letters in a picture are easily missed.
+    fn plane_text(&self, pane: Pane) -> String {
+        let view = &self.state.view;
+        let mut text = String::new();
+        let normal = view.normal(pane).filter(|_| !view.turn.is_straight());
+        let tilt = normal.map(tilt_deg).filter(|tilt| *tilt >= STRAIGHT_DEG);
+        if let Some(tilt) = tilt {
+            text += &format!(", tilted by {tilt:.1}°,");
+        }
+        text
+    }
+
+    /// Which side of the patient a picture shows on its left.
+    fn sides_text(&self, pane: Pane) -> Option<String> {
+        let (right, _) = self.state.view.screen_axes(pane)?;
+        let axis = nearest_axis(right);
+        let is_reversed = right[axis] < 0.0;
+        if axis == 0 && self.sides_unknown() {
+            return Some("the file does not state which side is the patient's left".to_owned());
+        }
+        let text = match (axis, is_reversed) {
+            (0, true) => "radiological: the patient's right is on the left",
+            (0, false) => "neurological: the patient's left is on the left",
+            (1, true) => "the front of the head is on the left",
+            (1, false) => "the front of the head is on the right",
+            (_, true) => "the top of the head is on the left",
+            (_, false) => "the top of the head is on the right",
+        };
+        Some(text.to_owned())
+    }
+
+    /// Whether a shown layer has no position in the patient.
+    fn sides_unknown(&self) -> bool {
+        let mut shown = self.state.document.layers.iter();
+        shown.any(|layer| {
+            let grid = match &layer.content {
+                Content::Scan { dwi: volume, .. } | Content::Image(volume) => &volume.grid,
+                Content::Mask(mask) => &mask.grid,
+                Content::Tractogram(_) | Content::InPlace(_) => return false,
+            };
+            layer.display.visible && grid.source == AffineSource::Pixdim
+        })
     }
 
     /// Tables of the parameters, and the commands.

@@ -5,6 +5,7 @@ use crate::solvers::geodesic::{Cut, Rays, TENSORS_ONLY};
 use crate::state::State;
 use crate::state::core::layer::Layer;
 use crate::state::origin::Origin;
+use crate::state::origin::commands::live_curve_recipe;
 use crate::state::pathways::PathwayParams;
 use crate::state::pathways::update::command_line as pathway_command;
 use crate::state::track::types::CurveParams;
@@ -65,7 +66,7 @@ pub struct ParameterTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The parameters of the fit, of kept streamlines and rays, and of pathways.
+/// The parameters of the fit, of streamlines and rays, and of pathways.
 pub fn parameter_tables(state: &State) -> Vec<ParameterTable> {
     let document = &state.document;
     let mut tables = Vec::new();
@@ -82,6 +83,11 @@ pub fn parameter_tables(state: &State) -> Vec<ParameterTable> {
         if let Some(recipe) = document.curve_recipe(layer.id) {
             add(&layer.name, curve_rows(&recipe.curves, recipe.cut));
         }
+    }
+    if let Some(live) = state.final_live() {
+        let name = state.document.track.method.live_name();
+        let recipe = live_curve_recipe(live);
+        add(name, curve_rows(&recipe.curves, recipe.cut));
     }
     let live = state.final_pathway();
     let live = live.map(|result| ("Live pathway".to_owned(), &result.key.params));
@@ -108,10 +114,14 @@ pub fn commands(state: &State) -> Vec<(String, String)> {
     };
     let layers = document.layers.iter().filter(|l| is_computed(l));
     let layers = layers.map(|l| (l.name.clone(), document.command_line(l).text()));
+    let curves = state.final_live().map(|live| {
+        let name = document.track.method.live_name().to_owned();
+        (name, document.live_command_line(live).text())
+    });
     let live = pathway_command(state, None).map(|line| ("Live pathway".to_owned(), line.text()));
     let kept = document.kept_pathways.iter().filter_map(|kept| {
         let line = pathway_command(state, Some(kept.id))?;
         Some((kept.name.clone(), line.text()))
     });
-    layers.chain(live).chain(kept).collect()
+    layers.chain(curves).chain(live).chain(kept).collect()
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 /// The views that a report shows, in this order.
 pub const REPORT_PANES: [Pane; 4] = [Pane::Axial, Pane::Coronal, Pane::Sagittal, Pane::Scene];
-/// Size of each picture, pixels.
-pub const REPORT_PICTURE_PX: [u32; 2] = [960, 720];
+/// Size of each picture in points: that in which a page shows it on a screen, so that letters and scales can be read.
+pub const REPORT_PICTURE_POINTS: [u32; 2] = [480, 360];
+/// Pixels per point, for paper and for screens with small pixels.
+pub const REPORT_PICTURE_SCALE: u32 = 2;
 
 /// Pixels of a view, 8-bit RGBA, rows from the top.
 #[derive(Clone, PartialEq, Debug)]

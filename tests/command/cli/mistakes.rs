@@ -226,6 +226,26 @@ fn hints() {
             "{line:?}: {error}"
         );
     }
+    let (code, error) = errors(&["nofile.nii"], here);
+    let advice = "check its spelling and the folder, or see arcuate --help: nofile.nii";
+    assert!(code == Some(2) && error.contains(advice), "{error}");
+    // Wrong arguments come before a file that exists: to add --force would not help.
+    for (file, line, part) in [
+        (
+            "old.png",
+            "render phantom:1 --view 3d --mosaic 8 --out old.png",
+            "A mosaic shows slices",
+        ),
+        (
+            "old.tck",
+            "track phantom:1 --seed sphere:0,0,0,2 --max-steps 10 --min-length 100 --out old.tck",
+            "end before the minimum length",
+        ),
+    ] {
+        std::fs::write(here.join(file), "").expect("written");
+        let (code, error) = errors(&line.split(' ').collect::<Vec<_>>(), here);
+        assert!(code == Some(2) && error.contains(part), "{line}: {error}");
+    }
 }
 
 fn failures() {

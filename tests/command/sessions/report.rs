@@ -6,9 +6,10 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
+use arcuate::state::core::slice_turn::SliceTurn;
 use arcuate::state::methods::methods;
 use arcuate::state::session_report::{DrawnView, REPORT_PANES, ReportAction, ReportPicture};
-use arcuate::state::{Action, Content, FilesAction, LayerAction};
+use arcuate::state::{Action, Content, FilesAction, LayerAction, ViewAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -24,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("sessions::a report names files that are missing", missing),
         test("sessions::a report of the window", window),
+        test("sessions::a report needs no desktop", silent),
     ]
 }
 
@@ -129,6 +131,20 @@ fn whole() {
         );
     }
     let regions = page.split_once("<h2>Regions</h2>").expect("a table").1;
+    // The live result has no layer, and yet a row, a command and parameters.
+    let live = state.final_live().expect("live rays");
+    let name = document.track.method.live_name();
+    let rows = page.split_once("Numbers and lengths").expect("a table").1;
+    let count = arcuate::io::text::counted(live.output.kept.len(), "streamline");
+    assert_eq!(
+        count.split_once(' ').map(|(n, _)| n),
+        Some(&*row(rows, name)[0])
+    );
+    assert!(row(&page, name)[1].starts_with(&count), "{name}: {count}");
+    let command = document.live_command_line(live).text();
+    let first = escaped(command.lines().next().expect("a command"));
+    assert!(page.contains(&format!("# {name}\n{first}")), "{first}");
+    assert!(page.contains(&format!("<caption>{name}</caption>")));
     for region in &document.regions {
         assert_eq!(row(regions, &escaped(&region.name))[0], region.role.name());
     }
@@ -278,6 +294,25 @@ fn refuses_name(here: &Path) {
     assert!(error.contains(".html"), "{error}");
 }
 
+/// Without a desktop session the libraries that draw print nothing.
+fn silent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    bundles(here);
+    let output = crate::program()
+        .args(["report", "s.arcuate", "--out", "r.html", "--backend", "cpu"])
+        .args(["--quiet"])
+        .current_dir(here)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("XDG_RUNTIME_DIR")
+        .output()
+        .expect("the program runs");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{error}");
+    assert!(!error.contains("XDG_RUNTIME_DIR"), "{error}");
+}
+
 /// The window draws the views one after the other, writes the page after the last, and stops when the user cancels.
 fn window() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -285,6 +320,9 @@ fn window() {
     bundles(here);
     let mut window = Window::opened(&here.join("s.arcuate"));
     let path = here.join("w.html");
+    let rotation = SliceTurn::rotation_from_angles(DVec3::new(16.4, 0.0, 0.0));
+    let turn = SliceTurn::about(DVec3::ZERO, rotation);
+    window.act(Action::View(ViewAction::TurnSlices(turn)));
     window.act(Action::Report(ReportAction::Save(path.clone())));
     assert!(window.state.runtime.sessions.report.is_some());
     // A second one waits for the first.
@@ -311,6 +349,12 @@ fn window() {
     let page = read(&path);
     is_complete(&page);
     assert_eq!(page.matches("<img ").count(), 3);
+    // Left and right stand below the picture, where small letters cannot be missed, and so does the tilt.
+    let caption = page.split_once("<figcaption>Oblique axial slice, tilted by 16.4°, at ");
+    let caption = caption.unwrap_or_else(|| panic!("{page}")).1;
+    let sides = " mm; radiological: the patient&#39;s right is on the left</figcaption>";
+    assert!(caption.contains(sides), "{caption}");
+    assert!(page.contains("mm; the front of the head is on the left"));
     assert!(
         page.contains("no picture. The device draws no scenes."),
         "{page}"

@@ -1,7 +1,7 @@
 //! Pages and plots: escaping, structure, data URIs, positions of marks.
 
 use crate::support::test;
-use arcuate::io::html::{Cell, Column, Page, PagePicture, Row};
+use arcuate::io::html::{Cell, CellPicture, Column, Page, PagePicture, Row};
 use arcuate::io::png;
 use arcuate::io::svg::{Marks, Plot, Sample, escaped};
 use libtest_mimic::Trial;
@@ -53,7 +53,11 @@ fn sortable() {
         cells: vec![
             Cell::text(name),
             Cell::number(value, "shown"),
-            Cell::pictures(vec![(vec![1, 2, 3], "a \"view\"".to_owned())]),
+            Cell::pictures(vec![CellPicture {
+                png: vec![1, 2, 3],
+                description: "a \"view\"".to_owned(),
+                link: failed.then(|| "a b/\"ü\".png".to_owned()),
+            }]),
         ],
         failed,
     };
@@ -93,6 +97,11 @@ fn sortable() {
         "{text}"
     );
     assert_eq!(text.matches("<button type=\"button\">").count(), 3);
+    // A picture with a larger one leads there, and the address has no letter that ends an attribute.
+    assert_eq!(text.matches("<img ").count(), 2);
+    assert_eq!(text.matches("<a ").count(), 1);
+    let link = "<a href=\"a%20b/%22%C3%BC%22.png\" target=\"_blank\"><img ";
+    assert!(text.contains(link), "{text}");
 }
 
 /// The bytes of a checksum.

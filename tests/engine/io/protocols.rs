@@ -202,7 +202,7 @@ fn refuses() {
         (
             "\"{fit/fa.nii.gz}\"",
             "\"{fib/fa.nii.gz}\"",
-            "no input, region or earlier step",
+            "“{fib/fa.nii.gz}” in the step “cst”",
         ),
         (
             "\"{fit/fa.nii.gz}\"",
@@ -223,6 +223,62 @@ fn refuses() {
     ] {
         let found = changed(from, to);
         assert!(found.contains(part), "{found} lacks {part}");
+        // A protocol is written by hand, not by another program.
+        assert!(!found.contains("the program that made it"), "{found}");
+    }
+    // What is expected, and where to correct it.
+    let brace = "\"{fit/fa.nii.gz}\"";
+    let line = PROTOCOL.lines().position(|line| line == "angle = 45");
+    let slip = format!("correct line {}", line.expect("a line") + 1);
+    for (from, to, expected, advice) in [
+        (
+            brace,
+            "\"{fib/fa.nii.gz}\"",
+            "{brain}, {dwi}, {labels}, {xfm}, {ball}, {brick}, {motor}, {old}, {seed}, {fit}, {protocol};",
+            "correct the name in the step “cst”",
+        ),
+        (
+            "arguments = [\"{dwi}\"]",
+            "arguments = [\"{cst}\"]",
+            "a result of an earlier step",
+            "move the step “cst” before the step “fit”",
+        ),
+        (
+            "\"diffusion_scan\"",
+            "\"scan\"",
+            "one of diffusion_scan, t1, mask",
+            "correct role in [input.dwi]",
+        ),
+        (
+            "name = \"cst\"",
+            "name = \"fit\"",
+            "a name of its own",
+            "rename the step",
+        ),
+        (
+            "space = \"mni\"",
+            "space = \"mnj\"",
+            "a table [space.NAME]: mni, template",
+            "correct the name in [region.ball], or add [space.mnj]",
+        ),
+        (
+            "map = \"{labels}\"",
+            "map = \"{lables}\"",
+            "the name of an input: {brain}, {dwi}, {labels}, {xfm}, {protocol}",
+            "correct the name in [region.seed]",
+        ),
+        (
+            "warp = [\"{xfm}\"",
+            "warp = [\"{xfn}\"",
+            "“{xfn}” in the region “motor”, in its space “template”",
+            "correct the name in [space.template]",
+        ),
+        ("angle = 45", "angle = 45 deg", "a protocol in TOML", &slip),
+    ] {
+        let found = changed(from, to);
+        for part in [expected, advice] {
+            assert!(found.contains(part), "{found} lacks {part}");
+        }
     }
     let error = protocol::parse("arcuate_protocol = 1", here()).expect_err("no step");
     assert!(error.to_string().contains("0 steps"), "{error}");

@@ -92,9 +92,9 @@ pub(super) fn read(
     if field.affine().matrix3.determinant() <= 0.0 {
         return Err(Error::malformed(
             path,
-            "a field that exchanges left and right",
+            "a field that mirrors the image",
             (
-                "one that keeps them",
+                "one that does not, as between any two heads",
                 Sentence::worded(
                     "check that --moving names the image that FNIRT registered, and the convention of the field",
                     "check the moving image and the convention of the field",
@@ -209,7 +209,7 @@ fn found_convention(
                 counted(volume.frames, "volume")
             ),
             Sentence::worded(
-                "state it before the name: ants:, fsl-relative: or fsl-absolute:",
+                "state it before the name, as in ants:FILE, fsl-relative:FILE or fsl-absolute:FILE",
                 "choose the convention of the field",
             ),
         )),
@@ -251,7 +251,7 @@ fn fsl_convention(
             path,
             "a field of FNIRT whose values may be displacements or positions",
             Sentence::worded(
-                "state it before the name: fsl-relative: or fsl-absolute:",
+                "state it before the name, as in fsl-relative:FILE or fsl-absolute:FILE",
                 "choose the convention of the field",
             ),
         ));
@@ -376,7 +376,7 @@ fn warn_of_damage(path: &Path, field: &DisplacementField, opened: &mut OpenedWar
     match (0..all).into_par_iter().filter(|i| folds(*i)).count() {
         0 => {}
         some => opened.warnings.push(format!(
-            "The field folds at {some} of its {}: there it has no inverse and exchanges left and right: {shown}",
+            "The field folds at {some} of its {}: it reverses the orientation there and has no inverse: {shown}",
             counted(all, "voxel")
         )),
     }

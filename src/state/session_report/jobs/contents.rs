@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::data::text::{count, counted, file_name};
-use crate::data::{Grid, VolumeKind};
+use crate::data::{Grid, Tractogram, VolumeKind};
 use crate::io::checksum;
 use crate::io::html::Column;
 use crate::jobs::JobError;
@@ -47,11 +47,7 @@ fn content_text(content: &Content) -> (&'static str, String) {
             let voxels = counted(mask.count(), "voxel");
             ("Mask", format!("{voxels} of {}", grid_text(&mask.grid)))
         }
-        Content::Tractogram(lines) => {
-            let points = counted(lines.points.len(), "point");
-            let streamlines = counted(lines.len(), "streamline");
-            ("Streamlines", format!("{streamlines}, {points}"))
-        }
+        Content::Tractogram(lines) => ("Streamlines", size_of_lines(lines)),
         Content::InPlace(lines) => {
             let points = counted(lines.file.point_count(), "point");
             let streamlines = counted(lines.file.len(), "streamline");
@@ -59,6 +55,11 @@ fn content_text(content: &Content) -> (&'static str, String) {
             ("Streamlines", text)
         }
     }
+}
+
+fn size_of_lines(lines: &Tractogram) -> String {
+    let points = counted(lines.points.len(), "point");
+    format!("{}, {points}", counted(lines.len(), "streamline"))
 }
 
 /// Where a layer comes from, in words.
@@ -122,9 +123,26 @@ impl Report<'_> {
                 shown.to_owned(),
             ]
         };
-        let rows: Vec<_> = document.layers.iter().map(|l| row(l)).collect();
+        let mut rows: Vec<_> = document.layers.iter().map(|l| row(l)).collect();
         let columns = ["Layer", "Kind", "Size", "Origin", "Shown"].map(Column::text);
-        let caption = counted(document.layers.len(), "layer") + ", from the bottom to the top";
+        let mut caption = counted(document.layers.len(), "layer") + ", from the bottom to the top";
+        if let Some(live) = self.state.final_live() {
+            let shown = match document.live_display().visible {
+                true => "yes",
+                false => "no",
+            };
+            let name = document.track.method.live_name();
+            let size = size_of_lines(&live.output.kept);
+            let texts = [
+                name,
+                "Streamlines",
+                &size,
+                "tracked here, not kept as a layer",
+                shown,
+            ];
+            rows.push(texts.map(str::to_owned).into());
+            caption += ", and the live result";
+        }
         self.page.table(&caption, &columns, &rows);
         let layers = document.missing_layers().map(|missing| {
             format!(

@@ -14,7 +14,7 @@ use crate::solvers::bundles::{GroupStatistics, group_statistics};
 use crate::solvers::connectivity::connectome;
 use crate::solvers::region::numbers;
 use crate::solvers::tractogram::profile::{Along, Profile, Start, profile};
-use crate::state::core::layer::{Content, Layer};
+use crate::state::core::layer::Content;
 use crate::state::streamlines::jobs::table::Measure;
 use crate::state::streamlines::update::bundles::measured;
 use crate::state::streamlines::{BottomPanel, Column};
@@ -27,9 +27,9 @@ const PAIRS: usize = 20;
 /// Rows of the table of a profile.
 const NODES_LISTED: usize = 20;
 
-/// The streamlines of a layer that count.
+/// The streamlines of a layer that count, or the live ones.
 struct Counted<'a> {
-    layer: &'a Layer,
+    name: &'a str,
     lines: &'a Tractogram,
     marks: Option<Arc<[bool]>>,
 }
@@ -50,19 +50,24 @@ struct Measured {
 }
 
 impl Report<'_> {
-    /// The layers of streamlines that are not empty.
+    /// The layers of streamlines, and the live result.
     pub(super) fn streamlines(&mut self) -> Result<(), JobError> {
         let state = self.state;
         let layers = state.document.layers.iter();
         let counted = layers.filter_map(|layer| match &layer.content {
             Content::Tractogram(lines) => Some(Counted {
-                layer,
+                name: &layer.name,
                 lines,
                 marks: state.counted_marks(layer.id).map(|marks| marks.0),
             }),
             _ => None,
         });
-        let all: Vec<Counted> = counted.collect();
+        let live = state.final_live().map(|live| Counted {
+            name: state.document.track.method.live_name(),
+            lines: &live.output.kept,
+            marks: None,
+        });
+        let all: Vec<Counted> = counted.chain(live).collect();
         if all.is_empty() {
             return Ok(());
         }
@@ -97,7 +102,7 @@ impl Report<'_> {
                 true => f64::NAN,
                 false => f64::from(median(&mut lengths)),
             };
-            let mut row = vec![counted.layer.name.clone(), number(count), number(points)];
+            let mut row = vec![counted.name.to_owned(), number(count), number(points)];
             row.extend([mean, sd, middle, least, most].map(|mm| fixed(mm, 1)));
             rows.push(row);
         }
@@ -180,10 +185,10 @@ impl Report<'_> {
         let measured = self.measured(lines);
         if lines.groups.is_empty() {
             let marks = counted.marks.clone();
-            let name = format!("All streamlines of {}", counted.layer.name);
+            let name = format!("All of {}", counted.name);
             return self.profile(counted, &name, marks.as_deref(), measured.as_ref());
         }
-        let title = format!("Bundles of {}", counted.layer.name);
+        let title = format!("Bundles of {}", counted.name);
         self.page.heading(3, &title);
         self.bundle_table(counted, measured.as_ref())?;
         for (name, members) in lines.groups.iter().take(PLOTTED) {

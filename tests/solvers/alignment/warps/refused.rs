@@ -24,7 +24,9 @@ pub fn refusals() {
     let path = folder.join("field.nii");
     let refused = |warp: &[&str], expected: &str| {
         let error = opened(&image, &reading(warp, Some(&image), None)).unwrap_err();
-        assert!(error.to_string().contains(expected), "{error}");
+        let error = error.to_string();
+        assert!(error.contains(expected), "{error}");
+        assert!(!error.contains("::"), "{error}");
     };
     for (dims, intent, expected) in [
         (&[3][..], 2007, "fnirtfileutils --in=COEFFICIENTS"),
@@ -42,6 +44,9 @@ pub fn refusals() {
         write_field(&path, &grid, dims, intent, &vectors);
         refused(&[text(&path)], expected);
     }
+    let other = folder.join("truth.json");
+    std::fs::write(&other, "{\"bundles\": []}\n").unwrap();
+    refused(&[text(&other)], "a text without four rows of four numbers");
     // The user's word counts where the header is silent, and not against it.
     write_field(&path, &grid, &[3], 0, &zeros);
     let stated = format!("fsl-relative:{}", text(&path));
@@ -61,7 +66,10 @@ pub fn refusals() {
     refused(&[text(&path)], "no number");
     let centre = grid.centre();
     write_ants(&path, &grid, |p| DVec3::new(2.0 * centre.x - p.x, p.y, p.z));
-    refused(&[text(&path)], "exchanges left and right");
+    refused(&[text(&path)], "mirrors the image");
+    // A mirror from front to back exchanges no sides.
+    write_ants(&path, &grid, |p| DVec3::new(p.x, 2.0 * centre.y - p.y, p.z));
+    refused(&[text(&path)], "mirrors the image");
     // An image that is stored from the other side has the same coordinates of FSL.
     write_fnirt(&path, (&grid, &reversed(&grid)), false, |p| p);
     assert!(opened(&image, &reading(&[&stated], Some(&image), None)).is_ok());
