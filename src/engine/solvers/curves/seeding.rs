@@ -39,9 +39,9 @@ pub struct SeedableVoxels<'a, 'b> {
 }
 
 impl SeedableVoxels<'_, '_> {
+    /// Needs the backend's threads installed.
     fn all(&self) -> Vec<u32> {
-        let voxels = 0..self.grid.voxel_count() as u32;
-        voxels.filter(|v| (self.has_data)(*v as usize)).collect()
+        numbers_of(self.grid, self.has_data)
     }
 
     fn contains(&self, point: DVec3) -> bool {
@@ -222,8 +222,7 @@ fn parts<'a>(
                 add(PartShape::Region(shape), 8.0 * half_mm.element_product())
             }
             Shape::Mask(Mask { grid, inside, .. }) => {
-                let set = inside.iter().enumerate().filter(|(_, v)| **v != 0);
-                let voxels: Vec<u32> = set.map(|(i, _)| i as u32).collect();
+                let voxels = numbers_of(grid, |voxel| inside[voxel] != 0);
                 let mm3 = voxels_mm3(grid, voxels.len());
                 add(
                     PartShape::Voxels {
@@ -300,20 +299,22 @@ fn in_voxel(grid: &Grid, voxel: u32, stream: &mut Stream) -> DVec3 {
     grid.world(centre + shift)
 }
 
+/// The voxels of a grid that meet a condition, in order. Needs the backend's threads installed.
+fn numbers_of(grid: &Grid, condition: impl Fn(usize) -> bool + Sync) -> Vec<u32> {
+    let voxels = (0..grid.voxel_count() as u32).into_par_iter();
+    voxels.filter(|voxel| condition(*voxel as usize)).collect()
+}
+
 /// Voxels of the field whose centres lie in the seed area.
 fn voxels_of_area(area: SeedableVoxels, shapes: &[&Shape]) -> Vec<u32> {
     if shapes.is_empty() {
         return area.all();
     }
     let grid = area.grid;
-    let in_area = |&i: &u32| {
-        let centre = grid.world(DVec3::from_array(grid.voxel(i as usize).map(|v| v as f64)));
+    numbers_of(grid, |voxel| {
+        let centre = grid.world(DVec3::from_array(grid.voxel(voxel).map(|v| v as f64)));
         shapes.iter().any(|s| s.contains(centre))
-    };
-    (0..grid.voxel_count() as u32)
-        .into_par_iter()
-        .filter(in_area)
-        .collect()
+    })
 }
 
 /// A regular world-axis grid through the first region's centre (or the middle of the field without regions), so that

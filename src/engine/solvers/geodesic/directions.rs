@@ -15,6 +15,11 @@ impl Directions {
         }
     }
 
+    /// Whether the directions depend on the axis of [`Self::fan`].
+    pub fn depend_on_axis(self) -> bool {
+        matches!(self, Self::Principal | Self::Cone { .. })
+    }
+
     /// Unit directions around `axis` (a unit vector; the principal direction at the seed), world axes. `both_ways`:
     /// each will also be followed backwards.
     pub fn fan(self, both_ways: bool, axis: DVec3) -> Vec<DVec3> {
@@ -57,7 +62,6 @@ impl Directions {
                 let count = fans[0].len();
                 (0..count).map(|i| fans[i % fans.len()][i]).collect()
             }
-            // Only cones and the principal direction depend on the axis.
             (_, axis) => self.fan(both_ways, axis.copied().unwrap_or(DVec3::Z)),
         }
     }

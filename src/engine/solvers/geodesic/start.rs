@@ -49,7 +49,10 @@ pub fn starts(
     let d = matrix(&record);
     let inverse = d.inverse();
     let world_from_voxel = grid.world_from_voxel.matrix3;
-    let axis = principal(world_from_voxel * d * world_from_voxel.transpose());
+    let axis = match params.directions.depend_on_axis() {
+        true => principal(world_from_voxel * d * world_from_voxel.transpose()),
+        false => DVec3::Z,
+    };
     let root = root(world_from_voxel);
     let start = |direction: DVec3| {
         let v = grid.voxel_from_world.matrix3 * direction;
@@ -86,7 +89,7 @@ fn principal(d: DMat3) -> DVec3 {
 
 /// The record at voxel coordinates, in double precision.
 fn interpolated(metric: &RayMetric, at: DVec3) -> [f64; 8] {
-    weighted(metric, at, |weight| f64::from(weight as f32)).0
+    weighted::<false>(metric, at, |weight| f64::from(weight as f32)).0
 }
 
 /// Weights of the samples of a cell along an axis, as `round` rounds them, and their derivatives per voxel.
@@ -113,11 +116,11 @@ fn axis_weights(
 /// The record at voxel coordinates and its derivatives per voxel along the three axes, in double precision. Beyond the
 /// outer samples the field is constant.
 pub fn sampled(metric: &RayMetric, at: DVec3) -> ([f64; 8], [[f64; 8]; 3]) {
-    weighted(metric, at, |weight| weight)
+    weighted::<true>(metric, at, |weight| weight)
 }
 
-/// The sum of [`sampled`], with weights that `round` rounds.
-fn weighted(
+/// The sum of [`sampled`], with weights that `round` rounds; derivatives only if `SLOPES` requests them.
+fn weighted<const SLOPES: bool>(
     metric: &RayMetric,
     at: DVec3,
     round: impl Fn(f64) -> f64,
@@ -151,6 +154,9 @@ fn weighted(
                 for (number, value) in record.iter().enumerate() {
                     let value = f64::from(*value);
                     sum[number] += weight * value;
+                    if !SLOPES {
+                        continue;
+                    }
                     for (slope, by) in slopes.iter_mut().zip(by) {
                         slope[number] += by * value;
                     }

@@ -118,8 +118,21 @@ impl GatherList {
         self.points += u64::from(head.count) + 1 + u64::from(tail.count);
     }
 
-    /// Adds the curves of another list.
-    pub fn append(&mut self, other: Self) {
+    /// The curves of all lists, in their order.
+    pub fn joined(lists: Vec<Self>) -> Self {
+        let total = |count: fn(&Self) -> usize| lists.iter().map(count).sum();
+        let mut all = Self {
+            curves: Vec::with_capacity(total(|list| list.curves.len())),
+            seeds: Vec::with_capacity(total(|list| list.seeds.len())),
+            points: 0,
+        };
+        for list in lists {
+            all.append(list);
+        }
+        all
+    }
+
+    fn append(&mut self, other: Self) {
         let moved = self.points as u32;
         let curves = other.curves.into_iter();
         self.curves.extend(curves.map(|curve| CurveRange {

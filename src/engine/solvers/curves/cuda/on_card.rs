@@ -36,15 +36,20 @@ impl Joined {
 
     /// The curves of all parts, in their order. Needs the backend's threads installed.
     pub fn of_parts(parts: Vec<Self>, region_tests: &RegionTests) -> Result<Self, Shortage> {
-        let mut all = Self::new(region_tests);
         let mut curves = Vec::with_capacity(parts.len());
+        let (mut kept, mut missed) = (Vec::new(), Vec::new());
         for part in parts {
-            all.kept.append(part.kept);
-            all.missed.append(part.missed);
+            kept.push(part.kept);
+            missed.push(part.missed);
             curves.push(part.curves);
         }
-        all.curves.append(curves, None)?;
-        Ok(all)
+        let mut all = JoinedCurves::new(region_tests);
+        all.append(curves, None)?;
+        Ok(Self {
+            curves: all,
+            kept: GatherList::joined(kept),
+            missed: GatherList::joined(missed),
+        })
     }
 
     /// Lists the points of the curve that was counted last, which missed the targets or is kept: the head from its end
