@@ -64,7 +64,11 @@ fn add(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 chosen = shape;
             }
         };
-        for (name, plane) in planes(state) {
+        for (pane, plane) in planes(state) {
+            let name = match pane {
+                Some(pane) => format!("Plane at the {} slice", pane.name().to_lowercase()),
+                None => "Plane that faces you".to_owned(),
+            };
             item(ui, &name, plane);
         }
         menu::line(ui);
@@ -95,16 +99,13 @@ pub(in crate::ui) fn adding(shape: ClipShape) -> Action {
     Action::SceneLook(SceneLookAction::AddClip(Box::new(clip)))
 }
 
-/// New planes at the slices, and one that faces the viewer, with their names.
-pub(in crate::ui) fn planes(state: &State) -> Vec<(String, Option<ClipShape>)> {
-    let slices = [Pane::Axial, Pane::Sagittal, Pane::Coronal].map(|pane| {
-        let name = format!("Plane at the {} slice", pane.name().to_lowercase());
-        (name, at_slice(state, pane))
-    });
+/// New planes at the slices, and one that faces the viewer.
+pub(in crate::ui) fn planes(state: &State) -> Vec<(Option<Pane>, Option<ClipShape>)> {
+    let slices = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
+    let slices = slices.map(|pane| (Some(pane), at_slice(state, pane)));
     let facing = -state.view.camera.forward();
     let plane = ClipShape::plane_through(state.view.crosshair, facing);
-    let facing = ("Plane that faces you".to_owned(), plane);
-    slices.into_iter().chain([facing]).collect()
+    slices.into_iter().chain([(None, plane)]).collect()
 }
 
 /// The plane of a slice; its normal points to the viewer of the 3-D view.

@@ -435,9 +435,12 @@ fn views(state: &State, list: &mut Entries) {
 
 /// Planes that hide a part of the 3-D view.
 fn new_clips(state: &State, list: &mut Entries) {
-    for (name, plane) in clips::planes(state) {
+    for (pane, plane) in clips::planes(state) {
         if let Some(plane) = plane {
-            let name = format!("Clip 3-D: {}", within_sentence(&name));
+            let name = match pane {
+                Some(pane) => format!("Clip 3-D: {} plane", pane.name().to_lowercase()),
+                None => "Clip 3-D: plane that faces you".to_owned(),
+            };
             list.add(&name, "", EntryAction::Act(clips::adding(plane)));
         }
     }
