@@ -76,7 +76,12 @@ fn undone() {
         let index = 1;
         act(&mut state, SceneLookAction::SetClip { index, clip, phase });
     }
-    let status = |state: &State| state.runtime.notices.status.to_string();
+    // Thin spaces separate numbers and units.
+    let status = |state: &State| {
+        let line = state.runtime.notices.status.to_string();
+        let plain = |c: char| if c.is_whitespace() { ' ' } else { c };
+        line.chars().map(plain).collect::<String>()
+    };
     update(&mut state, Action::Undo);
     let text = status(&state);
     assert!(

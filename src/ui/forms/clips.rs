@@ -64,13 +64,13 @@ fn add(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 chosen = shape;
             }
         };
-        for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
-            let name = format!("Plane at the {} slice", pane.name().to_lowercase());
-            item(ui, &name, at_slice(state, pane));
+        for (pane, plane) in planes(state) {
+            let name = match pane {
+                Some(pane) => format!("Plane at the {} slice", pane.name().to_lowercase()),
+                None => "Plane that faces you".to_owned(),
+            };
+            item(ui, &name, plane);
         }
-        let facing = -state.view.camera.forward();
-        let plane = ClipShape::plane_through(state.view.crosshair, facing);
-        item(ui, "Plane that faces you", plane);
         menu::line(ui);
         let (low, high) = state.document.framed();
         item(
@@ -84,16 +84,28 @@ fn add(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
         chosen
     });
-    if let Some(shape) = shape {
-        let clip = SceneClip {
-            name: String::new(),
-            shape,
-            is_on: true,
-            hides_inside: false,
-            kinds: ClippedKinds::default(),
-        };
-        actions.push(Action::SceneLook(SceneLookAction::AddClip(Box::new(clip))));
-    }
+    actions.extend(shape.map(adding));
+}
+
+/// The action that adds a clip of all kinds of objects.
+pub(in crate::ui) fn adding(shape: ClipShape) -> Action {
+    let clip = SceneClip {
+        name: String::new(),
+        shape,
+        is_on: true,
+        hides_inside: false,
+        kinds: ClippedKinds::default(),
+    };
+    Action::SceneLook(SceneLookAction::AddClip(Box::new(clip)))
+}
+
+/// New planes at the slices, and one that faces the viewer.
+pub(in crate::ui) fn planes(state: &State) -> Vec<(Option<Pane>, Option<ClipShape>)> {
+    let slices = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
+    let slices = slices.map(|pane| (Some(pane), at_slice(state, pane)));
+    let facing = -state.view.camera.forward();
+    let plane = ClipShape::plane_through(state.view.crosshair, facing);
+    slices.into_iter().chain([(None, plane)]).collect()
 }
 
 /// The plane of a slice; its normal points to the viewer of the 3-D view.

@@ -2,7 +2,7 @@
 
 pub mod alignment;
 pub mod bundles;
-mod clips;
+pub(in crate::ui) mod clips;
 pub mod commit;
 pub mod connectivity;
 mod csd;

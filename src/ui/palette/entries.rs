@@ -19,6 +19,7 @@ use crate::state::{
     RegionAction, SessionAction, Slab, SnapshotAction, State, StreamlineAction, Task, TensorAction,
     Tool, TrackAction, UnsavedAction, ViewAction, ViewpointAction,
 };
+use crate::ui::forms::clips;
 use crate::ui::forms::geodesic::through;
 use crate::ui::{forms, keys, regions as region_list};
 use egui::{Key, Modifiers};
@@ -409,6 +410,7 @@ fn views(state: &State, list: &mut Entries) {
     list.add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
     list.add("Slices in 3-D", "", act(ViewAction::ToggleSlicesInScene));
     list.add("Head outline", "", act(ViewAction::ToggleOutline));
+    new_clips(state, list);
     list.add("Light or dark theme", "", act(ViewAction::ToggleTheme));
     list.add("Settings…", "Ctrl+,", ctrl(Key::Comma))
         .about(Subject::Settings);
@@ -436,6 +438,19 @@ fn views(state: &State, list: &mut Entries) {
     list.add("3-D from the front", "Alt+1", alt(Key::Num1));
     list.add("3-D from the side", "Alt+3", alt(Key::Num3));
     list.add("3-D from above", "Alt+7", alt(Key::Num7));
+}
+
+/// Planes that hide a part of the 3-D view.
+fn new_clips(state: &State, list: &mut Entries) {
+    for (pane, plane) in clips::planes(state) {
+        if let Some(plane) = plane {
+            let name = match pane {
+                Some(pane) => format!("Clip 3-D: {} plane", pane.name().to_lowercase()),
+                None => "Clip 3-D: plane that faces you".to_owned(),
+            };
+            list.add(&name, "", EntryAction::Act(clips::adding(plane)));
+        }
+    }
 }
 
 /// Going back and forth, and the named viewpoints.

@@ -2,6 +2,7 @@
 
 use super::scene_view::Scene;
 use crate::data::clip::ClipShape;
+use crate::state::Task;
 use egui::{Color32, Painter, Stroke};
 use glam::DVec3;
 
@@ -11,8 +12,9 @@ const PIECES: usize = 16;
 /// Draws the selected clip: the edges of a box, or the outline of a plane within the bounds of the data.
 pub(super) fn in_scene(painter: &Painter, scene: &Scene, ink: Color32) {
     let look = &scene.state.document.scene_look;
-    let selected = look.selected.and_then(|index| look.clips.get(index));
-    let Some(clip) = selected else {
+    let is_listed = scene.state.view.task == Task::View;
+    let selected = look.selected.filter(|_| is_listed);
+    let Some(clip) = selected.and_then(|index| look.clips.get(index)) else {
         return;
     };
     let edges = match clip.shape {
