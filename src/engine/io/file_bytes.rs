@@ -210,6 +210,11 @@ impl<'a> RangeReader<'a> {
         })
     }
 
+    /// Parts of the file that will be read next, so that the system may read all of them at once.
+    pub fn expect(&self, parts: impl Iterator<Item = Range<u64>>) {
+        mmap::expect(&self.file.file, parts);
+    }
+
     /// Fills `out` with numbers from an offset on, as float32.
     pub fn floats(
         &mut self,

@@ -34,6 +34,31 @@ pub(super) fn part(
     }
 }
 
+/// Asks the system to read these parts of a file soon, all of them at once. On a disk, parts that are far apart are then
+/// there several times sooner than if each is requested when it is needed.
+pub(super) fn expect(file: &super::disk::File, parts: impl Iterator<Item = Range<u64>>) {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd as _;
+        let descriptor = file.inner().as_raw_fd();
+        let advise = |start: u64, bytes: u64, advice| {
+            let (Ok(start), Ok(bytes)) = (start.try_into(), bytes.try_into()) else {
+                return;
+            };
+            // SAFETY: a hint about an open file, which may be refused.
+            #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
+            let _ = unsafe { libc::posix_fadvise(descriptor, start, bytes, advice) };
+        };
+        // Nothing beside them is read.
+        advise(0, 0, libc::POSIX_FADV_RANDOM);
+        parts.for_each(|part| {
+            advise(part.start, part.end - part.start, libc::POSIX_FADV_WILLNEED);
+        });
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, parts);
+}
+
 #[cfg(target_os = "linux")]
 mod leased {
     use super::super::disk::File;

@@ -306,6 +306,8 @@ impl InPlace {
         for (i, &number) in numbers.iter().enumerate() {
             if i.is_multiple_of(AT_ONCE) {
                 control.check()?;
+                let next = numbers[i..].iter().take(AT_ONCE);
+                reader.expect(next.map(|number| self.bytes_of(*number as usize)));
             }
             let (own, others) = rest.split_at_mut(self.points_of(number));
             self.fill(&mut reader, number as usize, own)?;
@@ -363,6 +365,15 @@ impl InPlace {
         RangeReader::open(&self.place.path)
     }
 
+    /// The bytes of a streamline's points.
+    fn bytes_of(&self, streamline: usize) -> Range<u64> {
+        let place = &self.place;
+        let each = 3 * place.number.bytes() as u64;
+        let marks = if place.is_marked { streamline } else { 0 };
+        let start = place.start + each * (self.offsets[streamline] + marks as u64);
+        start..start + each * self.points_of(streamline as u64) as u64
+    }
+
     /// Reads points from the first one of a streamline on.
     fn fill(
         &self,
@@ -371,9 +382,7 @@ impl InPlace {
         points: &mut [[f32; 3]],
     ) -> Result<(), Error> {
         let place = &self.place;
-        let marks = if place.is_marked { streamline } else { 0 };
-        let triplets = self.offsets[streamline] + marks as u64;
-        let start = place.start + 3 * place.number.bytes() as u64 * triplets;
+        let start = self.bytes_of(streamline).start;
         let form = (place.number, place.big_endian);
         reader.floats(start, form, points.as_flattened_mut())?;
         if let Some(by) = self.pieces.affine {
@@ -447,6 +456,7 @@ impl InPlace {
                 return Ok(batch);
             }
             let (mut reader, mut thinning) = (self.reader()?, Thinning::default());
+            reader.expect(numbers.iter().map(|number| self.bytes_of(*number)));
             let mut points = Vec::new();
             for &number in numbers {
                 let count = (self.offsets[number + 1] - self.offsets[number]) as usize;
