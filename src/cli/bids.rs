@@ -17,11 +17,10 @@ use super::output::{self, shown};
 use super::runner::{Failure, Runner};
 use crate::data::keyed;
 use crate::data::protocol::InputRole;
-use crate::data::text::counted;
 use crate::io;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use units::{Unit, units};
+use units::{Unit, counted_units, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -205,7 +204,7 @@ fn dry_run(units: &[Unit], loaded: &LoadedProtocol, runner: &Runner) -> Result<(
         false => Err(Failure::new(format!(
             "{} of {} lack inputs: {}",
             incomplete.len(),
-            counted(units.len(), "participant"),
+            counted_units(units.iter().map(Unit::names)),
             incomplete.join(", ")
         ))),
     }
@@ -220,14 +219,14 @@ fn has_gradients(scan: &Path) -> bool {
             .any(|file| file.extension().is_some_and(|e| e == "b"))
 }
 
-/// Fails if a participant did.
-fn ended(all: usize, failed: &[String]) -> Result<(), Failure> {
+/// Fails if a participant or a session did.
+fn ended(units: &[Unit], failed: &[String]) -> Result<(), Failure> {
     match failed.is_empty() {
         true => Ok(()),
         false => Err(Failure::new(format!(
             "{} of {} failed: {}",
             failed.len(),
-            counted(all, "participant"),
+            counted_units(units.iter().map(Unit::names)),
             failed.join(", ")
         ))),
     }
@@ -276,12 +275,14 @@ fn participants(
     let unchanged = ends.iter().filter(unchanged).count();
     let report =
         json!({"command": "bids", "level": "participant", "folder": output, "participants": ends});
-    let done = units.len() - lost.len();
+    let done = units
+        .iter()
+        .filter(|unit| !lost.contains(&unit.subject.name));
     let text = format!(
         "{} done ({unchanged} unchanged) in {}",
-        counted(done, "participant"),
+        counted_units(done.map(Unit::names)),
         shown(output)
     );
     runner.report(&report, &text);
-    ended(units.len(), &lost)
+    ended(units, &lost)
 }

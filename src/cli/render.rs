@@ -94,16 +94,16 @@ pub struct Options {
 /// From where the views look.
 #[derive(clap::Args, Debug)]
 pub struct SliceOptions {
-    /// Turn the slices about the axes x, y and z, one after the other, degrees
+    /// Turn the slices about the axes x, y and z, one after the other, degrees from -180 to 180
     #[arg(long, value_name = "X,Y,Z", value_parser = angles, allow_hyphen_values = true, conflicts_with = "ac")]
     pub turn: Option<DVec3>,
     /// Align the slices to the line of the commissures: the anterior one, world mm
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires_all = ["pc", "midline"])]
     pub ac: Option<DVec3>,
-    /// The posterior commissure
+    /// The posterior commissure, world mm
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
     pub pc: Option<DVec3>,
-    /// A point between the hemispheres, away from that line
+    /// A point between the hemispheres, away from that line, world mm
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
     pub midline: Option<DVec3>,
     /// Look from the named view of the session

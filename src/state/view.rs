@@ -274,11 +274,10 @@ impl View {
         }
     }
 
-    /// Positions of a mosaic's slices along their normal, mm, from the lowest; one of them is the crosshair's.
-    pub fn mosaic_slices(&self, bounds: (DVec3, DVec3)) -> Vec<f64> {
-        let axis = self.mosaic_pane().normal_axis().unwrap_or(2);
-        let bounds = self.turn.straight_bounds(bounds);
-        let (low, high, here) = (bounds.0[axis], bounds.1[axis], self.place(axis));
+    /// Positions of a mosaic's slices along their normal, mm, from the lowest, between two positions; they lie at whole
+    /// steps from the crosshair.
+    pub fn mosaic_slices(&self, (low, high): (f64, f64)) -> Vec<f64> {
+        let here = self.place(self.mosaic_pane().normal_axis().unwrap_or(2));
         let first = ((low - here) / self.mosaic_mm).ceil() as i64;
         let last = ((high - here) / self.mosaic_mm).floor() as i64;
         let all = (first..=last).map(|k| here + k as f64 * self.mosaic_mm);
@@ -454,17 +453,37 @@ impl View {
         })
     }
 
+    /// The plane nearest to the one that a slice view shows: its own unless the turn brings it nearer to another.
+    pub fn shown_plane(&self, pane: Pane) -> Pane {
+        let (Some(normal), Some(own)) = (self.normal(pane), pane.normal_axis()) else {
+            return pane;
+        };
+        // Between two planes, such as at 45°, rounding must not rename the view.
+        let other_is_nearer = normal.abs().max_element() > normal[own].abs() + 1e-9;
+        match other_is_nearer {
+            true => nearest_plane(normal),
+            false => pane,
+        }
+    }
+
     /// The name of the plane that a slice view shows: `Axial`, or `Oblique coronal` by the axis nearest to the normal of a turned slice.
     pub fn slice_name(&self, pane: Pane) -> String {
         let normal = self.normal(pane).filter(|_| !self.turn.is_straight());
         let Some(normal) = normal else {
             return pane.name().to_owned();
         };
-        let name = nearest_plane(normal).name();
+        let name = self.shown_plane(pane).name();
         match tilt_deg(normal) < STRAIGHT_DEG {
             true => name.to_owned(),
             false => format!("Oblique {}", name.to_lowercase()),
         }
+    }
+
+    /// Which view shows a slice that is named after another plane, because the turn brings it nearer to that one: `axial
+    /// view`.
+    pub fn turned_view(&self, pane: Pane) -> Option<String> {
+        let view = || format!("{} view", pane.name().to_lowercase());
+        (self.shown_plane(pane) != pane).then(view)
     }
 
     /// Letters at the pane's left, right, top and bottom edge: one each on straight slices.

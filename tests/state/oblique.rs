@@ -1,7 +1,7 @@
 //! Turned slices: sides, planes, steps, the commissures, sessions.
 
 use crate::support::{Random, test};
-use arcuate::data::{AffineSource, Grid, Volume};
+use arcuate::data::{AffineSource, Grid, Mask, Volume};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::{Content, Layer, LayerId};
 use arcuate::state::core::slice_turn::{Commissures, SliceTurn, last_within, voxel_rotation};
@@ -43,13 +43,13 @@ pub fn tests() -> Vec<Trial> {
         test("oblique::sessions keep the turn", in_sessions),
         test("oblique::a turned slice is named by its plane", names),
         test("oblique::a mosaic is parallel to its slice", mosaic),
+        test("oblique::a mosaic ends where the image does", mosaic_ends),
         test("oblique::the way ends at the bounds", ends_at_bounds),
     ]
 }
 
 /// A document with an image on a grid that is sheared and oblique.
 fn state(random: &mut Random) -> State {
-    let mut state = State::new(String::new());
     let turned = DMat3::from_quat(random.rotation());
     let shear = DMat3::from_cols(
         dvec3(2.0, 0.0, 0.0),
@@ -60,6 +60,12 @@ fn state(random: &mut Random) -> State {
     let affine = DAffine3::from_mat3_translation(matrix, matrix * dvec3(-20.0, -22.0, -18.0));
     let grid = Arc::new(Grid::new([40, 44, 36], affine, AffineSource::Sform).unwrap());
     let values = vec![1.0f32; grid.voxel_count()];
+    with_image(Volume::scalar(grid, values))
+}
+
+/// A document with this image.
+fn with_image(image: Volume) -> State {
+    let mut state = State::new(String::new());
     let origin = state
         .document
         .origins
@@ -69,7 +75,7 @@ fn state(random: &mut Random) -> State {
     state.document.layers.push(Arc::new(Layer::new(
         LayerId(1),
         "image".to_owned(),
-        Content::Image(Volume::scalar(grid, values)),
+        Content::Image(image),
         display::image_display((0.0, 1.0)),
         origin,
     )));
@@ -414,6 +420,9 @@ fn refused_commissures() {
         let message = state.runtime.notices.messages.last().expect("a message");
         assert_eq!(message.severity, Severity::Error);
         assert!(message.text.contains(reason), "{}", message.text);
+        assert!(!message.text.contains("--"), "{}", message.text);
+        let for_command = points.rotation().unwrap_err().to_string();
+        assert!(for_command.contains("--ac"), "{for_command}");
         assert!(state.view.turn.is_straight());
         assert_eq!(state.view.tool, Tool::Commissures, "the next click goes on");
     }
@@ -508,6 +517,19 @@ fn names() {
     assert_eq!(names, ["Oblique axial", "Sagittal", "Oblique coronal"]);
     let normal = state.view.normal(Pane::Axial).unwrap();
     assert!((tilt_deg(normal) - 12.0).abs() < 1e-9);
+    // Halfway between two planes, a view has its own name; beyond, that of the nearer plane, and the view is named.
+    for (y, axial) in [
+        (45.0, "Oblique axial"),
+        (-45.0, "Oblique axial"),
+        (46.0, "Oblique sagittal"),
+    ] {
+        let rotation = SliceTurn::rotation_from_angles(dvec3(0.0, y, 0.0));
+        turn(&mut state, rotation);
+        assert_eq!(state.view.slice_name(Pane::Axial), axial, "{y}");
+        let other = (axial == "Oblique sagittal").then(|| "axial view".to_owned());
+        assert_eq!(state.view.turned_view(Pane::Axial), other, "{y}");
+        assert_eq!(state.view.turned_view(Pane::Coronal), None);
+    }
     // By a right angle, the slice of the first view is a coronal one.
     let degrees = dvec3(90.0, 0.0, 0.0);
     turn(&mut state, SliceTurn::rotation_from_angles(degrees));
@@ -525,9 +547,14 @@ fn mosaic() {
         act(&mut state, ViewAction::SetMosaic(pane, 5.0));
         let axis = pane.normal_axis().unwrap();
         let plane = state.plane(pane, SIZE).unwrap();
-        let places = state.view.mosaic_slices(state.document.bounds());
+        let places = state.mosaic_slices();
         let here = state.view.place(axis);
-        assert!(places.iter().any(|p| (p - here).abs() < 1e-9));
+        let steps = |place: &f64| (place - here) / 5.0;
+        assert!(
+            places
+                .iter()
+                .all(|p| (steps(p) - steps(p).round()).abs() < 1e-9)
+        );
         for place in places {
             let mut seen = state.clone();
             seen.view.look_at_place(axis, place);
@@ -536,6 +563,56 @@ fn mosaic() {
             let other = seen.plane(pane, SIZE).unwrap();
             assert!(other.right.distance(plane.right) < 1e-12);
             assert!(other.position(plane.centre).distance(SIZE * 0.5) < 1e-6);
+        }
+    }
+}
+
+/// Every slice of a turned mosaic cuts the ball that the image shows, and the next ones beyond the ends do not.
+fn mosaic_ends() {
+    const RADIUS_MM: f64 = 40.0;
+    const STEP_MM: f64 = 4.0;
+    let mut random = Random::fresh("mosaic ends");
+    for _ in 0..30 {
+        let centre = random.direction() * 12.0;
+        let grid = Grid::axis_aligned([81, 91, 71], DVec3::splat(1.5), dvec3(-60.0, -67.5, -52.5));
+        let grid = Arc::new(grid.unwrap());
+        let voxels = (0..grid.voxel_count()).map(|i| grid.voxel(i));
+        let inside = voxels.map(|v| {
+            let world = grid.world(DVec3::from_array(v.map(|v| v as f64)));
+            u8::from(world.distance(centre) <= RADIUS_MM)
+        });
+        let inside: Vec<u8> = inside.collect();
+        let ball = Mask::new(grid.clone(), inside.clone());
+        // The ends of the rows are the ends of the set in any direction.
+        let normal = random.direction();
+        let along = |v: [usize; 3]| {
+            grid.world(DVec3::from_array(v.map(|v| v as f64)))
+                .dot(normal)
+        };
+        let last = |voxels: &mut dyn Iterator<Item = [usize; 3]>| {
+            voxels.map(along).fold(f64::NEG_INFINITY, f64::max)
+        };
+        let ends = last(&mut ball.row_ends().iter().copied());
+        assert_eq!(ends, last(&mut ball.voxels_inside()));
+
+        let values: Vec<f32> = inside.iter().map(|v| 100.0 * f32::from(*v)).collect();
+        let image = Volume::scalar(grid.clone(), values);
+        let mut state = with_image(image);
+        turn(&mut state, random.rotation());
+        let pane = SLICES[(random.bits() % 3) as usize];
+        act(&mut state, ViewAction::SetMosaic(pane, STEP_MM));
+        let axis = pane.normal_axis().unwrap();
+        let places = state.mosaic_slices();
+        let middle = state.view.turn.straight_point(centre)[axis];
+        let away = |place: &f64| (place - middle).abs();
+        // Half a voxel's diagonal, and the rows that are not sampled.
+        const SLACK_MM: f64 = 4.0;
+        assert!(
+            places.iter().all(|p| away(p) < RADIUS_MM + SLACK_MM),
+            "{places:?} {middle}"
+        );
+        for beyond in [places[0] - STEP_MM, places[places.len() - 1] + STEP_MM] {
+            assert!(away(&beyond) > RADIUS_MM - SLACK_MM, "{places:?} {middle}");
         }
     }
 }

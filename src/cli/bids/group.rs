@@ -3,6 +3,7 @@
 use super::super::cohort::LoadedProtocol;
 use super::super::output::shown;
 use super::measures::{Outlier, UnitResult, outliers, read, summaries};
+use super::units::{UnitCount, counted_units};
 use super::{Failure, Options, Runner, WORK, failed, page};
 use crate::data::text::counted;
 use crate::io;
@@ -125,15 +126,17 @@ pub fn run(
         .map(UnitResult::name)
         .collect();
     let measurements: usize = units.iter().map(|unit| unit.measurements.len()).sum();
+    let count = UnitCount::new(units.iter().map(UnitResult::names));
     let report = json!({
-        "command": "bids", "level": "group", "folder": output, "participants": units.len(), "failed": lost,
+        "command": "bids", "level": "group", "folder": output, "participants": count.participants,
+        "sessions": count.sessions, "failed": lost,
         "measurements": measurements, "outliers": far.len(), "report": output.join(REPORT),
         "tables": [output.join(MEASURES), output.join(OUTLIERS)],
         "matrices": has_matrices.then(|| output.join(MATRICES)),
     });
     let text = format!(
         "{}, {} failed, {}, {}: {}",
-        counted(units.len(), "participant"),
+        counted_units(units.iter().map(UnitResult::names)),
         lost.len(),
         counted(measurements, "value"),
         counted(far.len(), "outlier"),

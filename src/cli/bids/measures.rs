@@ -64,6 +64,11 @@ impl UnitResult {
             None => self.participant.clone(),
         }
     }
+
+    /// The participant and its session.
+    pub fn names(&self) -> (&str, Option<&str>) {
+        (&self.participant, self.session.as_deref())
+    }
 }
 
 /// Reads what a participant left in its folder; `None` if no run has ended there.

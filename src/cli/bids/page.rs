@@ -1,7 +1,7 @@
 //! The report of a group: a row for each participant, failures first, and the measures with their outliers.
 
 use super::measures::{MeasureName, OUTLYING_Z, Outlier, Summary, UnitResult};
-use crate::data::text::counted;
+use super::units::counted_units;
 use crate::io::html::{Cell, Column, Page, Row};
 use crate::io::{self, DISCLAIMER};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ pub fn page(
     ));
     page.paragraph(&format!(
         "{}: {} done, {failed} failed. Values whose robust z exceeds {OUTLYING_Z} are outliers: {}.",
-        counted(units.len(), "participant"),
+        counted_units(units.iter().map(UnitResult::names)),
         units.len() - failed,
         outliers.len()
     ));

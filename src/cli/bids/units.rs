@@ -2,6 +2,7 @@
 
 use super::super::cohort::files::Subject;
 use super::{Failure, Options, WORK};
+use crate::data::text::counted;
 use crate::io;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,46 @@ impl Unit {
     /// `sub-01_ses-1`.
     pub fn entities(&self) -> String {
         entities(&self.participant, self.session.as_deref())
+    }
+
+    /// The participant and its session.
+    pub fn names(&self) -> (&str, Option<&str>) {
+        (&self.participant, self.session.as_deref())
+    }
+}
+
+/// `3 participants`, or `4 sessions of 3 participants` if there are any: of the participants and sessions of units.
+pub fn counted_units<'a>(units: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> String {
+    let count = UnitCount::new(units);
+    let participants = counted(count.participants, "participant");
+    match (count.sessions, count.without_session) {
+        (0, _) => participants,
+        (sessions, 0) => format!("{} of {participants}", counted(sessions, "session")),
+        (sessions, _) => format!("{participants} with {}", counted(sessions, "session")),
+    }
+}
+
+/// How many participants and sessions there are.
+pub struct UnitCount {
+    pub participants: usize,
+    pub sessions: usize,
+    /// Participants without folders of sessions.
+    without_session: usize,
+}
+
+impl UnitCount {
+    pub fn new<'a>(units: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Self {
+        let units: Vec<_> = units.collect();
+        let participants: BTreeSet<&str> = units.iter().map(|(name, _)| *name).collect();
+        let sessions = units
+            .iter()
+            .filter(|(_, session)| session.is_some())
+            .count();
+        Self {
+            participants: participants.len(),
+            sessions,
+            without_session: units.len() - sessions,
+        }
     }
 }
 

@@ -34,6 +34,7 @@ pub struct Mask {
     frame: Option<(Arc<Grid>, [usize; 3])>,
     image: Arc<OnceLock<Volume>>,
     extent: Arc<OnceLock<InsideVoxels>>,
+    ends: Arc<OnceLock<Vec<[usize; 3]>>>,
 }
 
 /// Number and position of the voxels inside.
@@ -67,6 +68,7 @@ impl Mask {
             frame: None,
             image: Arc::default(),
             extent: Arc::default(),
+            ends: Arc::default(),
         }
     }
 
@@ -137,6 +139,26 @@ impl Mask {
                 sum += DVec3::from_array(voxel.map(|v| v as f64));
             });
             self.measured(count, sum, voxels)
+        })
+    }
+
+    /// First and last voxel inside of every row: in any direction, the set ends at one of these voxels.
+    ///
+    /// Computed once, shared by all clones.
+    pub fn row_ends(&self) -> &[[usize; 3]] {
+        self.ends.get_or_init(|| {
+            let Some((low, high)) = self.block_inside() else {
+                return Vec::new();
+            };
+            let rows = (low[2]..=high[2]).flat_map(|z| (low[1]..=high[1]).map(move |y| (y, z)));
+            let ends = rows.filter_map(|(y, z)| {
+                let row = self.grid.index([0, y, z]);
+                let values = &self.inside[row + low[0]..=row + high[0]];
+                let first = values.iter().position(|&v| v != 0)?;
+                let last = values.iter().rposition(|&v| v != 0)?;
+                Some([[low[0] + first, y, z], [low[0] + last, y, z]])
+            });
+            ends.flatten().collect()
         })
     }
 
@@ -310,6 +332,7 @@ impl Mask {
             self.measured(left, before.sum - moved, voxels)
         };
         self.extent = Arc::new(OnceLock::from(extent));
+        self.ends = Arc::default();
         count
     }
 }

@@ -17,6 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use super::content::VisibleContent;
 use super::{Grid, Labels, Shared, TensorLayout};
 use crate::compute::{DataId, DeviceCopy};
 use glam::DVec3;
@@ -56,8 +57,8 @@ pub struct Volume {
     texels: Option<Arc<[[u8; 4]]>>,
     painted: Arc<OnceLock<Volume>>,
     percentiles: Arc<Mutex<Vec<Percentiles>>>,
-    /// The block of one frame with visible content.
-    content: Arc<Mutex<Option<(usize, Block)>>>,
+    /// Where one frame has visible content.
+    content: Arc<Mutex<Option<(usize, VisibleContent)>>>,
 }
 
 /// First and last voxel on every axis.
@@ -278,13 +279,24 @@ impl Volume {
     ///
     /// Computed once, shared by all clones.
     pub fn content(&self, frame: usize) -> Block {
+        self.visible_content(frame).block
+    }
+
+    /// First and last voxel with content of the rows of a frame, of every second one: in any direction, the content ends
+    /// at one of these voxels. None for a frame without content.
+    pub fn content_ends(&self, frame: usize) -> Arc<[[usize; 3]]> {
+        self.visible_content(frame).ends
+    }
+
+    fn visible_content(&self, frame: usize) -> VisibleContent {
         let memory = || self.content.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, block)) = memory().filter(|(known_frame, _)| *known_frame == frame) {
-            return block;
+        let known = memory().clone().filter(|(known, _)| *known == frame);
+        if let Some((_, content)) = known {
+            return content;
         }
-        let block = super::content::content_block(self, frame);
-        *memory() = Some((frame, block));
-        block
+        let content = super::content::content_of(self, frame);
+        *memory() = Some((frame, content.clone()));
+        content
     }
 
     /// Computes the percentiles of the initial display in advance, on a worker.

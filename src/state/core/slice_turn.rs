@@ -3,9 +3,9 @@
 //! The planes stay at right angles. Positions and directions of straight slices are those of the world; a turn moves them
 //! rigidly, so that everything on a slice is computed for straight slices and then turned.
 
-use crate::data::Grid;
 use crate::data::rotation::rotation;
 use crate::data::text::number;
+use crate::data::{Grid, Sentence};
 use glam::{DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};
 
@@ -175,25 +175,34 @@ const LARGEST_ROLL: f64 = 45.0;
 impl Commissures {
     /// The rotation with which the front lies along the line from the posterior to the anterior commissure and the
     /// sagittal slice contains all three points; the reason if they do not lie as in a head.
-    pub fn rotation(&self) -> Result<DQuat, String> {
+    pub fn rotation(&self) -> Result<DQuat, Sentence> {
         let line = self.anterior - self.posterior;
         let mm = |v: f64| number((v * 10.0).round() / 10.0);
         if !(line.length() >= SHORTEST_MM) {
-            return Err(format!(
-                "Found the commissures {} mm apart, expected at least {} mm: choose both again",
-                mm(line.length()),
-                mm(SHORTEST_MM)
+            let [length, shortest] = [line.length(), SHORTEST_MM].map(mm);
+            return Err(Sentence::worded(
+                &format!(
+                    "Found the commissures (--ac, --pc) {length} mm apart, expected at least {shortest} mm: give both again"
+                ),
+                &format!(
+                    "Found the commissures {length} mm apart, expected at least {shortest} mm: choose both again"
+                ),
             ));
         }
         let front = line.normalize();
         let off = self.midline - self.anterior;
         let off = off - front * off.dot(front);
         if !(off.length() >= SHORTEST_MM) {
-            return Err(format!(
-                "Found the point of the midline {} mm from the line through the commissures, expected at least {} mm: \
-                 choose one farther up or down, between the hemispheres",
-                mm(off.length()),
-                mm(SHORTEST_MM)
+            let [length, shortest] = [off.length(), SHORTEST_MM].map(mm);
+            return Err(Sentence::worded(
+                &format!(
+                    "Found the point of the midline (--midline) {length} mm from the line through the commissures (--ac, \
+                     --pc), expected at least {shortest} mm: give one farther up or down, between the hemispheres"
+                ),
+                &format!(
+                    "Found the point of the midline {length} mm from the line through the commissures, expected at least \
+                     {shortest} mm: choose one farther up or down, between the hemispheres"
+                ),
             ));
         }
         // The midline lies above the commissures or below them; the top of the head is up in either case.
@@ -201,25 +210,38 @@ impl Commissures {
         let top = if top.z < 0.0 { -top } else { top };
         let right = front.cross(top);
         if front.y <= 0.0 {
-            return Err(
-                "Found the first point behind the second, expected the anterior commissure first: choose both again"
-                    .to_owned(),
-            );
+            return Err(Sentence::worded(
+                "Found the anterior commissure (--ac) behind the posterior one (--pc), expected it in front: exchange \
+                 the two",
+                "Found the first point behind the second, expected the anterior commissure first: choose both again",
+            ));
         }
         let lean = |along: f64| along.clamp(-1.0, 1.0).acos().to_degrees();
         let tilt = lean(front.y);
         if tilt > STEEPEST {
-            return Err(format!(
-                "Found the line through the commissures {tilt:.0}° from the front of the scan, expected at most \
-                 {STEEPEST:.0}°: choose both again",
+            return Err(Sentence::worded(
+                &format!(
+                    "Found the line through the commissures (--ac, --pc) {tilt:.0}° from the front of the scan, expected \
+                     at most {STEEPEST:.0}°: give both again"
+                ),
+                &format!(
+                    "Found the line through the commissures {tilt:.0}° from the front of the scan, expected at most \
+                     {STEEPEST:.0}°: choose both again"
+                ),
             ));
         }
         // A third point in one hemisphere would roll the slices; far enough to the side, left and right would change.
         let roll = lean(right.x);
         if !(roll <= LARGEST_ROLL) {
-            return Err(format!(
-                "Found three points whose left and right lie {roll:.0}° from those of the scan, expected at most \
-                 {LARGEST_ROLL:.0}°: choose the third between the hemispheres",
+            return Err(Sentence::worded(
+                &format!(
+                    "Found three points (--ac, --pc, --midline) whose left and right lie {roll:.0}° from those of the \
+                     scan, expected at most {LARGEST_ROLL:.0}°: give a --midline between the hemispheres"
+                ),
+                &format!(
+                    "Found three points whose left and right lie {roll:.0}° from those of the scan, expected at most \
+                     {LARGEST_ROLL:.0}°: choose the third between the hemispheres"
+                ),
             ));
         }
         Ok(DQuat::from_mat3(&DMat3::from_cols(right, front, top)))

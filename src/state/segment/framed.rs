@@ -1,8 +1,9 @@
 //! The part of the segmented image that slice views frame: until the user moves a slice view, Segment crops it to the
 //! content of the image. With a fit, every task frames the head.
 
+use crate::data::Grid;
 use crate::state::core::pane::Pane;
-use crate::state::segment::frame_of;
+use crate::state::segment::types::{frame_of, scalar};
 use crate::state::view::{Plane, SliceCamera};
 use crate::state::{State, Task};
 use glam::{DVec2, DVec3};
@@ -20,6 +21,51 @@ impl State {
     pub fn framed_by_slice(&self, pane: Pane) -> (DVec3, DVec3) {
         let cropped = self.content_framed(pane);
         cropped.unwrap_or_else(|| self.document.sliced())
+    }
+
+    /// Positions of a mosaic's slices along their normal, mm, from the lowest. Turned slices end where the head does, or
+    /// the visible content of the images: the corners of a turned box would add slices of nothing.
+    pub fn mosaic_slices(&self) -> Vec<f64> {
+        let axis = self.view.mosaic_pane().normal_axis().unwrap_or(2);
+        let (low, high) = self.view.turn.straight_bounds(self.document.head());
+        let within_box = (low[axis], high[axis]);
+        let cut = self.extent_of_content(axis).unwrap_or(within_box);
+        self.view.mosaic_slices(cut)
+    }
+
+    /// First and last position along the normal of turned slices at which they cut content; `None` for straight slices,
+    /// and where an image of colours or labels, whose content is not known, is shown without a fit.
+    fn extent_of_content(&self, axis: usize) -> Option<(f64, f64)> {
+        if self.view.turn.is_straight() {
+            return None;
+        }
+        let normal = self.view.turn.direction(DVec3::AXES[axis]);
+        let place = |grid: &Grid, voxel: [usize; 3]| {
+            let world = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
+            self.view.turn.straight_point(world)[axis]
+        };
+        let extent = |grid: &Grid, ends: &[[usize; 3]]| {
+            let m = grid.world_from_voxel.matrix3;
+            let half_voxel: f64 = (0..3).map(|a| 0.5 * m.col(a).dot(normal).abs()).sum();
+            let places = ends.iter().map(|&end| place(grid, end));
+            let whole = places.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| {
+                (low.min(p - half_voxel), high.max(p + half_voxel))
+            });
+            (whole.0 <= whole.1).then_some(whole)
+        };
+        if let Some(tensors) = &self.document.tensors {
+            return extent(&tensors.mask.grid, tensors.mask.row_ends());
+        }
+        let shown = self.document.layers.iter().filter(|l| l.display.visible);
+        let images = shown.filter(|l| l.content.volume().is_some());
+        let extents: Option<Vec<_>> = images
+            .map(|layer| {
+                let image = scalar(layer)?;
+                extent(&image.grid, &image.content_ends(frame_of(layer, image)))
+            })
+            .collect();
+        let union = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+        extents?.into_iter().reduce(union)
     }
 
     /// Zoom and pan of a slice view in relation to the bounds that all tasks frame: those that the user has set, else

@@ -110,7 +110,10 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
 fn align(state: &mut State, points: Commissures, effects: &mut Vec<Effect>) {
     let rotation = match points.rotation() {
         Ok(rotation) => rotation,
-        Err(sentence) => return state.runtime.notify(Severity::Error, sentence),
+        Err(sentence) => {
+            let sentence = sentence.for_window();
+            return state.runtime.notify(Severity::Error, sentence);
+        }
     };
     if state.view.tool == Tool::Commissures {
         regions::draw::activate_tool(state, Tool::Crosshair, effects);

@@ -12,7 +12,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if view.layout != Layout::Mosaic {
         return;
     }
-    let count = view.mosaic_slices(state.document.head()).len();
+    let count = state.mosaic_slices().len();
     let fact = counted(count, "slice");
     section::head_with(ui, "Mosaic", &fact);
     let panes = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .default(View::MOSAIC_MM)
         .limits(View::MOSAIC_LIMITS_MM)
         .unit("mm")
-        .help("Distance between slices; one of them contains the crosshair");
+        .help("Distance between slices; they lie at whole steps from the crosshair");
     if let Some((mm, _)) = row.value(ui) {
         actions.push(Action::View(ViewAction::SetMosaic(pane, mm)));
     }

@@ -1,9 +1,11 @@
-//! Slices of one orientation in rows, starting with the lowest, all with the zoom of their view.
+//! Slices of one orientation in rows, starting with the lowest, all with the zoom of their view. The last cell has no
+//! slice: it has the title, the letters of the sides and the scale bar, which would cover a small picture.
 
 use super::cut::{Cut, to_world};
 use super::slice_view::Slice;
 use super::{Views, annotations, fill_between, letters, rings, slice_paint};
 use crate::render::PaneId;
+use crate::state::view::{STRAIGHT_DEG, tilt_deg};
 use crate::state::{Action, Pane, State, ViewAction};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::paint_callback::{PaneContent, pixels};
@@ -15,29 +17,52 @@ use egui::{Align2, Color32, Id, Rect, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 const FIRST: u32 = 300;
 pub(super) const FIRST_STILL: u32 = 500;
 
-/// Smallest width for a whole title, points.
-const WIDE: f32 = 280.0;
+/// Height of a line of the key, and the width that a letter has at its side, points.
+const LINE: f32 = 14.0;
+const LETTER_SPACE: f32 = 26.0;
 
-/// Position and orientation of the slice.
-fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
-    let sides = match slice.pane {
-        _ if slice_paint::sides_unknown(slice.state) => "sides unknown".to_owned(),
-        Pane::Sagittal => "nose left".to_owned(),
-        _ => slice.state.view.convention.name().to_lowercase(),
+/// The plane's name and the sides of the patient in the middle of a cell without a slice, with the letters at its edges
+/// and the scale bar.
+fn key(ui: &Ui, pane: Pane, rect: Rect, state: &State) {
+    let Some((slice, _)) = Slice::new(ui, pane, rect, state) else {
+        return;
     };
-    let (sides, colour) = match slice.state.view.turn.is_straight() {
-        true => (sides, IN_VIEW.t2),
-        false => {
-            let (side, colour) = slice_paint::orientation(&slice.plane);
-            (format!("{side} · turned, resampled"), colour)
-        }
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    painter.rect_filled(rect, 0.0, Color32::BLACK);
+    let name = state.view.slice_name(pane);
+    let tilt_deg = tilt_deg(slice.plane.normal());
+    let turned = !state.view.turn.is_straight();
+    let tilt = (tilt_deg >= STRAIGHT_DEG).then(|| format!("{}°", fixed(tilt_deg, 1)));
+    let (sides, colour) = match slice_paint::sides_unknown(state) {
+        true => ("left and right unknown".to_owned(), IN_VIEW.warning),
+        false => slice_paint::orientation(&slice.plane),
     };
-    let corner = slice.rect.left_top() + vec2(6.0, 10.0);
-    let lines = [(name, IN_VIEW.t1), (&*sides, colour)];
-    for (i, (text, colour)) in lines.into_iter().enumerate() {
-        let at = corner + vec2(0.0, 14.0 * i as f32);
-        let span = (text, theme::medium(size::CAPTION), colour);
-        annotations::bare(painter, at, Align2::LEFT_CENTER, &[span]);
+    let (regular, bold) = (
+        theme::regular(size::CAPTION),
+        theme::semibold(size::CAPTION),
+    );
+    let quiet = |text| (text, regular.clone(), IN_VIEW.t2);
+    let view = state.view.turned_view(pane);
+    let resampled = slice_paint::resampled(state);
+    let pieces = [
+        Some((&*name, bold, IN_VIEW.t1)),
+        tilt.as_deref().map(quiet),
+        Some((&*sides, regular.clone(), colour)),
+        view.as_deref().map(quiet),
+        resampled.as_deref().map(quiet),
+        turned.then_some(quiet("mm from the crosshair")),
+    ];
+    let pieces = pieces.into_iter().flatten().map(|piece| vec![piece]);
+    let width = rect.width() - 2.0 * LETTER_SPACE;
+    let lines = slice_paint::in_lines(&painter, width, pieces);
+    let top = rect.center().y - 0.5 * LINE * (lines.len() - 1) as f32;
+    for (i, spans) in lines.iter().enumerate() {
+        let at = pos2(rect.center().x, top + LINE * i as f32);
+        annotations::bare(&painter, at, Align2::CENTER_CENTER, spans);
+    }
+    let bar = slice_paint::scale_bar(&painter, &slice);
+    if state.view.visible.letters {
+        letters::show(&painter, &slice, &[bar], &[], &|middle| middle);
     }
 }
 
@@ -87,26 +112,29 @@ impl Views {
             return;
         };
         let framed = state.framed_by_slice(pane);
-        let places = state.view.mosaic_slices(state.document.head());
+        let places = state.mosaic_slices();
         let extent = framed.1 - framed.0;
         let (wide, high) = match pane {
             Pane::Sagittal => (extent.y, extent.z),
             Pane::Coronal => (extent.x, extent.z),
             Pane::Axial | Pane::Scene => (extent.x, extent.y),
         };
-        let cells = cells(area, places.len(), wide as f32, high as f32);
+        let cells = cells(area, places.len() + 1, wide as f32, high as f32);
         fill_between(ui, area, cells.iter().copied(), Color32::BLACK);
         self.panes = vec![(pane, area)];
         // One copy, whose crosshair moves from slice to slice.
         let mut seen = state.clone();
-        for (i, (place, rect)) in places.into_iter().zip(cells).enumerate() {
+        for (i, (place, rect)) in places.into_iter().zip(cells.iter().copied()).enumerate() {
             seen.view.look_at_place(axis, place);
             let first = if self.still { FIRST_STILL } else { FIRST };
             let id = PaneId(first + i as u32);
             let off_mm = place - state.view.place(axis);
             let here = off_mm.abs() < 1e-9;
             let name = name(&seen, axis, off_mm);
-            self.mosaic_slice(ui, (pane, rect, id), &seen, (i == 0, here, name), actions);
+            self.mosaic_slice(ui, (pane, rect, id), &seen, (here, name), actions);
+        }
+        if let Some(rect) = cells.last() {
+            key(ui, pane, *rect, state);
         }
     }
 
@@ -115,7 +143,7 @@ impl Views {
         ui: &mut Ui,
         (pane, rect, id): (Pane, Rect, PaneId),
         state: &State,
-        (first, here, name): (bool, bool, String),
+        (here, name): (bool, String),
         actions: &mut Vec<Action>,
     ) {
         let Some((slice, list)) = Slice::new(ui, pane, rect, state) else {
@@ -131,25 +159,15 @@ impl Views {
             }
         }
         let under = painter.add(Shape::Noop);
-        let mut text = Vec::new();
-        if first {
-            // A small slice has no space for the whole title.
-            match rect.width() < WIDE {
-                true => short_title(&painter, &slice, &name),
-                false => text = slice_paint::title(&painter, &slice, &[]),
-            }
-            text.push(slice_paint::scale_bar(&painter, &slice));
-            if state.view.visible.letters {
-                let letters = letters::show(&painter, &slice, &text, &[], &|middle| middle);
-                text.extend(letters);
-            }
-        } else {
-            let corner = rect.left_top() + vec2(6.0, 10.0);
-            let ink = if here { IN_VIEW.t1 } else { IN_VIEW.t2 };
-            let name_spans = (&*name, theme::medium(size::CAPTION), ink);
-            let place = annotations::bare(&painter, corner, Align2::LEFT_CENTER, &[name_spans]);
-            text.push(place);
-        }
+        let corner = rect.left_top() + vec2(6.0, 10.0);
+        let ink = if here { IN_VIEW.t1 } else { IN_VIEW.t2 };
+        let name_spans = (&*name, theme::medium(size::CAPTION), ink);
+        let text = [annotations::bare(
+            &painter,
+            corner,
+            Align2::LEFT_CENTER,
+            &[name_spans],
+        )];
         if here && state.view.visible.crosshair && !self.still {
             painter.set(under, slice_paint::crosshair(&painter, &slice, &text));
         }

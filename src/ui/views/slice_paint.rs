@@ -369,7 +369,7 @@ pub fn sides_unknown(state: &State) -> bool {
 }
 
 /// Suffix of the title if pixels are not voxels: `oblique 12°`, `resampled`.
-fn resampled(state: &State) -> Option<String> {
+pub(super) fn resampled(state: &State) -> Option<String> {
     let grids: Vec<_> = shown_layers(state).filter_map(grid).collect();
     let top = grids.first()?;
     let oblique = top.obliquity_deg();
@@ -385,7 +385,7 @@ fn resampled(state: &State) -> Option<String> {
 
 /// Pieces of a title side by side in lines of at most this width: a piece that does not fit next to the one before
 /// begins a new line.
-fn in_lines<'a>(
+pub(super) fn in_lines<'a>(
     painter: &Painter,
     width: f32,
     pieces: impl IntoIterator<Item = Vec<Span<'a>>>,
@@ -453,6 +453,8 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     let long = sides.filter(|_| below).map(|[_, long]| long);
     let second = long.map(quiet).into_iter();
     let second = second.chain([vec![(&*letters, regular.clone(), colour)]]);
+    let view = state.view.turned_view(slice.pane);
+    let second = second.chain(view.as_deref().map(quiet));
     let second = second.chain(extra.as_deref().map(quiet));
     let only = only.as_deref();
     let second = second.chain(only.map(|o| vec![(o, medium.clone(), IN_VIEW.warning)]));

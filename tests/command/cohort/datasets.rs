@@ -59,9 +59,20 @@ pub fn sessions() {
     let result = "out/sub-01/ses-2/dwi/sub-01_ses-2_tract-cst_tractogram.trx";
     assert!(here.join(result).is_file());
     let group = run("bids heads out group", here);
-    assert_eq!(group["participants"], 3);
+    assert_eq!(
+        (&group["participants"], &group["sessions"]),
+        (&2.into(), &3.into())
+    );
+    let page = fs::read_to_string(here.join("out/group_report.html")).expect("a page");
+    assert!(
+        page.contains("3 sessions of 2 participants: 3 done"),
+        "{page}"
+    );
     let group = run("bids heads out group --session-label ses-1", here);
-    assert_eq!(group["participants"], 2);
+    assert_eq!(
+        (&group["participants"], &group["sessions"]),
+        (&2.into(), &2.into())
+    );
     let table = fs::read_to_string(here.join("out/group_measures.tsv")).expect("a table");
     assert!(table.contains("sub-02\tses-1\t") && !table.contains("ses-2"));
     let (found, code) = errors(&format!("{LINE} --session-label 3"), here);

@@ -297,7 +297,7 @@ fn mosaic() {
         &mut state,
         Action::View(ViewAction::SetMosaic(Pane::Axial, 9.0)),
     );
-    let places = state.view.mosaic_slices(state.document.head());
+    let places = state.mosaic_slices();
     let taken: Arc<Mutex<Vec<Action>>> = Arc::default();
     let (mut views, actions) = (Views::default(), taken.clone());
     let mut window = Harness::builder()

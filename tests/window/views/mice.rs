@@ -138,7 +138,7 @@ fn mosaic() {
             arcuate::state::Layout::Mosaic,
         )));
         views.act(Action::View(ViewAction::SetMosaic(pane, 7.0)));
-        let places = views.state().view.mosaic_slices((low, high));
+        let places = views.state().mosaic_slices();
         assert!(
             places.iter().any(|p| (p - here[axis]).abs() < 1e-9),
             "{places:?}"
@@ -150,7 +150,7 @@ fn mosaic() {
     }
     views.act(Action::View(ViewAction::SetMosaic(Pane::Axial, 7.0)));
     views.step();
-    let places = views.state().view.mosaic_slices((low, high));
+    let places = views.state().mosaic_slices();
     let area = views.rect(Pane::Axial);
     // The lowest is in the first row and column.
     views.click(area.min + vec2(12.0, 12.0));
