@@ -274,13 +274,28 @@ impl View {
         }
     }
 
-    /// Positions of a mosaic's slices along their normal, mm, from the lowest, between two positions; they lie at whole
-    /// steps from the crosshair.
-    pub fn mosaic_slices(&self, (low, high): (f64, f64)) -> Vec<f64> {
+    /// Steps from the crosshair to a mosaic's first and last slice between two positions along their normal, mm.
+    fn mosaic_steps(&self, (low, high): (f64, f64)) -> (i64, i64) {
         let here = self.place(self.mosaic_pane().normal_axis().unwrap_or(2));
         let first = ((low - here) / self.mosaic_mm).ceil() as i64;
         let last = ((high - here) / self.mosaic_mm).floor() as i64;
-        let all = (first..=last).map(|k| here + k as f64 * self.mosaic_mm);
+        (first, last)
+    }
+
+    /// Number of slices of a mosaic between two positions; it shows at most [`Self::MAXIMUM_SLICES`].
+    pub fn mosaic_count(&self, ends: (f64, f64)) -> usize {
+        let (first, last) = self.mosaic_steps(ends);
+        (last - first + 1).max(0) as usize
+    }
+
+    /// Positions of a mosaic's slices along their normal, mm, from the lowest, between two positions; they lie at whole
+    /// steps from the crosshair. If they are too many, those nearest to the crosshair are shown.
+    pub fn mosaic_slices(&self, ends: (f64, f64)) -> Vec<f64> {
+        let here = self.place(self.mosaic_pane().normal_axis().unwrap_or(2));
+        let (first, last) = self.mosaic_steps(ends);
+        let most = Self::MAXIMUM_SLICES as i64;
+        let begin = (-most / 2).min(last - most + 1).max(first);
+        let all = (begin..=last).map(|k| here + k as f64 * self.mosaic_mm);
         all.take(Self::MAXIMUM_SLICES).collect()
     }
 }
@@ -569,6 +584,10 @@ pub enum ViewAction {
     TurnSlices(SliceTurn),
     /// Turns the slices so that the commissures lie as in the standard position, and looks at the anterior one.
     AlignToCommissures(Commissures),
+    /// Places the next point of the tool that aligns the slices; with the third they turn.
+    PlaceCommissure(DVec3),
+    /// Takes the newest of these points back.
+    TakeBackCommissure,
     /// Turns the slices back to the axes.
     StraightenSlices,
     Viewpoint(ViewpointAction),
