@@ -5,7 +5,7 @@ use crate::data::Grid;
 use crate::state::core::pane::Pane;
 use crate::state::segment::types::{frame_of, scalar};
 use crate::state::view::{Plane, SliceCamera};
-use crate::state::{State, Task};
+use crate::state::{State, Task, View};
 use glam::{DVec2, DVec3};
 
 /// Margin around the content, mm.
@@ -26,11 +26,20 @@ impl State {
     /// Positions of a mosaic's slices along their normal, mm, from the lowest. Turned slices end where the head does, or
     /// the visible content of the images: the corners of a turned box would add slices of nothing.
     pub fn mosaic_slices(&self) -> Vec<f64> {
+        self.view.mosaic_slices(self.mosaic_ends())
+    }
+
+    /// Number of slices that a mosaic of this spacing has; it shows at most [`View::MAXIMUM_SLICES`].
+    pub fn mosaic_count(&self) -> usize {
+        self.view.mosaic_count(self.mosaic_ends())
+    }
+
+    /// Positions along the normal between which the slices of a mosaic lie, mm.
+    pub fn mosaic_ends(&self) -> (f64, f64) {
         let axis = self.view.mosaic_pane().normal_axis().unwrap_or(2);
         let (low, high) = self.view.turn.straight_bounds(self.document.head());
         let within_box = (low[axis], high[axis]);
-        let cut = self.extent_of_content(axis).unwrap_or(within_box);
-        self.view.mosaic_slices(cut)
+        self.extent_of_content(axis).unwrap_or(within_box)
     }
 
     /// First and last position along the normal of turned slices at which they cut content; `None` for straight slices,
