@@ -16,7 +16,7 @@ use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::update::is_session;
 use crate::state::{
     Content, Convention, FilesAction, LayerAction, Layout, Pane, Reading, RegionAction, State,
-    Task, Turntable, ViewAction, ViewpointAction,
+    Task, Turntable, View, ViewAction, ViewpointAction,
 };
 use glam::{DVec2, DVec3};
 use serde_json::json;
@@ -288,6 +288,13 @@ impl Options {
         if self.mosaic.is_some() && self.view.0.is_none_or(|pane| pane == Pane::Scene) {
             return Err(Failure::usage(NO_SLICES));
         }
+        let limits = View::MOSAIC_LIMITS_MM;
+        if let Some(mm) = self.mosaic.filter(|mm| !limits.contains(mm)) {
+            let [mm, low, high] = [mm, *limits.start(), *limits.end()].map(number);
+            return Err(Failure::usage(format!(
+                "Found --mosaic {mm}, expected {low} to {high} mm between slices"
+            )));
+        }
         self.tensors.check()?;
         if let Some(points) = self.slices.commissures() {
             points.rotation().map_err(Failure::usage)?;
@@ -369,8 +376,27 @@ impl Options {
                 );
             }
         }
+        if self.mosaic.is_some() {
+            all_slices_fit(&window.state)?;
+        }
         Ok(())
     }
+}
+
+/// Refuses a mosaic with more slices than it can show: a picture without some of them looks complete.
+fn all_slices_fit(state: &State) -> Result<(), Failure> {
+    let (count, most) = (state.mosaic_count(), View::MAXIMUM_SLICES);
+    if count <= most {
+        return Ok(());
+    }
+    let (low, high) = state.mosaic_ends();
+    // At both ends, rounding may add a slice.
+    let spacing = (high - low) / (most - 1) as f64;
+    let spacing = number((10.0 * spacing).ceil() / 10.0);
+    Err(Failure::usage(format!(
+        "Found {count} slices {} mm apart, expected at most {most} in a mosaic: give --mosaic {spacing} or more",
+        number(state.view.mosaic_mm)
+    )))
 }
 
 impl SliceOptions {

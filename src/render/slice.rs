@@ -283,7 +283,7 @@ impl Slices {
             (*clip_from_world * world.extend(1.0)).as_vec4().to_array()
         });
         let cut = list.cut_out.as_ref().map(|mask| {
-            let (key, texture) = textures.surface(gpu, &mask.0);
+            let (key, texture) = textures.cut_out(gpu, &mask.0);
             used.push(key);
             texture
         });

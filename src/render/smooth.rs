@@ -85,6 +85,60 @@ impl Smooth {
         smooth
     }
 
+    /// Like [`Smooth::of_region`], with narrow gaps closed: a brain mask without its liquor leaves out the fissure between
+    /// the hemispheres, where a slice would be a few islands.
+    pub fn closed(mask: &Mask, max_texels: usize) -> Self {
+        /// Gaps up to about this width are closed, mm.
+        const SIGMA_MM: f64 = 6.0;
+        /// Coarser texels suffice for so smooth a field, and blurring them is fast.
+        const TEXEL_MM: f64 = 2.0;
+        const MAX_TEXELS: usize = 112;
+        let mut smooth = Self::of_region(mask, max_texels);
+        // A blurred set exceeds a lower value farther outside; blurred again, a higher value leads back. Flat boundaries
+        // return to their place, but not those of gaps that were filled.
+        let mut wide = Self::new(mask, TEXEL_MM, SIGMA_MM, MAX_TEXELS.min(max_texels));
+        for value in &mut wide.values {
+            *value = f32::from(u8::from(*value > 0.25));
+        }
+        let sigma = (DVec3::splat(SIGMA_MM) / wide.spacing).to_array();
+        for (axis, sigma) in sigma.into_iter().enumerate() {
+            blur(&mut wide.values, wide.shape, axis, sigma);
+        }
+        // The values rise slowly: an edge as sharp as that of the mask is drawn without a fringe.
+        for value in &mut wide.values {
+            *value = ((*value - 0.75) * 4.0 + 0.5).clamp(0.0, 1.0);
+        }
+        let wide_from_texel = wide.texel_from_world * smooth.texel_from_world.inverse();
+        let [nx, ny, _] = smooth.shape;
+        for (i, value) in smooth.values.iter_mut().enumerate() {
+            let texel = [i % nx, i / nx % ny, i / (nx * ny)].map(|n| n as f64);
+            let at = wide_from_texel.transform_point3(DVec3::from_array(texel));
+            *value = value.max(wide.linear(at));
+        }
+        smooth
+    }
+
+    /// The value between texels; 0 outside.
+    fn linear(&self, at: DVec3) -> f32 {
+        let base = at.floor();
+        let part = (at - base).as_vec3();
+        let corner = |c: usize| {
+            let step = [c & 1, c >> 1 & 1, c >> 2];
+            let texel: [f64; 3] = std::array::from_fn(|a| base[a] + step[a] as f64);
+            let inside = (0..3).all(|a| texel[a] >= 0.0 && texel[a] < self.shape[a] as f64);
+            let weight = |a: usize| match step[a] {
+                0 => 1.0 - part[a],
+                _ => part[a],
+            };
+            let weight = weight(0) * weight(1) * weight(2);
+            match inside {
+                true => weight * self.values[self.index(texel.map(|t| t as usize))],
+                false => 0.0,
+            }
+        };
+        (0..8).map(corner).sum()
+    }
+
     /// Raises the texels of thin parts above the surface's value: those in no block of 2 × 2 × 2 texels inside, and
     /// those with no texel above that value around them.
     fn keep_thin(&mut self, sharp: &Self) {

@@ -24,8 +24,10 @@ pub(super) enum Key {
     Bricks(DataId, usize),
     /// The first frame as shares of a window, whose ends are given by their bits.
     Shares(DataId, [u32; 2]),
-    /// A mask, lightly smoothed: surfaces and cut-outs.
+    /// A mask, lightly smoothed: surfaces.
     Surface(DataId),
+    /// A mask, lightly smoothed and with narrow gaps closed: cut-outs of heads.
+    CutOut(DataId),
     /// A mask, strongly smoothed, as gradient and value: the head's outline.
     Rim(DataId),
     /// Lower bound of the distance from its boundary.
@@ -143,13 +145,14 @@ impl Textures {
 
     pub fn surface(&mut self, gpu: &Gpu, mask: &Mask) -> (Key, Arc<Texture>) {
         self.get(Key::Surface(mask.id()), || {
-            let smooth = Smooth::of_region(mask, 256.min(side(gpu)));
-            let texels: Vec<u8> = smooth
-                .values
-                .iter()
-                .map(|v| (v * 255.0).round() as u8)
-                .collect();
-            upload(gpu, &smooth, wgpu::TextureFormat::R8Unorm, &texels)
+            upload_shares_inside(gpu, &Smooth::of_region(mask, 256.min(side(gpu))))
+        })
+    }
+
+    /// What slices in the 3-D view are cut to.
+    pub fn cut_out(&mut self, gpu: &Gpu, mask: &Mask) -> (Key, Arc<Texture>) {
+        self.get(Key::CutOut(mask.id()), || {
+            upload_shares_inside(gpu, &Smooth::closed(mask, 256.min(side(gpu))))
         })
     }
 
@@ -237,6 +240,12 @@ fn upload(gpu: &Gpu, smooth: &Smooth, format: wgpu::TextureFormat, texels: &[u8]
         is_complete: true,
         bytes: texels.len() as u64,
     }
+}
+
+fn upload_shares_inside(gpu: &Gpu, smooth: &Smooth) -> Texture {
+    let texels = smooth.values.iter();
+    let texels: Vec<u8> = texels.map(|v| (v * 255.0).round() as u8).collect();
+    upload(gpu, smooth, wgpu::TextureFormat::R8Unorm, &texels)
 }
 
 /// The texture of an image that a kernel wrote for this device.

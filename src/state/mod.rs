@@ -97,6 +97,8 @@ pub use track_noise::TrackNoiseAction;
 pub use update::update;
 pub use view::{Convention, Layout, Slab, Tool, View, ViewpointAction};
 
+use glam::DVec3;
+
 /// Everything the window shows.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -105,6 +107,8 @@ pub struct State {
     pub view: View,
     /// Where the views have looked, apart from the steps of undo.
     pub viewpoints: ViewpointHistory,
+    /// The points placed so far of the tool that aligns the slices to the commissures, world mm.
+    pub commissures: Vec<DVec3>,
     pub runtime: Runtime,
     /// The crosshair shared with other windows: neither undone nor saved.
     pub crosshair_link: CrosshairLink,
@@ -118,6 +122,7 @@ impl State {
             history: History::default(),
             view: View::default(),
             viewpoints: ViewpointHistory::default(),
+            commissures: Vec::new(),
             runtime: Runtime::new(backend),
             crosshair_link: CrosshairLink::default(),
         }

@@ -265,14 +265,6 @@ impl View {
     pub const MOSAIC_LIMITS_MM: std::ops::RangeInclusive<f64> = 0.5..=100.0;
     /// Smaller slices would be illegible.
     pub const MAXIMUM_SLICES: usize = 120;
-
-    /// The orientation of a mosaic.
-    pub fn mosaic_pane(&self) -> Pane {
-        match self.single {
-            Pane::Scene => Pane::Axial,
-            pane => pane,
-        }
-    }
 }
 
 /// The plane of a slice view, with the pane's geometry: maps between pixels and the world.
@@ -558,6 +550,10 @@ pub enum ViewAction {
     TurnSlices(SliceTurn),
     /// Turns the slices so that the commissures lie as in the standard position, and looks at the anterior one.
     AlignToCommissures(Commissures),
+    /// Places the next point of the tool that aligns the slices; with the third they turn.
+    PlaceCommissure(DVec3),
+    /// Takes the newest of these points back.
+    TakeBackCommissure,
     /// Turns the slices back to the axes.
     StraightenSlices,
     Viewpoint(ViewpointAction),

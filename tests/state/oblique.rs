@@ -6,7 +6,9 @@ use arcuate::state::core::display;
 use arcuate::state::core::layer::{Content, Layer, LayerId};
 use arcuate::state::core::slice_turn::{Commissures, SliceTurn, last_within, voxel_rotation};
 use arcuate::state::view::{letters, nearest_plane, tilt_deg};
-use arcuate::state::{Action, Convention, Pane, Severity, State, Tool, View, ViewAction, update};
+use arcuate::state::{
+    Action, Convention, Pane, Severity, State, Tool, View, ViewAction, ViewpointAction, update,
+};
 use glam::{DAffine3, DMat3, DQuat, DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -37,6 +39,15 @@ pub fn tests() -> Vec<Trial> {
         test(
             "oblique::commissures that make no head are refused",
             refused_commissures,
+        ),
+        test("oblique::a refused point leaves the others", refused_point),
+        test(
+            "oblique::the status names the present rotation",
+            turn_status,
+        ),
+        test(
+            "oblique::a mosaic keeps the slices near the crosshair",
+            many_slices,
         ),
         test("oblique::angles lead back to the rotation", angles),
         test("oblique::the voxels of an oblique image", voxels),
@@ -405,7 +416,10 @@ fn refused_commissures() {
         midline: dvec3(-60.0, -1.0, 2.0),
     };
     for (points, reason) in [
-        (swapped, "Found the first point behind the second"),
+        (
+            swapped,
+            "Found the posterior commissure in front of the anterior one",
+        ),
         (near, "Found the commissures 1 mm apart"),
         (on_line, "from the line through the commissures"),
         (broken, "from the line through the commissures"),
@@ -423,6 +437,102 @@ fn refused_commissures() {
         assert!(for_command.contains("--ac"), "{for_command}");
         assert!(state.view.turn.is_straight());
         assert_eq!(state.view.tool, Tool::Commissures, "the next click goes on");
+    }
+}
+
+/// Each point is checked when it is placed; the points before a refused one stay, and its message goes with the next one.
+fn refused_point() {
+    let mut state = State::new(String::new());
+    let errors = |state: &State| {
+        let messages = state.runtime.notices.messages.iter();
+        let errors = messages.filter(|m| m.severity == Severity::Error);
+        errors.map(|m| m.text.clone()).collect::<Vec<_>>()
+    };
+    let place = |state: &mut State, x: f64, y: f64, z: f64| {
+        act(state, ViewAction::PlaceCommissure(dvec3(x, y, z)));
+    };
+    act(&mut state, ViewAction::SetTool(Tool::Commissures));
+    place(&mut state, 0.0, 2.0, 0.0);
+    // In front of the first, and too near to it.
+    place(&mut state, 0.0, 27.0, 0.0);
+    assert_eq!(state.commissures.len(), 1);
+    assert!(errors(&state)[0].contains("in front of the anterior one"));
+    place(&mut state, 0.0, 0.0, 0.0);
+    assert_eq!(errors(&state).len(), 1, "only about the newest point");
+    assert!(
+        errors(&state)[0].contains("2 mm apart"),
+        "{:?}",
+        errors(&state)
+    );
+    place(&mut state, 0.0, -23.0, 0.0);
+    assert_eq!(errors(&state), Vec::<String>::new());
+    // On the line, then far to the side.
+    for (x, z) in [(0.0, 3.0), (40.0, 5.0)] {
+        place(&mut state, x, -10.0, z);
+        assert_eq!(state.commissures.len(), 2, "both commissures stay");
+        assert_eq!(errors(&state).len(), 1);
+        assert!(state.view.turn.is_straight());
+    }
+    act(&mut state, ViewAction::TakeBackCommissure);
+    assert_eq!((state.commissures.len(), errors(&state).len()), (1, 0));
+    place(&mut state, 0.0, -23.0, 2.0);
+    place(&mut state, 0.0, -10.0, 5.0);
+    assert_eq!(errors(&state).len(), 1);
+    place(&mut state, 0.0, -10.0, 50.0);
+    assert!(!state.view.turn.is_straight());
+    assert_eq!(state.view.tool, Tool::Crosshair);
+    assert_eq!((state.commissures.len(), errors(&state).len()), (0, 0));
+    // Esc puts the tool away, with its points and its message.
+    act(&mut state, ViewAction::SetTool(Tool::Commissures));
+    place(&mut state, 0.0, 2.0, 0.0);
+    place(&mut state, 0.0, 27.0, 0.0);
+    update(&mut state, Action::Escape);
+    assert_eq!((state.commissures.len(), errors(&state).len()), (0, 0));
+}
+
+/// The status of a turn goes when the slices turn again without one.
+fn turn_status() {
+    let mut random = Random::fresh("turn status");
+    let mut state = state(&mut random);
+    let viewpoint = |state: &mut State, action| act(state, ViewAction::Viewpoint(action));
+    viewpoint(&mut state, ViewpointAction::Remember);
+    turn(&mut state, DQuat::from_axis_angle(DVec3::X, 0.3));
+    viewpoint(&mut state, ViewpointAction::Remember);
+    act(&mut state, ViewAction::StraightenSlices);
+    assert_eq!(state.runtime.notices.status, "Slices are back at the axes");
+    viewpoint(&mut state, ViewpointAction::Back);
+    assert!(!state.view.turn.is_straight());
+    assert_eq!(state.runtime.notices.status, "");
+    act(&mut state, ViewAction::StraightenSlices);
+    turn(&mut state, DQuat::from_axis_angle(DVec3::X, 0.2));
+    assert_eq!(state.runtime.notices.status, "");
+    // Another status stays.
+    state.runtime.notices.status = "Command copied".into();
+    turn(&mut state, DQuat::from_axis_angle(DVec3::X, 0.1));
+    assert_eq!(state.runtime.notices.status, "Command copied");
+}
+
+/// More slices than a mosaic shows are counted, and those around the crosshair are shown.
+fn many_slices() {
+    let mut random = Random::fresh("many slices");
+    let mut state = state(&mut random);
+    state.view.single = Pane::Axial;
+    let ends = (-100.0, 100.0);
+    for (mm, at) in [(1.0, 0.0), (0.5, 80.0), (0.5, -99.0), (4.0, 10.0)] {
+        state.view.mosaic_mm = mm;
+        state.view.crosshair.z = at;
+        let all = (ends.1 - ends.0) / mm;
+        let count = state.view.mosaic_count(ends);
+        assert!((count as f64 - all).abs() <= 1.0, "{count} {all}");
+        let places = state.view.mosaic_slices(ends);
+        assert_eq!(places.len(), count.min(View::MAXIMUM_SLICES));
+        assert!(
+            places.iter().any(|p| (p - at).abs() < 1e-9),
+            "{at} {places:?}"
+        );
+        assert!(places.iter().all(|p| (ends.0..=ends.1).contains(p)));
+        let steps = places.windows(2).map(|p| p[1] - p[0]);
+        assert!(steps.into_iter().all(|step| (step - mm).abs() < 1e-9));
     }
 }
 

@@ -63,6 +63,8 @@ pub enum Topic {
     DistributionsOpened,
     /// The files of the truth against which streamlines are scored.
     Truth,
+    /// A refused point of the tool that aligns the slices to the commissures.
+    Commissures,
 }
 
 /// The subject of a status, which is removed once it is no longer shown or true.
@@ -79,6 +81,8 @@ pub enum StatusSubject {
     StoppedTurntable,
     /// A session that was opened, whose files are still being verified.
     OpenedSession,
+    /// The rotation of the slices, until they are turned again.
+    SliceTurn,
 }
 
 impl StatusSubject {
@@ -87,7 +91,7 @@ impl StatusSubject {
         match self {
             Self::LiveResult => task.shows_live(),
             Self::ResultOf(other) => other == task,
-            Self::Action | Self::StoppedTurntable | Self::OpenedSession => true,
+            Self::Action | Self::StoppedTurntable | Self::OpenedSession | Self::SliceTurn => true,
         }
     }
 }

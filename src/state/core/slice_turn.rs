@@ -173,11 +173,11 @@ const STEEPEST: f64 = 60.0;
 const LARGEST_ROLL: f64 = 45.0;
 
 impl Commissures {
-    /// The rotation with which the front lies along the line from the posterior to the anterior commissure and the
-    /// sagittal slice contains all three points; the reason if they do not lie as in a head.
-    pub fn rotation(&self) -> Result<DQuat, Sentence> {
-        let line = self.anterior - self.posterior;
-        let mm = |v: f64| number((v * 10.0).round() / 10.0);
+    /// The front of a head with these commissures, a unit vector; the reason if they do not lie as in a head.
+    pub fn front(anterior: DVec3, posterior: DVec3) -> Result<DVec3, Sentence> {
+        const AGAIN: &str =
+            "click the posterior one again, or right-click and click the anterior one again";
+        let line = anterior - posterior;
         if !(line.length() >= SHORTEST_MM) {
             let [length, shortest] = [line.length(), SHORTEST_MM].map(mm);
             return Err(Sentence::worded(
@@ -185,11 +185,40 @@ impl Commissures {
                     "Found the commissures (--ac, --pc) {length} mm apart, expected at least {shortest} mm: give both again"
                 ),
                 &format!(
-                    "Found the commissures {length} mm apart, expected at least {shortest} mm: choose both again"
+                    "Found the commissures {length} mm apart, expected at least {shortest} mm: {AGAIN}"
                 ),
             ));
         }
         let front = line.normalize();
+        if front.y <= 0.0 {
+            return Err(Sentence::worded(
+                "Found the anterior commissure (--ac) behind the posterior one (--pc), expected it in front: exchange \
+                 the two",
+                &format!(
+                    "Found the posterior commissure in front of the anterior one, expected it behind: {AGAIN}"
+                ),
+            ));
+        }
+        let tilt = lean(front.y);
+        if tilt > STEEPEST {
+            return Err(Sentence::worded(
+                &format!(
+                    "Found the line through the commissures (--ac, --pc) {tilt:.0}° from the front of the scan, expected \
+                     at most {STEEPEST:.0}°: give both again"
+                ),
+                &format!(
+                    "Found the line through the commissures {tilt:.0}° from the front of the scan, expected at most \
+                     {STEEPEST:.0}°: {AGAIN}"
+                ),
+            ));
+        }
+        Ok(front)
+    }
+
+    /// The rotation with which the front lies along the line from the posterior to the anterior commissure and the
+    /// sagittal slice contains all three points; the reason if they do not lie as in a head.
+    pub fn rotation(&self) -> Result<DQuat, Sentence> {
+        let front = Self::front(self.anterior, self.posterior)?;
         let off = self.midline - self.anterior;
         let off = off - front * off.dot(front);
         if !(off.length() >= SHORTEST_MM) {
@@ -209,27 +238,6 @@ impl Commissures {
         let top = off.normalize();
         let top = if top.z < 0.0 { -top } else { top };
         let right = front.cross(top);
-        if front.y <= 0.0 {
-            return Err(Sentence::worded(
-                "Found the anterior commissure (--ac) behind the posterior one (--pc), expected it in front: exchange \
-                 the two",
-                "Found the first point behind the second, expected the anterior commissure first: choose both again",
-            ));
-        }
-        let lean = |along: f64| along.clamp(-1.0, 1.0).acos().to_degrees();
-        let tilt = lean(front.y);
-        if tilt > STEEPEST {
-            return Err(Sentence::worded(
-                &format!(
-                    "Found the line through the commissures (--ac, --pc) {tilt:.0}° from the front of the scan, expected \
-                     at most {STEEPEST:.0}°: give both again"
-                ),
-                &format!(
-                    "Found the line through the commissures {tilt:.0}° from the front of the scan, expected at most \
-                     {STEEPEST:.0}°: choose both again"
-                ),
-            ));
-        }
         // A third point in one hemisphere would roll the slices; far enough to the side, left and right would change.
         let roll = lean(right.x);
         if !(roll <= LARGEST_ROLL) {
@@ -246,6 +254,16 @@ impl Commissures {
         }
         Ok(DQuat::from_mat3(&DMat3::from_cols(right, front, top)))
     }
+}
+
+/// A distance in a sentence, with one decimal.
+fn mm(distance: f64) -> String {
+    number((distance * 10.0).round() / 10.0)
+}
+
+/// The angle of a unit vector to an axis, given its component along the axis, degrees.
+fn lean(along: f64) -> f64 {
+    along.clamp(-1.0, 1.0).acos().to_degrees()
 }
 
 /// The rotation from the world's axes to those of an image's voxels that are nearest to them.

@@ -33,14 +33,11 @@ impl WriteFile for SaveProtocol {
         let SessionProtocol { protocol, notes } = converted;
         io::protocol::save(&self.path, &protocol, &notes)?;
         let steps = counted(protocol.steps.len(), "step");
-        let notes = match notes.len() {
-            0 => String::new(),
-            n => format!(
-                ", with {} about what does not carry over",
-                counted(n, "note")
-            ),
-        };
-        let content = format!("protocol of {steps}{notes}");
-        Ok(saved(self.path, content, None))
+        let content = format!("protocol of {steps}");
+        Ok(Saved {
+            // Named at once: whoever runs the protocol must know them.
+            losses: notes,
+            ..saved(self.path, content, None)
+        })
     }
 }

@@ -1,5 +1,5 @@
 //! The part of the segmented image that slice views frame: until the user moves a slice view, Segment crops it to the
-//! content of the image. With a fit, every task frames the head.
+//! content of the image. With a fit, every task frames the head. Also the slices of a mosaic, which end where content does.
 
 use crate::data::Grid;
 use crate::state::core::pane::Pane;
@@ -26,16 +26,20 @@ impl State {
     /// Positions of a mosaic's slices along their normal, mm, from the lowest. Turned slices end where the head does, or
     /// the visible content of the images: the corners of a turned box would add slices of nothing.
     pub fn mosaic_slices(&self) -> Vec<f64> {
+        self.view.mosaic_slices(self.mosaic_ends())
+    }
+
+    /// Number of slices that a mosaic of this spacing has; it shows at most [`View::MAXIMUM_SLICES`].
+    pub fn mosaic_count(&self) -> usize {
+        self.view.mosaic_count(self.mosaic_ends())
+    }
+
+    /// Positions along the normal between which the slices of a mosaic lie, mm.
+    pub fn mosaic_ends(&self) -> (f64, f64) {
         let axis = self.view.mosaic_pane().normal_axis().unwrap_or(2);
         let (low, high) = self.view.turn.straight_bounds(self.document.head());
         let within_box = (low[axis], high[axis]);
-        let (low, high) = self.extent_of_content(axis).unwrap_or(within_box);
-        let (here, step) = (self.view.place(axis), self.view.mosaic_mm);
-        // At whole steps from the crosshair.
-        let first = ((low - here) / step).ceil() as i64;
-        let last = ((high - here) / step).floor() as i64;
-        let all = (first..=last).map(|k| here + k as f64 * step);
-        all.take(View::MAXIMUM_SLICES).collect()
+        self.extent_of_content(axis).unwrap_or(within_box)
     }
 
     /// First and last position along the normal of turned slices at which they cut content; `None` for straight slices,
@@ -107,5 +111,40 @@ impl State {
             (low - MARGIN_MM).max(whole.0),
             (high + MARGIN_MM).min(whole.1),
         ))
+    }
+}
+
+impl View {
+    /// The orientation of a mosaic.
+    pub fn mosaic_pane(&self) -> Pane {
+        match self.single {
+            Pane::Scene => Pane::Axial,
+            pane => pane,
+        }
+    }
+
+    /// Steps from the crosshair to a mosaic's first and last slice between two positions along their normal, mm.
+    fn mosaic_steps(&self, (low, high): (f64, f64)) -> (i64, i64) {
+        let here = self.place(self.mosaic_pane().normal_axis().unwrap_or(2));
+        let first = ((low - here) / self.mosaic_mm).ceil() as i64;
+        let last = ((high - here) / self.mosaic_mm).floor() as i64;
+        (first, last)
+    }
+
+    /// Number of slices of a mosaic between two positions; it shows at most [`Self::MAXIMUM_SLICES`].
+    pub fn mosaic_count(&self, ends: (f64, f64)) -> usize {
+        let (first, last) = self.mosaic_steps(ends);
+        (last - first + 1).max(0) as usize
+    }
+
+    /// Positions of a mosaic's slices along their normal, mm, from the lowest, between two positions; they lie at whole
+    /// steps from the crosshair. If they are too many, those nearest to the crosshair are shown.
+    pub fn mosaic_slices(&self, ends: (f64, f64)) -> Vec<f64> {
+        let here = self.place(self.mosaic_pane().normal_axis().unwrap_or(2));
+        let (first, last) = self.mosaic_steps(ends);
+        let most = Self::MAXIMUM_SLICES as i64;
+        let begin = (-most / 2).min(last - most + 1).max(first);
+        let all = (begin..=last).map(|k| here + k as f64 * self.mosaic_mm);
+        all.take(Self::MAXIMUM_SLICES).collect()
     }
 }

@@ -44,6 +44,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
     let filter = streamlines::update::keep_rules::rules_before(state, &action);
     apply(state, action, &mut effects);
+    view::follow_tool(state);
     follow_opened(state, &mut effects);
     follow_failures(state, &mut effects);
     streamlines::update::keep_rules::exclude_new_regions(state, filter);

@@ -1,8 +1,10 @@
 //! Actions on the views: tasks, layouts, slices, the 3-D camera and what is visible.
 
 use super::viewpoints;
+use crate::data::Sentence;
 use crate::state::Effect;
 use crate::state::core::glyph_look::GlyphLook;
+use crate::state::core::notices::{Status, StatusSubject, Topic};
 use crate::state::core::pane::Pane;
 use crate::state::core::slice_turn::{Commissures, SliceTurn};
 use crate::state::core::text::fixed;
@@ -38,8 +40,16 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
             (state.view.camera, state.view.moving) = (camera, phase == Phase::Live);
         }
         ViewAction::FrameAll => frame_all(state),
-        ViewAction::TurnSlices(turn) => state.view.turn = turn.valid(),
+        ViewAction::TurnSlices(turn) => {
+            state.view.turn = turn.valid();
+            forget_turn_status(state);
+        }
         ViewAction::AlignToCommissures(points) => align(state, points, effects),
+        ViewAction::PlaceCommissure(world) => place_commissure(state, world, effects),
+        ViewAction::TakeBackCommissure => {
+            state.commissures.pop();
+            state.runtime.forget(Topic::Commissures);
+        }
         ViewAction::StraightenSlices => straighten(state),
         ViewAction::Viewpoint(action) => viewpoints::act(state, action),
         ViewAction::SetConvention(convention) => state.view.convention = convention,
@@ -106,14 +116,39 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
     state.view.crosshair = state.view.stepped_along(pane, mm, bounds);
 }
 
+/// Places the next of the three points that align the slices. One that cannot belong to a head is refused at once, and
+/// the points before it stay.
+fn place_commissure(state: &mut State, world: DVec3, effects: &mut Vec<Effect>) {
+    state.runtime.forget(Topic::Commissures);
+    match *state.commissures.as_slice() {
+        [] => state.commissures.push(world),
+        [anterior] => match Commissures::front(anterior, world) {
+            Ok(_) => state.commissures.push(world),
+            Err(reason) => refuse_commissure(state, reason),
+        },
+        [anterior, posterior, ..] => {
+            let midline = world;
+            let points = Commissures {
+                anterior,
+                posterior,
+                midline,
+            };
+            align(state, points, effects);
+        }
+    }
+}
+
+fn refuse_commissure(state: &mut State, reason: Sentence) {
+    let sentence = reason.for_window();
+    let runtime = &mut state.runtime;
+    runtime.notify_about(Topic::Commissures, Severity::Error, sentence);
+}
+
 /// Turns the slices to the standard position of a head, through the anterior commissure.
 fn align(state: &mut State, points: Commissures, effects: &mut Vec<Effect>) {
     let rotation = match points.rotation() {
         Ok(rotation) => rotation,
-        Err(sentence) => {
-            let sentence = sentence.for_window();
-            return state.runtime.notify(Severity::Error, sentence);
-        }
+        Err(reason) => return refuse_commissure(state, reason),
     };
     if state.view.tool == Tool::Commissures {
         regions::draw::activate_tool(state, Tool::Crosshair, effects);
@@ -122,19 +157,35 @@ fn align(state: &mut State, points: Commissures, effects: &mut Vec<Effect>) {
     let turn = state.view.turn.turned_to(points.anterior, rotation);
     state.view.turn = turn;
     let degrees = fixed(turn.degrees(), 1);
-    state.runtime.notices.status =
-        format!("Slices aligned to the commissures, turned by {degrees}°. Z turns them back")
-            .into();
+    let line =
+        format!("Slices aligned to the commissures, turned by {degrees}°. Z turns them back");
+    state.runtime.notices.status = Status::about(StatusSubject::SliceTurn, line);
+}
+
+/// The placed points, and the message about a refused one, last as long as their tool.
+pub(super) fn follow_tool(state: &mut State) {
+    if state.view.tool != Tool::Commissures && !state.commissures.is_empty() {
+        state.commissures.clear();
+        state.runtime.forget(Topic::Commissures);
+    }
+}
+
+/// The slices are turned without a status of their own: one about their rotation no longer holds.
+pub(super) fn forget_turn_status(state: &mut State) {
+    let status = &mut state.runtime.notices.status;
+    if status.subject() == StatusSubject::SliceTurn {
+        status.clear();
+    }
 }
 
 fn straighten(state: &mut State) {
     let was_turned = !state.view.turn.is_straight();
     state.view.turn = SliceTurn::STRAIGHT;
-    state.runtime.notices.status = match was_turned {
+    let line = match was_turned {
         true => "Slices are back at the axes",
         false => "The slices lie at the axes: drag the handle of a crosshair line to turn them",
-    }
-    .into();
+    };
+    state.runtime.notices.status = Status::about(StatusSubject::SliceTurn, line);
 }
 
 /// A task is looked at.

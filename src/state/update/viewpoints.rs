@@ -1,6 +1,7 @@
 //! Viewpoints: going back and forth through them, and keeping them under names. Undo concerns the document only and
 //! changes none of them.
 
+use super::view::forget_turn_status;
 use crate::state::core::viewpoint::{NamedViewpoint, Viewpoint};
 use crate::state::edit::changed;
 use crate::state::{State, ViewpointAction};
@@ -44,7 +45,13 @@ pub fn act(state: &mut State, action: ViewpointAction) {
 
 fn look_from(state: &mut State, viewpoint: Option<Viewpoint>, otherwise: &str) {
     match viewpoint {
-        Some(viewpoint) => state.view.look_from(viewpoint, state.document.bounds()),
+        Some(viewpoint) => {
+            let before = state.view.turn;
+            state.view.look_from(viewpoint, state.document.bounds());
+            if state.view.turn != before {
+                forget_turn_status(state);
+            }
+        }
         None => state.runtime.notices.status = otherwise.into(),
     }
 }

@@ -2,11 +2,14 @@
 
 use super::PathPurpose;
 use crate::state::State;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `name.ending` in the folder of the last saved file, else in the scan's folder, or in the working folder if nothing
 /// was opened from a file; with the ending of the last file of its kind.
 pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
+    if let Some(path) = named_as_session(state, purpose) {
+        return path.display().to_string();
+    }
     let exports = &state.runtime.files.exports;
     let last = exports.folder.clone().filter(|_| purpose.kind().is_some());
     let folder = last.or_else(|| {
@@ -57,4 +60,13 @@ pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
         false => path,
     };
     path.display().to_string()
+}
+
+/// The path of the saved session, with another ending, for what describes a whole session: the command line proposes the
+/// same.
+fn named_as_session(state: &State, purpose: &PathPurpose) -> Option<PathBuf> {
+    let is_of_session = matches!(purpose, PathPurpose::Report | PathPurpose::Protocol);
+    let session = state.runtime.sessions.file.as_ref();
+    let ending = purpose.endings().first().copied()?;
+    Some(session.filter(|_| is_of_session)?.with_extension(ending))
 }

@@ -13,8 +13,11 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if view.layout != Layout::Mosaic {
         return;
     }
-    let count = state.mosaic_slices().len();
-    let fact = counted(count, "slice");
+    let (shown, all) = (state.mosaic_slices().len(), state.mosaic_count());
+    let fact = match shown < all {
+        true => format!("{shown} of {}", counted(all, "slice")),
+        false => counted(all, "slice"),
+    };
     section::head_with(ui, "Mosaic", &fact);
     let panes = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
     let pane = view.mosaic_pane();

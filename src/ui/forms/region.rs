@@ -189,7 +189,13 @@ fn slices(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let mut row = paint::inset(rect, space::INSET, space::INSET);
     row.min.y += 4.0;
     let drawn = drawn(state).filter(|r| matches!(*r.shape, Shape::Mask(_)));
-    let why = drawn.is_none().then_some("Draw on a slice first");
+    let why = match drawn {
+        _ if !state.view.turn.is_straight() => {
+            Some("Turned slices are no slices of voxels: Z turns them back")
+        }
+        None => Some("Draw on a slice first"),
+        Some(_) => None,
+    };
     let slices = state.view.drawing.slices;
     let (forward, back) = match slices {
         SliceAxis::Axial => ("up", "down"),

@@ -1,17 +1,18 @@
 //! The fold “Two values” of a cloud: a transfer function of the value and its gradient, or of two images.
 
-use super::display::{colour_maps_and, segment_row, select_row};
+use super::display::{colour_maps_and, segment_row, select_row, short_unit};
 use crate::data::Volume;
 use crate::data::appearance::{ShapeKind, TransferShape};
 use crate::data::joint_histogram::gradient_window;
 use crate::scene::draw_list::Colours;
 use crate::scene::{second_image, volume_of};
 use crate::state::core::layer::LayerId;
+use crate::state::core::text::decimals_of;
 use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeLook};
 use crate::state::{Layer, Phase, State};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::shapes::{ShapesChange, ShapesEditor};
-use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
 use crate::ui::widgets::{menu, paint, section};
 use crate::ui::{Memory, theme};
 use egui::{Ui, vec2};
@@ -65,11 +66,12 @@ pub fn show(
         SecondValue::Image(id) => name_and_scale(state, id),
     };
     let windows = [layer.display.window, two.window];
+    let ranges = [shown(windows[0], scale), shown(windows[1], by)];
     let editor = ShapesEditor {
         shapes: &two.shapes,
         chosen,
         counts: memory.caches.joint.get((volume, frame), second, windows),
-        ranges: [shown(windows[0], scale), shown(windows[1], by)],
+        ranges,
         axes: ["value", &axis],
     };
     let changed = editor.show(ui);
@@ -81,6 +83,10 @@ pub fn show(
             change(Some(with(&two, i, shape)), phase);
         }
         Some(ShapesChange::Removed(i)) => change(Some(without(&two, i)), Phase::Done),
+    }
+    let units = [short_unit(layer), ""];
+    if let Some((changed, phase)) = limit_rows(ui, &two, chosen, (ranges, units)) {
+        change(Some(changed), phase);
     }
     if let Some((changed, phase)) = chosen_rows(ui, &two, chosen) {
         change(Some(changed), phase);
@@ -159,7 +165,7 @@ fn started(
     TwoValues {
         second,
         window,
-        shapes: shapes.unwrap_or_else(|| vec![new_shape(0)]),
+        shapes: shapes.unwrap_or_else(|| vec![first_shape(second)]),
     }
 }
 
@@ -171,6 +177,19 @@ fn new_shape(i: usize) -> TransferShape {
         colour: theme::CATEGORIES[i % theme::CATEGORIES.len()],
         opacity: 0.4,
         softness: 0.3,
+    }
+}
+
+/// The first shape: where gradients are low, that is within tissues, since few voxels lie at their borders.
+fn first_shape(second: SecondValue) -> TransferShape {
+    let shape = new_shape(0);
+    match second {
+        SecondValue::Gradient => TransferShape {
+            low: [shape.low[0], 0.02],
+            high: [shape.high[0], 0.25],
+            ..shape
+        },
+        SecondValue::Image(_) => shape,
     }
 }
 
@@ -188,6 +207,57 @@ fn without(two: &TwoValues, i: usize) -> TwoValues {
         two.shapes.remove(i);
     }
     two
+}
+
+/// The limits of the chosen shape on both axes, as values.
+fn limit_rows(
+    ui: &mut Ui,
+    two: &TwoValues,
+    chosen: usize,
+    (ranges, units): ([(f64, f64); 2], [&str; 2]),
+) -> Option<(TwoValues, Phase)> {
+    const ROWS: [(&str, &str); 2] = [
+        (
+            "Shape, value",
+            "Limits of the chosen shape along the horizontal axis of the plot",
+        ),
+        (
+            "Shape, second",
+            "Limits of the chosen shape along the vertical axis of the plot",
+        ),
+    ];
+    let shape = *two.shapes.get(chosen)?;
+    let mut changed = None;
+    for (axis, (name, help)) in ROWS.into_iter().enumerate() {
+        let (first, last) = ranges[axis];
+        let span = last - first;
+        // An image of one value has no scale.
+        if !(span.is_finite() && span > 0.0) {
+            continue;
+        }
+        let value = |share: f32| first + f64::from(share) * span;
+        let row = RangeRow {
+            name,
+            values: (value(shape.low[axis]), value(shape.high[axis])),
+            scale: Scale {
+                range: first..=last,
+                logarithmic: false,
+                decimals: decimals_of(span),
+            },
+            default: &|| (first, last),
+            unit: units[axis],
+            help,
+            limits: f64::MIN..=f64::MAX,
+            waits: false,
+        };
+        if let Some(((low, high), phase)) = row.show(ui) {
+            let share = |value: f64| ((value - first) / span) as f32;
+            let mut shape = shape;
+            (shape.low[axis], shape.high[axis]) = (share(low), share(high));
+            changed = Some((shape.sanitized(), phase));
+        }
+    }
+    changed.map(|(shape, phase)| (with(two, chosen, shape), phase))
 }
 
 /// The settings of the chosen shape.

@@ -294,7 +294,10 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
         rows::input(ui, icons::IMAGE, "Field", "Tensor", "being fitted");
         return;
     }
-    let text = "Tracking needs tensors: open a diffusion scan with its gradients";
+    let text = match state.view.task {
+        Task::Pathways => "Pathways need tensors: open a diffusion scan with its gradients",
+        _ => "Tracking needs tensors: open a diffusion scan with its gradients",
+    };
     let note = Note::new(p, Severity::Warning, text).action("Open…");
     if note.show(ui) == Some(NoteResponse::Accepted) {
         memory

@@ -31,6 +31,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let (responses, _) = panels::button_row(ui, place, vec![save]);
     if responses[0].clicked() {
         actions.push(viewpoint(ViewpointAction::Save));
+        // Its row, the next one, asks for a name at once; without one it keeps its number.
+        rename::begin(RenameTarget::Viewpoint(state.view.named.len()), "", memory);
     }
     for index in 0..state.view.named.len() {
         row(ui, index, state, memory, actions);

@@ -10,7 +10,7 @@ use crate::state::core::volume_look::{VolumeCut, VolumeLook, VolumeStyle};
 use crate::state::{Action, Display, Layer, LayerAction, Phase, State};
 use crate::ui::widgets::slider::{Change, SliderRow};
 use crate::ui::widgets::transfer::TransferEditor;
-use crate::ui::widgets::{menu, section};
+use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, theme};
 use egui::Ui;
 use glam::DVec3;
@@ -103,6 +103,44 @@ fn cloud(
     memory: &mut Memory,
     set: &mut OnChange,
 ) {
+    match look.two_values {
+        Some(_) => rows::hint(
+            ui,
+            "The shapes under “Two values” replace the opacity curve",
+        ),
+        None => curve(ui, layer, volume, look, memory, set),
+    }
+    let default_value = f64::from(VolumeLook::default_reference_mm(volume));
+    let row = SliderRow::new(
+        "Layer thickness",
+        f64::from(look.reference_mm),
+        default_value * 0.05..=default_value * 20.0,
+    )
+    .logarithmic()
+    .default(default_value)
+    .limits(VolumeLook::THICKNESS_MM)
+    .unit("mm")
+    .help("Thickness of the layer for which the curve gives the opacity; smaller values make everything denser");
+    if let Some((v, phase)) = row.value(ui) {
+        set(
+            VolumeLook {
+                reference_mm: v as f32,
+                ..look.clone()
+            },
+            phase,
+        );
+    }
+}
+
+/// The opacity curve of one value, and its colours.
+fn curve(
+    ui: &mut Ui,
+    layer: &Layer,
+    volume: &Volume,
+    look: &VolumeLook,
+    memory: &mut Memory,
+    set: &mut OnChange,
+) {
     let chosen = curve_row(ui, Transfer::presets(), &look.transfer);
     if let Some(transfer) = chosen {
         set(
@@ -129,26 +167,6 @@ fn cloud(
         set(
             VolumeLook {
                 transfer,
-                ..look.clone()
-            },
-            phase,
-        );
-    }
-    let default_value = f64::from(VolumeLook::default_reference_mm(volume));
-    let row = SliderRow::new(
-        "Layer thickness",
-        f64::from(look.reference_mm),
-        default_value * 0.05..=default_value * 20.0,
-    )
-    .logarithmic()
-    .default(default_value)
-    .limits(VolumeLook::THICKNESS_MM)
-    .unit("mm")
-    .help("Thickness of the layer for which the curve gives the opacity; smaller values make everything denser");
-    if let Some((v, phase)) = row.value(ui) {
-        set(
-            VolumeLook {
-                reference_mm: v as f32,
                 ..look.clone()
             },
             phase,

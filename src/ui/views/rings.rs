@@ -7,6 +7,11 @@ use egui::{Color32, Mesh, Painter, Pos2, Shape, Stroke, StrokeKind, vec2};
 
 const FILL: f32 = 0.16;
 const RING: f32 = 2.0;
+/// Lies below a ring: streamlines behind it may have its colour.
+const SHADE: Stroke = Stroke {
+    width: 4.0,
+    color: Color32::from_black_alpha(150),
+};
 
 /// Paints a region's trace.
 pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected: bool) {
@@ -15,6 +20,7 @@ pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected:
     match cut {
         Cut::Circle { centre, radius } => {
             painter.circle_filled(*centre, *radius, fill);
+            painter.circle_stroke(*centre, *radius, SHADE);
             if role == Role::Exclude {
                 dashed(
                     painter,
@@ -28,6 +34,7 @@ pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected:
         }
         Cut::Box(rect) => {
             painter.rect_filled(*rect, 0.0, fill);
+            painter.rect_stroke(*rect, 0.0, SHADE, StrokeKind::Middle);
             if role == Role::Exclude {
                 let corners = [
                     rect.left_top(),
@@ -44,6 +51,7 @@ pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected:
         }
         Cut::Polygon { corners, middle } => {
             painter.add(Shape::convex_polygon(corners.clone(), fill, Stroke::NONE));
+            painter.add(Shape::closed_line(corners.clone(), SHADE));
             if role == Role::Exclude {
                 let mut closed = corners.clone();
                 closed.extend(corners.first());
@@ -83,13 +91,11 @@ pub fn rim(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected: 
     let Cut::Circle { centre, radius } = cut else {
         return;
     };
-    let stroke = Stroke::new(1.25, colour.gamma_multiply(0.9));
+    let stroke = Stroke::new(1.5, colour);
+    painter.circle_stroke(*centre, *radius, SHADE);
     if role == Role::Exclude {
-        dashed(
-            painter,
-            &annotations::circle_points(*centre, *radius),
-            stroke,
-        );
+        let circle = annotations::circle_points(*centre, *radius);
+        dashed(painter, &circle, stroke);
     } else {
         painter.circle_stroke(*centre, *radius, stroke);
     }

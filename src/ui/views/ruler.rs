@@ -24,8 +24,6 @@ pub(super) struct Unfinished {
     arm: Option<(Pane, DVec3, DVec3)>,
     /// The first point of a measurement made by clicks.
     start: Option<(Pane, DVec3)>,
-    /// The points that turn the slices, as far as they are placed.
-    pub commissures: Vec<DVec3>,
 }
 
 /// Measurements visible on a slice, with their indices.

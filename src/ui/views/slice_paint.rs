@@ -372,12 +372,13 @@ pub fn sides_unknown(state: &State) -> bool {
 pub(super) fn resampled(state: &State) -> Option<String> {
     let grids: Vec<_> = shown_layers(state).filter_map(grid).collect();
     let top = grids.first()?;
+    // The angle of a turned slice stands in the title: that of the scan beside it would be taken for another one.
+    if !state.view.turn.is_straight() {
+        return Some("turned, resampled".to_owned());
+    }
     let oblique = top.obliquity_deg();
     if oblique > OBLIQUE_DEG {
         return Some(format!("resampled, oblique {}°", fixed(oblique, 0)));
-    }
-    if !state.view.turn.is_straight() {
-        return Some("turned, resampled".to_owned());
     }
     let differ = grids.iter().any(|g| !g.same_space(top, 0.01));
     differ.then(|| "resampled".to_owned())

@@ -5,13 +5,14 @@ use crate::support::{done_event, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape, Stroke};
 use arcuate::solvers::region::{SliceAxis, statistics};
+use arcuate::state::core::slice_turn::SliceTurn;
 use arcuate::state::figures::jobs::{MeasureFigures, MeasuredVoxels, SaveFigures};
 use arcuate::state::regions::jobs::make::{MakeRegion, RegionOperation};
 use arcuate::state::{
     Action, Drawing, FigureAction, FigureSubject, Phase, RegionAction, Tool, ViewAction, update,
 };
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -167,6 +168,11 @@ fn slices() {
             phase: Phase::Done,
         }),
     );
+    let turn = SliceTurn::about(at, DQuat::from_axis_angle(DVec3::X, 0.2));
+    act(&mut window, Action::View(ViewAction::TurnSlices(turn)));
+    click(&mut window, "Copy up");
+    assert_eq!(copies(&window), 0, "turned slices are not copied");
+    act(&mut window, Action::View(ViewAction::StraightenSlices));
     click(&mut window, "Copy up");
     assert_eq!(copies(&window), 1);
     assert_eq!(

@@ -29,6 +29,10 @@ pub fn tests() -> Vec<Trial> {
             slow,
         ),
         test("ui::typing replaces what Export suggests", suggested),
+        test(
+            "ui::reports and protocols have the session's name",
+            as_session,
+        ),
         test("ui::the exported layer is named and fits the panel", named),
     ]
 }
@@ -256,6 +260,25 @@ fn suggested() {
     assert!(text(&window).ends_with(".tck"));
     typed(&mut window, "/tmp/mine.trx");
     assert_eq!(text(&window), "/tmp/mine.trx");
+}
+
+/// As on the command line: the name of the saved session, in its folder.
+fn as_session() {
+    for (entry, ending) in [
+        ("Save a report of", "html"),
+        ("Save the session as a", "toml"),
+    ] {
+        let mut window = window(tracking(), [1280.0, 800.0]);
+        let session = Path::new("/data/study/demo.arcuate").to_owned();
+        window.state_mut().state.runtime.sessions.file = Some(session);
+        window.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::K);
+        window.run();
+        window.event(egui::Event::Text(entry.to_owned()));
+        window.run();
+        window.key_press(egui::Key::Enter);
+        window.run();
+        assert_eq!(text(&window), format!("/data/study/demo.{ending}"));
+    }
 }
 
 fn named() {

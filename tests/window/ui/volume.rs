@@ -5,12 +5,12 @@ use crate::support::test;
 use arcuate::data::appearance::{ShapeKind, TransferShape};
 use arcuate::scene::draw_list::{GlyphShape, Glyphs};
 use arcuate::scene::{self, Size};
-use arcuate::state::State;
 use arcuate::state::core::glyph_look::GlyphPlace;
 use arcuate::state::core::volume_look::SecondValue;
 use arcuate::state::core::volume_look::VolumeCut;
 use arcuate::state::core::volume_look::VolumeLook;
 use arcuate::state::core::volume_look::VolumeStyle;
+use arcuate::state::{State, Tool};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
@@ -18,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a curve of opacity is edited", curve),
         test("ui::a cloud has shapes of two values", shapes),
+        test("ui::a saved view asks for its name", saved_view),
         test("ui::a volume becomes a surface and is cut", surface),
         test("ui::a volume is projected", projected),
         test("ui::tensor glyphs are switched on", glyphs),
@@ -106,6 +107,19 @@ fn shapes() {
     let two = |window: &Window| volume_look(window).two_values.expect("two values");
     assert_eq!(two(&window).second, SecondValue::Gradient);
     assert_eq!(two(&window).shapes.len(), 1);
+    // The curve that the shapes replace is gone, and the limits of the shape are typed as values.
+    assert!(window.query_by_label("Curve").is_none());
+    assert!(window.query_by_label_contains("Opacity by value").is_none());
+    let fa = window.state().state.document.layer_named("FA");
+    let (first, last) = fa.expect("a layer").display.window;
+    click(&mut window, "Shape, value");
+    type_over(&mut window, "0.2–0.3");
+    let typed = two(&window).shapes[0];
+    for (share, value) in [(typed.low[0], 0.2), (typed.high[0], 0.3)] {
+        let found = first + share * (last - first);
+        assert!((found - value).abs() < 1e-5, "{found} {value}");
+    }
+    click(&mut window, "Undo");
     click(&mut window, "Shape: Ellipse");
     let before = two(&window).shapes[0];
     assert_eq!(before.kind, ShapeKind::Ellipse);
@@ -135,6 +149,25 @@ fn shapes() {
     click(&mut window, "Second value");
     click(&mut window, "Off");
     assert_eq!(volume_look(&window).two_values, None);
+    assert!(window.query_by_label("Curve").is_some());
+}
+
+/// What is typed after saving a view is its name, and no keys of the window.
+fn saved_view() {
+    let mut window = window(small_scan(), [1920.0, 1800.0]);
+    click(&mut window, "Named views");
+    for (typed, name) in [("set T", "set T"), ("", "View 1")] {
+        click(&mut window, "Save this view");
+        if !typed.is_empty() {
+            window.event(egui::Event::Text(typed.to_owned()));
+        }
+        window.run();
+        window.key_press(egui::Key::Enter);
+        window.run();
+        let state = &window.state().state;
+        assert_eq!(state.view.named.last().expect("a view").name, name);
+        assert_eq!(state.view.tool, Tool::Crosshair);
+    }
 }
 
 fn surface() {

@@ -46,7 +46,39 @@ pub fn tests() -> Vec<Trial> {
         test("views::labels::buttons cover no bar", buttons),
         test("views::labels::an upper letter is above the picture", above),
         test("views::labels::axes hide little of the 3-D view", axes),
+        test(
+            "views::labels::the next click is named beside no target",
+            next_click,
+        ),
     ]
+}
+
+/// Every slice names the next point of the tool, clear of other text, and never near the pointer or a placed point.
+fn next_click() {
+    const NEAR: f32 = 20.0;
+    let area = AREAS[1];
+    let mut state = state();
+    state.view.tool = Tool::Commissures;
+    let names = |texts: &[(String, Rect)]| -> Vec<Rect> {
+        let names = texts
+            .iter()
+            .filter(|(text, _)| text.starts_with("Click the"));
+        names.map(|(_, rect)| *rect).collect()
+    };
+    assert_eq!(names(&painted_texts(&state, area, None)).len(), 3);
+    state.commissures = vec![state.view.crosshair];
+    let steps = (0..12)
+        .flat_map(|x| (0..9).map(move |y| pos2(40.0 + 75.0 * x as f32, 20.0 + 70.0 * y as f32)));
+    for pointer in steps {
+        let texts = painted_texts(&state, area, Some(pointer));
+        for name in names(&texts) {
+            assert!(name.distance_to_pos(pointer) > NEAR, "{pointer:?} {name:?}");
+            let others = texts.iter().filter(|(_, rect)| *rect != name);
+            for (text, rect) in others {
+                assert!(!rect.intersects(name), "{text} {rect:?} {name:?}");
+            }
+        }
+    }
 }
 
 /// The text of the views with the pointer at a place.
