@@ -49,7 +49,7 @@ fn text_is_escaped() {
 /// A page with a table to sort allows its own script and no other, and its cells state what they are sorted by.
 fn sortable() {
     let mut page = Page::new("p");
-    let row = |name: &str, value: f64, failed| Row {
+    let row = |name: &str, value: f64, failed: bool| Row {
         cells: vec![
             Cell::text(name),
             Cell::number(value, "shown"),
