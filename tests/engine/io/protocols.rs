@@ -263,7 +263,7 @@ fn refuses() {
         ),
         (
             "map = \"{labels}\"",
-            "map = \"{lables}\"",
+            "map = \"{label_map}\"",
             "the name of an input: {brain}, {dwi}, {labels}, {xfm}, {protocol}",
             "correct the name in [region.seed]",
         ),
