@@ -42,7 +42,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let count = choice.streamlines.unwrap_or(default);
     let cases = ["trx", "tck"].into_iter().filter(|name| choice.takes(name));
     cases
-        .flat_map(|ending| made(ending, count, backend).unwrap_or_else(failed))
+        .flat_map(|ending| with_new_file(ending, count, backend).unwrap_or_else(failed))
         .collect()
 }
 
@@ -124,7 +124,7 @@ impl<'a> Lines<'a> {
 }
 
 /// Measures with a file that is made for this.
-fn made(ending: &str, count: usize, backend: &Backend) -> Result<Vec<Value>, Failure> {
+fn with_new_file(ending: &str, count: usize, backend: &Backend) -> Result<Vec<Value>, Failure> {
     let scratch = Scratch::new()?;
     let path = scratch.path().join(format!("t.{ending}"));
     let mut lines = Lines::new(backend);

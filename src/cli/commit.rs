@@ -26,7 +26,7 @@ use crate::solvers::{peaks, tensor_fit};
 use crate::state::core::text::count;
 use crate::state::files::jobs::SaveVolume;
 use crate::state::filter::jobs::{
-    CommitFit, Excluded, FitWeights, LinesOfFile, SaveHistogram, StartFrom,
+    CommitFit, Excluded, FileLines, FitWeights, SaveHistogram, StartFrom,
 };
 use crate::state::filter::{WEIGHT, WeightHistogram, sorted};
 use serde_json::{Value, json};
@@ -399,7 +399,7 @@ fn is_redundant(fit: &CommitFit) -> bool {
 
 fn save(
     options: &Options,
-    (tractogram, from_file): (&Tractogram, Option<LinesOfFile>),
+    (tractogram, from_file): (&Tractogram, Option<FileLines>),
     output: &CommitFit,
     runner: &mut Runner,
 ) -> Result<Vec<PathBuf>, Failure> {

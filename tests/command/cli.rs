@@ -59,10 +59,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::tables_profiles_and_connectomes", bundles::tables),
         test("cli::pathways_and_their_costs", pathway::costs),
         test("cli::streamline_weights_are_fitted", commit::fits_weights),
-        test(
-            "cli::weights_of_a_file_larger_than_the_memory",
-            commit::fits_weights_of_a_large_file,
-        ),
+        test("cli::weights_of_a_large_file", commit::fits_a_large_file),
         test("cli::one_bundle_settles", commit::settles),
         test("cli::a_ball_is_segmented_and_replayed", segment::segments),
         test("cli::a_leak_has_its_own_exit_code", segment::leaks),

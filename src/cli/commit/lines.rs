@@ -13,7 +13,7 @@ use crate::solvers::tractogram::points_outside;
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::files::jobs::open::StayInFile;
 use crate::state::filter::WEIGHT;
-use crate::state::filter::jobs::LinesOfFile;
+use crate::state::filter::jobs::FileLines;
 use crate::state::streamlines::jobs::from_file::OpenLarge;
 use crate::state::streamlines::jobs::from_file::select::{MarkedInFile, SaveSelected};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub fn open(
     options: &Options,
     runner: &mut Runner,
-) -> Result<(Tractogram, Option<LinesOfFile>), Failure> {
+) -> Result<(Tractogram, Option<FileLines>), Failure> {
     let path = &options.streamlines;
     let (large, _) = runner.run(OpenLarge {
         path: path.clone(),
@@ -38,13 +38,13 @@ pub fn open(
     for note in Remark::all(&info.warnings, &info.notes) {
         remark(&note, path.display());
     }
-    let lines = LinesOfFile::new(large.file.pieces().clone(), large.file.len());
+    let lines = FileLines::new(large.file.pieces().clone(), large.file.len());
     Ok((lines.without_points(), Some(lines)))
 }
 
 /// Warns of the share of the streamlines outside the scan. The fit itself refuses a file without a point inside.
 pub fn warn_of_outside(
-    (tractogram, from_file): (&Tractogram, Option<&LinesOfFile>),
+    (tractogram, from_file): (&Tractogram, Option<&FileLines>),
     options: &Options,
     opened: &OpenedInputs,
     runner: &Runner,
@@ -73,7 +73,7 @@ pub fn warn_of_outside(
 /// Writes the streamlines of at least the smallest weight that is kept; returns the written files.
 pub fn save_filtered(
     path: &Path,
-    (weighted, from_file): (Tractogram, Option<LinesOfFile>),
+    (weighted, from_file): (Tractogram, Option<FileLines>),
     options: &Options,
     runner: &mut Runner,
 ) -> Result<Vec<PathBuf>, Failure> {

@@ -182,12 +182,8 @@ pub fn controls(
             overlay::of_labels(ui, layer, overlay::MASK, &mut set);
         }
         Content::InPlace(_) | Content::Tractogram(_) => {
-            let has = match &layer.content {
-                Content::InPlace(own) => lines::AvailableValues::in_place(state, layer, &own.names),
-                Content::Tractogram(t) => lines::AvailableValues::of_layer(state, layer, t),
-                _ => return,
-            };
-            if lines::show(ui, d, &has, &mut set) {
+            let has = lines::AvailableValues::of_content(state, layer);
+            if has.is_some_and(|has| lines::show(ui, d, &has, &mut set)) {
                 let text = match &d.line_colouring {
                     LineColouring::ValuesFile(path) => path.display().to_string(),
                     _ => String::new(),

@@ -82,8 +82,17 @@ impl AvailableValues {
     /// There is nothing to sample FA from.
     pub const NO_FIT: &str = "needs a fit";
 
+    /// The values of a layer's streamlines; `None` if it has none.
+    pub fn of_content(state: &State, layer: &Layer) -> Option<Self> {
+        match &layer.content {
+            Content::InPlace(own) => Some(Self::in_place(state, layer, &own.names)),
+            Content::Tractogram(lines) => Some(Self::of_layer(state, layer, lines)),
+            _ => None,
+        }
+    }
+
     /// The values of streamlines that stay in their file: those that are read or computed for the drawn ones.
-    pub fn in_place(state: &State, layer: &Layer, names: &Tractogram) -> Self {
+    fn in_place(state: &State, layer: &Layer, names: &Tractogram) -> Self {
         let mut values = LayerValues::new(state, layer, names);
         values.has_groups = false;
         // It has the values of "cm" under the name that colours of whole rays have.

@@ -57,7 +57,7 @@ fn histogram(table: &Path, weights: &[f32]) {
 }
 
 /// A file that is too large for the memory is read in each pass, with the same weights and the same filtered streamlines.
-pub fn fits_weights_of_a_large_file() {
+pub fn fits_a_large_file() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     small_head("4", 15, 2, here);

@@ -14,7 +14,7 @@ use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Fit, Inputs, MemoryDemand, Params, Prepared, TimeEstimate};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{SelectionRules, select};
-use crate::state::filter::jobs::LinesOfFile;
+use crate::state::filter::jobs::FileLines;
 use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
 use crate::state::tensors::jobs::fit::fitted;
@@ -34,7 +34,7 @@ pub const ESTIMATE: Slot = Slot::latest_wins("estimate");
 pub struct FitWeights {
     pub tractogram: Tractogram,
     /// Where the points of the streamlines are, if the tractogram has none of them.
-    pub from_file: Option<LinesOfFile>,
+    pub from_file: Option<FileLines>,
     /// A diffusion scan or, for the density model, an image without gradients.
     pub scan: Volume,
     pub gradients: Option<Arc<Gradients>>,

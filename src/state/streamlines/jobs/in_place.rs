@@ -121,14 +121,14 @@ impl Receive<State> for DrawInPlace {
     }
 }
 
-/// A job that commands run on a file as well, and what its output changes in the window.
+/// A job that commands run on a file as well, and the receiver of its output in the window.
 #[derive(Clone, Debug)]
 pub struct InWindow<W, R> {
     pub work: W,
     pub receiver: R,
 }
 
-/// What the output of a job on a file changes in the window.
+/// Changes the state of the window when a job on a file ends.
 pub trait ReceiveInWindow<W: Job>: Clone + fmt::Debug + Send + Sync + 'static {
     /// The slot of the job, whose own one is `own`.
     fn slot(&self, own: Slot) -> Slot {

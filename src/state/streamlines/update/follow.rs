@@ -2,7 +2,7 @@
 //! rows, the profile, the matrix.
 
 use crate::data::{DataId, Region, Shared, Tractogram};
-use crate::io::pieces::Pieces;
+use crate::io::InPlace;
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Along, Start};
 use crate::solvers::tractogram::selection::{
@@ -264,14 +264,14 @@ pub(in crate::state::streamlines) fn receive_selection(
 #[derive(Clone)]
 enum ValuesOf {
     Memory(Tractogram),
-    File(DataId, Arc<Pieces>),
+    File(Arc<InPlace>),
 }
 
 impl ValuesOf {
     fn id(&self) -> DataId {
         match self {
             Self::Memory(lines) => lines.id(),
-            Self::File(id, _) => *id,
+            Self::File(file) => file.id(),
         }
     }
 }
@@ -286,8 +286,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     let is_table = state.view.bottom_panel == Some(BottomPanel::Table);
     let is_seen = is_table || state.document.streamlines.has_rules();
     if let Some((_, lines)) = state.current_in_place().filter(|_| is_table) {
-        let pieces = lines.file.pieces();
-        let source = || ValuesOf::File(lines.file.id(), pieces.clone());
+        let source = || ValuesOf::File(lines.file.clone());
         let all = state.columns(&lines.names);
         needed.extend(all.into_iter().map(|c| (source(), c)));
     }
@@ -340,7 +339,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
                 tractogram,
                 measures,
             }),
-            ValuesOf::File(_, pieces) => in_place::values(pieces, measures),
+            ValuesOf::File(file) => in_place::values(&file, measures),
         });
     }
 }

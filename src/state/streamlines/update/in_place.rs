@@ -1,7 +1,6 @@
 //! Requests what the views show of streamlines that stay in their file, and the work that reads all of them.
 
-use crate::io::Sample;
-use crate::io::pieces::Pieces;
+use crate::io::{InPlace, Sample};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{LayerId, StreamlinesInPlace};
 use crate::state::core::live::{Detail, Live, Order, Pace};
@@ -336,9 +335,9 @@ pub(super) fn keep(state: &mut State, effects: &mut Vec<Effect>) -> bool {
 }
 
 /// Computes values of all streamlines of a file.
-pub(super) fn values(pieces: Arc<Pieces>, measures: Vec<Measure>) -> Effect {
+pub(super) fn values(file: &InPlace, measures: Vec<Measure>) -> Effect {
     let work = ValuesOfFile {
-        pieces,
+        pieces: file.pieces().clone(),
         measures,
         coverages: Vec::new(),
     };

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Streamlines of a file that need not fit into memory.
 #[derive(Clone, Debug)]
-pub struct LinesOfFile {
+pub struct FileLines {
     pieces: Arc<Pieces>,
     count: usize,
     has_groups: bool,
@@ -40,7 +40,7 @@ impl From<PassError> for Error {
     }
 }
 
-impl LinesOfFile {
+impl FileLines {
     /// The streamlines of a file that has this many.
     pub fn new(pieces: Arc<Pieces>, count: usize) -> Self {
         Self {
@@ -51,7 +51,8 @@ impl LinesOfFile {
         }
     }
 
-    /// As many streamlines without points, with the groups of the file: what a fit needs besides the points.
+    /// A tractogram with the groups of the file and its number of streamlines, which have no points: all that a fit
+    /// needs besides the points.
     pub fn without_points(&self) -> Tractogram {
         let mut lines = Tractogram::new(Vec::new(), vec![0; self.count + 1]);
         lines.groups = self.pieces.groups();
@@ -66,7 +67,7 @@ impl LinesOfFile {
     }
 }
 
-impl Lines for LinesOfFile {
+impl Lines for FileLines {
     fn count(&self) -> usize {
         self.count
     }
