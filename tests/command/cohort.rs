@@ -434,6 +434,11 @@ fn participants() {
         "{page}"
     );
     assert!(page.contains("script-src 'sha256-"));
+    wrong_usage(here);
+}
+
+/// Sentences about wrong arguments of `bids`.
+fn wrong_usage(here: &Path) {
     for (arguments, part) in [
         ("bids heads out participant", "--protocol"),
         (

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Measures that have a column of their own in the table of participants, which fits a screen of 1280 pixels.
-const MAX_COLUMNS: usize = 5;
+const MAX_COLUMNS: usize = 3;
 /// Rows of the table of measures.
 const MAX_MEASURES: usize = 2000;
 

@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::protocol::reads_and_writes", round_trip),
         test("io::protocol::example_of_the_cohort_files", example),
         test("io::protocol::refuses", refuses),
+        test("io::protocol::says_how_to_correct_it", advises),
         test("io::protocol::braces", braces),
         test("io::cohort::patterns", patterns),
         test("io::cohort::folders_are_replaced_as_a_whole", replaced),
@@ -135,14 +136,16 @@ fn example() {
     assert_eq!(protocol.regions.len(), 3);
 }
 
+/// The error of the protocol with another text in place of one.
+fn changed(from: &str, to: &str) -> String {
+    assert!(PROTOCOL.contains(from), "{from}");
+    let text = PROTOCOL.replacen(from, to, 1);
+    let error = protocol::parse(&text, here()).expect_err(to);
+    sentence(&error);
+    error.to_string()
+}
+
 fn refuses() {
-    let changed = |from: &str, to: &str| {
-        assert!(PROTOCOL.contains(from), "{from}");
-        let text = PROTOCOL.replacen(from, to, 1);
-        let error = protocol::parse(&text, here()).expect_err(to);
-        sentence(&error);
-        error.to_string()
-    };
     for (from, to, part) in [
         ("arcuate_protocol = 1", "arcuate_protocol = 2", "version 2"),
         ("arcuate_protocol = 1", "", "no member \"arcuate_protocol\""),
@@ -226,7 +229,12 @@ fn refuses() {
         // A protocol is written by hand, not by another program.
         assert!(!found.contains("the program that made it"), "{found}");
     }
-    // What is expected, and where to correct it.
+    let error = protocol::parse("arcuate_protocol = 1", here()).expect_err("no step");
+    assert!(error.to_string().contains("0 steps"), "{error}");
+}
+
+/// Errors state what is expected, with the names that exist, and where to correct the text.
+fn advises() {
     let brace = "\"{fit/fa.nii.gz}\"";
     let line = PROTOCOL.lines().position(|line| line == "angle = 45");
     let slip = format!("correct line {}", line.expect("a line") + 1);
@@ -280,8 +288,6 @@ fn refuses() {
             assert!(found.contains(part), "{found} lacks {part}");
         }
     }
-    let error = protocol::parse("arcuate_protocol = 1", here()).expect_err("no step");
-    assert!(error.to_string().contains("0 steps"), "{error}");
 }
 
 fn braces() {
