@@ -42,11 +42,11 @@ pub fn phantom(
         memory::claim_for::<f32>("The phantom", grid.voxel_count(), volumes)
             .map_err(arcuate_engine::solvers::Error::from)?;
         let head = Head::built_in(BuiltInPhantom { kind, seed });
-        let (made, brain) = backend.install(|| {
-            let made = head.diffusion_scan(&scan, control)?;
-            Ok::<_, Failure>((made, head.brain_mask(&grid, control)?))
+        let (scanned, brain) = backend.install(|| {
+            let scanned = head.diffusion_scan(&scan, control)?;
+            Ok::<_, Failure>((scanned, head.brain_mask(&grid, control)?))
         })?;
-        let (dwi, gradients) = made;
+        let (dwi, gradients) = scanned;
         let fibres = match kind.is_plain() {
             true => FIBRES_PER_BUNDLE,
             false => TRUTH_FIBRES,

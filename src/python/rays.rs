@@ -5,7 +5,7 @@ use crate::parameters::{filled, given, split};
 use crate::regions::{GivenRegion, by_role, owned, regions_of};
 use crate::run::{Common, run};
 use crate::solve::{Fit, memory, with_lengths, with_target_names};
-use crate::tables::NOT_OF_RAYS;
+use crate::tables::STREAMLINES_ONLY;
 use crate::types::Streamlines;
 use arcuate_engine::solvers::geodesic::{RayMetric, Rays, rank, trace_within};
 use arcuate_engine::solvers::{curves, tractogram};
@@ -30,7 +30,7 @@ pub fn rays(
         let all = regions_of(regions, by_role)?;
         let (of_curves, rest) = split::<curves::Params>(given);
         let mut defaults = Rays::defaults();
-        defaults.params.curves = filled(defaults.params.curves, &of_curves, NOT_OF_RAYS)?;
+        defaults.params.curves = filled(defaults.params.curves, &of_curves, STREAMLINES_ONLY)?;
         let rays = filled(defaults, &rest, &[])?;
         let (params, metric) = (&rays.params, rays.metric);
         let metric = RayMetric::new(

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Radius of a probe that states none, mm.
 const PROBE_RADIUS_MM: f64 = 2.0;
 
-/// What a run begins with, and what it is steered by.
+/// The start of a run, and the inputs that steer it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Beginning<'py> {
@@ -41,7 +41,7 @@ pub struct Beginning<'py> {
     ignore_leaks: bool,
 }
 
-/// The same, independent of Python.
+/// A start that is independent of Python.
 struct Plan {
     frame: usize,
     probes: Vec<Vec<f64>>,

@@ -12,7 +12,7 @@ use arcuate_engine::solvers::{
 use pyo3::prelude::*;
 
 /// Rows of curves that apply only to streamlines.
-pub const NOT_OF_RAYS: &[&str] = &["deflect", "bootstrap"];
+pub const STREAMLINES_ONLY: &[&str] = &["deflect", "bootstrap"];
 
 /// The parameters of a function, from the tables of its solvers.
 #[pyfunction]
@@ -29,7 +29,7 @@ pub fn parameters(function: &str) -> Vec<Row> {
         "rays" => {
             let curves = geodesic::Params::defaults().curves;
             vec![
-                crate::parameters::rows_from(&curves, NOT_OF_RAYS),
+                crate::parameters::rows_from(&curves, STREAMLINES_ONLY),
                 rows::<geodesic::Rays>(&[]),
             ]
         }

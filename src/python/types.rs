@@ -293,7 +293,7 @@ impl Streamlines {
         self.tractogram.groups.iter().map(array).collect()
     }
 
-    /// The same streamlines with a value for each.
+    /// These streamlines with a value for each.
     fn with_values(&self, py: Python<'_>, name: &str, values: Vec<f32>) -> PyResult<Self> {
         let (found, expected) = (values.len(), self.tractogram.len());
         if found != expected {

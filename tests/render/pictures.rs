@@ -2,6 +2,7 @@
 
 mod clips;
 mod contours;
+mod cut_outs;
 mod end_marks;
 mod glyphs;
 mod idle;
@@ -35,6 +36,7 @@ pub fn tests() -> Vec<Trial> {
         contours::tests(),
         line_values::tests(),
         streamlines::tests(),
+        cut_outs::tests(),
         scenes::tests(),
         loading::tests(),
         idle::tests(),

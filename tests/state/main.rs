@@ -4,6 +4,7 @@
 
 use arcuate_tests as support;
 
+mod commissures;
 mod crosshair_link;
 mod in_place;
 mod jobs;
@@ -29,6 +30,7 @@ fn main() {
         live::tests(),
         mosaic::tests(),
         oblique::tests(),
+        commissures::tests(),
         origins::tests(),
         overlays::tests(),
         progress::tests(),

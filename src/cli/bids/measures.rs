@@ -41,7 +41,7 @@ pub struct Matrix {
 /// A picture of a participant: PNG files.
 pub struct UnitPicture {
     pub small: PathBuf,
-    /// The same view with letters and a scale bar.
+    /// This view with letters and a scale bar.
     pub large: Option<PathBuf>,
 }
 

@@ -159,7 +159,7 @@ impl Report<'_> {
         text
     }
 
-    /// Which side of the patient a picture shows on its left.
+    /// The side of the patient that a picture shows on its left.
     fn sides_text(&self, pane: Pane) -> Option<String> {
         let (right, _) = self.state.view.screen_axes(pane)?;
         let axis = nearest_axis(right);

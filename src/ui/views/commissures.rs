@@ -53,8 +53,8 @@ impl Views {
             painter.circle(place, 4.0, IN_VIEW.accent, Stroke::new(1.0, Color32::BLACK));
             let font = theme::semibold(theme::size::LABEL);
             let span = (name, font, IN_VIEW.t1);
-            let beside = place + vec2(8.0, 0.0);
-            annotations::text(painter, beside, Align2::LEFT_CENTER, &[span]);
+            let right = place + vec2(8.0, 0.0);
+            annotations::text(painter, right, Align2::LEFT_CENTER, &[span]);
         }
         if let Some(text) = NEXT.get(points.len()).filter(|_| !self.still) {
             let label = annotations::Label::new(painter, text, IN_VIEW.t1);

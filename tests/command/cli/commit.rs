@@ -61,8 +61,10 @@ pub fn fits_a_large_file() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     small_head("4", 15, 2, here);
-    let track = ["track", "head/dwi.nii.gz", "--seeds", "random:800"];
-    json(&[&track[..], &["--out", "some.tck"]].concat(), here);
+    // Short steps: a large file with few segments.
+    let track = ["track", "head/dwi.nii.gz", "--seeds", "random:400"];
+    let short = ["--step", "0.1", "--out", "some.tck"];
+    json(&[&track[..], &short].concat(), here);
     // Copies, each with a small shift.
     let some = streamlines(&here.join("some.tck"));
     let copies = 2_000_000 / some.points.len();

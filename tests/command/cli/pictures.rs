@@ -47,7 +47,8 @@ fn looks() {
         assert!(output.status.success(), "{options:?}: {error}");
         let picture = std::fs::read(here.join("x.png")).expect("a picture");
         std::fs::remove_file(here.join("x.png")).expect("removed");
-        picture
+        // The file also states how it was made.
+        arcuate::io::decoded_png(&picture).expect("pixels")
     };
     let plain = render(&[]);
     for options in [

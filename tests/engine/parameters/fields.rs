@@ -22,6 +22,8 @@ const WITHOUT_ROW: &[(&str, &str, &str)] = &[
     ("GlyphLook", "content", "set by an action of the view"),
     ("GlyphLook", "distributions", "has a table of its own"),
     ("GlyphLook", "place", "set by an action of the view"),
+    ("GlyphLook", "scaled_by", "set by an action of the view"),
+    ("GlyphLook", "peaks", "set by an action of the view"),
     ("GlyphLook", "shape", "set by an action of the view"),
     ("OdfLook", "place", "set by an action of the view"),
 ];

@@ -28,9 +28,6 @@ pub fn tests() -> Vec<Trial> {
             "render::values_keep_the_lightness_of_their_scale",
             lightness,
         ),
-        test("render::slices_are_cut_out", cut_out),
-        test("render::slices_are_cut_out_aslant", cut_out_aslant),
-        test("render::gaps of a mask leave no holes in slices", gaps),
         test("render::slices_lose_their_black", lose_black),
         test("render::faint slices have faint hollows", faint_hollows),
         test("render::slices_lose_their_air", lose_air),
@@ -312,79 +309,6 @@ pub(super) fn grey_block(value: f32) -> Volume {
     let grid = Grid::axis_aligned([32, 3, 32], DVec3::ONE, origin).expect("regular");
     let count = grid.voxel_count();
     Volume::scalar(Arc::new(grid), vec![value; count])
-}
-
-/// A slice shows its image inside the mask and the objects behind it outside.
-fn cut_out() {
-    let mut offscreen = offscreen();
-    let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
-    list.background = [10, 20, 30];
-    list.slices = vec![quad(&grey_block(0.5), Some(ball(10.0, 1.0)))];
-    let picture = offscreen.scene(&list).expect("a picture");
-    for y in 0..160u32 {
-        for x in 0..160u32 {
-            let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
-            let found = picture.pixel(x, y);
-            // The smoothed mask's edge is within half a voxel of the ball's.
-            if mm < 9.2 {
-                assert!(colour_difference(found, [128; 3]) <= 1, "{mm} {found:?}");
-            } else if mm > 10.8 {
-                assert_eq!(colour_difference(found, [10, 20, 30]), 0, "{mm} {found:?}");
-            }
-        }
-    }
-}
-
-/// A mask without the fissure between its halves: a slice within the fissure is whole, and ends where the halves do.
-fn gaps() {
-    let mut offscreen = offscreen();
-    let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
-    list.background = [255; 3];
-    let whole = ball(14.0, 1.0);
-    let grid = whole.grid.clone();
-    let beside = |i: usize| {
-        let [x, y, z] = grid.voxel(i).map(|v| v as f64);
-        grid.world(DVec3::new(x, y, z)).y.abs() > 1.6
-    };
-    let inside = whole.inside.iter().enumerate();
-    let inside: Vec<u8> = inside.map(|(i, v)| v * u8::from(beside(i))).collect();
-    assert!(inside.iter().sum::<u8>() < whole.inside.iter().sum::<u8>());
-    list.slices = vec![quad(&grey_block(0.5), Some(Mask::new(grid, inside)))];
-    let picture = offscreen.scene(&list).expect("a picture");
-    for (x, y) in (0..160u32).flat_map(|x| (0..160u32).map(move |y| (x, y))) {
-        let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
-        let found = picture.pixel(x, y);
-        if mm < 7.0 {
-            assert!(colour_difference(found, [128; 3]) <= 1, "{mm} {found:?}");
-        } else if mm > 15.5 {
-            assert_eq!(colour_difference(found, [255; 3]), 0, "{mm} {found:?}");
-        }
-    }
-}
-
-/// Where pixels span many voxels of a slice, nothing outside the mask is visible, nor its black.
-fn cut_out_aslant() {
-    let mut offscreen = offscreen();
-    for (value, mask) in [(0.5, Some(ball(10.0, 1.0))), (0.0, None)] {
-        let empty = mask.is_none();
-        let mut list = scene(160, DVec3::new(0.0, -4.0, 300.0));
-        list.background = [240, 250, 255];
-        list.slices = vec![quad(&grey_block(value), mask)];
-        let picture = offscreen.scene(&list).expect("a picture");
-        let mut grey = 0;
-        for y in 0..160u32 {
-            for x in 0..160u32 {
-                let found = picture.pixel(x, y);
-                let off = colour_difference(found, [240, 250, 255]);
-                grey += usize::from(off > 60);
-                let across = (f64::from(x) + 0.5 - 80.0).abs() / 4.0;
-                if across > 11.5 || empty {
-                    assert_eq!(off, 0, "{x} {y} {found:?}");
-                }
-            }
-        }
-        assert_eq!(grey == 0, empty, "{grey} pixels of the slice");
-    }
 }
 
 /// Without a mask the image's black is discarded.

@@ -4,6 +4,7 @@ use super::{Window, click, small_scan, type_over, window};
 use crate::support::test;
 use arcuate::data::clip::ClipShape;
 use arcuate::state::scene_look::SceneLook;
+use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -59,7 +60,10 @@ fn changed() {
 fn typed() {
     let mut window = window(small_scan(), [1920.0, 1800.0]);
     click(&mut window, "3-D view");
-    click(&mut window, "Depth cue");
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Depth cue")
+        .click();
+    window.run();
     type_over(&mut window, "40");
     assert_eq!(look(&window).depth_cue, 0.4);
     click(&mut window, "Undo");

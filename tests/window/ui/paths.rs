@@ -269,7 +269,8 @@ fn as_session() {
         ("Save the session as a", "toml"),
     ] {
         let mut window = window(tracking(), [1280.0, 800.0]);
-        let session = Path::new("/data/study/demo.arcuate").to_owned();
+        let folder = tempfile::tempdir().unwrap();
+        let session = folder.path().join("demo.arcuate");
         window.state_mut().state.runtime.sessions.file = Some(session);
         window.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::K);
         window.run();
@@ -277,7 +278,8 @@ fn as_session() {
         window.run();
         window.key_press(egui::Key::Enter);
         window.run();
-        assert_eq!(text(&window), format!("/data/study/demo.{ending}"));
+        let expected = folder.path().join(format!("demo.{ending}"));
+        assert_eq!(text(&window), expected.display().to_string());
     }
 }
 

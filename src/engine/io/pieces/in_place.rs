@@ -365,13 +365,20 @@ impl InPlace {
         RangeReader::open(&self.place.path)
     }
 
+    /// The first byte of a streamline's points; that of the end of the points for the number of all streamlines.
+    fn first_byte(&self, streamline: usize) -> u64 {
+        let marks = if self.place.is_marked { streamline } else { 0 };
+        self.place.start + self.bytes_per_point() * (self.offsets[streamline] + marks as u64)
+    }
+
     /// The bytes of a streamline's points.
     fn bytes_of(&self, streamline: usize) -> Range<u64> {
-        let place = &self.place;
-        let each = 3 * place.number.bytes() as u64;
-        let marks = if place.is_marked { streamline } else { 0 };
-        let start = place.start + each * (self.offsets[streamline] + marks as u64);
-        start..start + each * self.points_of(streamline as u64) as u64
+        let start = self.first_byte(streamline);
+        start..start + self.bytes_per_point() * self.points_of(streamline as u64) as u64
+    }
+
+    fn bytes_per_point(&self) -> u64 {
+        3 * self.place.number.bytes() as u64
     }
 
     /// Reads points from the first one of a streamline on.
@@ -382,7 +389,7 @@ impl InPlace {
         points: &mut [[f32; 3]],
     ) -> Result<(), Error> {
         let place = &self.place;
-        let start = self.bytes_of(streamline).start;
+        let start = self.first_byte(streamline);
         let form = (place.number, place.big_endian);
         reader.floats(start, form, points.as_flattened_mut())?;
         if let Some(by) = self.pieces.affine {

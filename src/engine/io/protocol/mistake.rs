@@ -6,7 +6,7 @@ use std::path::Path;
 /// Names that a sentence lists at most.
 const LISTED: usize = 24;
 
-/// What is wrong in the text, what it should have, and how to correct it.
+/// A mistake in the text, with what it should have instead and how to correct it.
 pub(super) struct Mistake {
     found: String,
     expected: String,

@@ -84,7 +84,7 @@ impl fmt::Display for InputError {
                 write!(
                     f,
                     "{} streamlines would have about {} segments and take {} of memory, but {} are free; take \
-                     every {every:.0}th streamline, or a mask",
+                     one of every {every:.0} streamlines, or a mask",
                     large_count(*streamlines as f64),
                     large_count(*segments as f64),
                     size(*bytes),

@@ -185,17 +185,7 @@ impl fmt::Display for InputError {
             Self::NotPositiveDefinite {
                 voxels,
                 is_tensor_image,
-            } => {
-                let check = match is_tensor_image {
-                    true => "the order and the axes of the image's tensors",
-                    false => "that the gradients belong to this scan, with b-values in s/mm²",
-                };
-                write!(
-                    f,
-                    "None of {} has a positive definite tensor, which is impossible in tissue; check {check}",
-                    counted(*voxels, "voxel")
-                )
-            }
+            } => not_positive_definite(f, *voxels, *is_tensor_image),
             Self::Diffusivity(median) => write!(
                 f,
                 "The tensors have a median mean diffusivity of {}, expected about 10⁻³ mm²/s: choose another order of the \
@@ -204,6 +194,22 @@ impl fmt::Display for InputError {
             ),
         }
     }
+}
+
+fn not_positive_definite(
+    f: &mut fmt::Formatter<'_>,
+    voxels: usize,
+    is_tensor_image: bool,
+) -> fmt::Result {
+    let check = match is_tensor_image {
+        true => "the order and the axes of the image's tensors",
+        false => "that the gradients belong to this scan, with b-values in s/mm²",
+    };
+    write!(
+        f,
+        "None of {} has a positive definite tensor, which is impossible in tissue; check {check}",
+        counted(voxels, "voxel")
+    )
 }
 
 impl std::error::Error for InputError {}

@@ -263,7 +263,7 @@ pub(in crate::state::streamlines) fn receive_selection(
 /// Streamlines whose values are requested.
 #[derive(Clone)]
 enum ValuesOf {
-    Memory(Tractogram),
+    Memory(Box<Tractogram>),
     File(Arc<InPlace>),
 }
 
@@ -280,7 +280,7 @@ impl ValuesOf {
 fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     let mut needed: Vec<(ValuesOf, Column)> = Vec::new();
     for (rules, lines) in filtered(state) {
-        let memory = || ValuesOf::Memory(lines.clone());
+        let memory = || ValuesOf::Memory(Box::new(lines.clone()));
         needed.extend(image_columns(rules).map(|c| (memory(), c.clone())));
     }
     let is_table = state.view.bottom_panel == Some(BottomPanel::Table);
@@ -292,7 +292,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     }
     if let Some((_, lines)) = state.current_streamlines().filter(|_| is_seen) {
         let all = state.columns(lines);
-        let memory = || ValuesOf::Memory(lines.clone());
+        let memory = || ValuesOf::Memory(Box::new(lines.clone()));
         needed.extend(all.into_iter().map(|c| (memory(), c)));
     }
     let mut missing: Vec<(ValuesOf, ColumnKey, Measure)> = Vec::new();
@@ -336,7 +336,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
         let measures = missing.into_iter().map(|(.., measure)| measure).collect();
         effects.push(match lines {
             ValuesOf::Memory(tractogram) => Effect::submit(ComputeValues {
-                tractogram,
+                tractogram: *tractogram,
                 measures,
             }),
             ValuesOf::File(file) => in_place::values(&file, measures),

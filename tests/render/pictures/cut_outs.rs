@@ -1,0 +1,90 @@
+//! Slices of the 3-D view that are cut to a mask.
+
+use super::scenes::{grey_block, quad};
+use super::{ball, colour_difference, offscreen};
+use crate::support::panes::scene;
+use crate::support::test;
+use arcuate::data::Mask;
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("render::slices_are_cut_out", cut_out),
+        test("render::slices_are_cut_out_aslant", cut_out_aslant),
+        test("render::gaps of a mask leave no holes in slices", gaps),
+    ]
+}
+
+/// A slice shows its image inside the mask and the objects behind it outside.
+fn cut_out() {
+    let mut offscreen = offscreen();
+    let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
+    list.background = [10, 20, 30];
+    list.slices = vec![quad(&grey_block(0.5), Some(ball(10.0, 1.0)))];
+    let picture = offscreen.scene(&list).expect("a picture");
+    for y in 0..160u32 {
+        for x in 0..160u32 {
+            let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
+            let found = picture.pixel(x, y);
+            // The smoothed mask's edge is within half a voxel of the ball's.
+            if mm < 9.2 {
+                assert!(colour_difference(found, [128; 3]) <= 1, "{mm} {found:?}");
+            } else if mm > 10.8 {
+                assert_eq!(colour_difference(found, [10, 20, 30]), 0, "{mm} {found:?}");
+            }
+        }
+    }
+}
+
+/// A mask without the fissure between its halves: a slice within the fissure is whole, and ends where the halves do.
+fn gaps() {
+    let mut offscreen = offscreen();
+    let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
+    list.background = [255; 3];
+    let whole = ball(14.0, 1.0);
+    let grid = whole.grid.clone();
+    let outside = |i: usize| {
+        let [x, y, z] = grid.voxel(i).map(|v| v as f64);
+        grid.world(DVec3::new(x, y, z)).y.abs() > 1.6
+    };
+    let inside = whole.inside.iter().enumerate();
+    let inside: Vec<u8> = inside.map(|(i, v)| v * u8::from(outside(i))).collect();
+    assert!(inside != whole.inside[..]);
+    list.slices = vec![quad(&grey_block(0.5), Some(Mask::new(grid, inside)))];
+    let picture = offscreen.scene(&list).expect("a picture");
+    for (x, y) in (0..160u32).flat_map(|x| (0..160u32).map(move |y| (x, y))) {
+        let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
+        let found = picture.pixel(x, y);
+        if mm < 7.0 {
+            assert!(colour_difference(found, [128; 3]) <= 1, "{mm} {found:?}");
+        } else if mm > 15.5 {
+            assert_eq!(colour_difference(found, [255; 3]), 0, "{mm} {found:?}");
+        }
+    }
+}
+
+/// Where pixels span many voxels of a slice, nothing outside the mask is visible, nor its black.
+fn cut_out_aslant() {
+    let mut offscreen = offscreen();
+    for (value, mask) in [(0.5, Some(ball(10.0, 1.0))), (0.0, None)] {
+        let empty = mask.is_none();
+        let mut list = scene(160, DVec3::new(0.0, -4.0, 300.0));
+        list.background = [240, 250, 255];
+        list.slices = vec![quad(&grey_block(value), mask)];
+        let picture = offscreen.scene(&list).expect("a picture");
+        let mut grey = 0;
+        for y in 0..160u32 {
+            for x in 0..160u32 {
+                let found = picture.pixel(x, y);
+                let off = colour_difference(found, [240, 250, 255]);
+                grey += usize::from(off > 60);
+                let across = (f64::from(x) + 0.5 - 80.0).abs() / 4.0;
+                if across > 11.5 || empty {
+                    assert_eq!(off, 0, "{x} {y} {found:?}");
+                }
+            }
+        }
+        assert_eq!(grey == 0, empty, "{grey} pixels of the slice");
+    }
+}
