@@ -121,21 +121,21 @@ impl Receive<State> for DrawInPlace {
     }
 }
 
-/// A job that commands run on a file as well, and what its output changes in the window.
+/// A job that commands run on a file as well, and the receiver of its output in the window.
 #[derive(Clone, Debug)]
 pub struct InWindow<W, R> {
     pub work: W,
     pub receiver: R,
 }
 
-/// What the output of a job on a file changes in the window.
+/// Receives the output of a job on a file in the window.
 pub trait ReceiveInWindow<W: Job>: Clone + fmt::Debug + Send + Sync + 'static {
-    /// The slot of the job, whose own one is `own`.
+    /// The slot in which the job runs; `own` is the one that commands use.
     fn slot(&self, own: Slot) -> Slot {
         own
     }
 
-    /// Text for the status line while the job runs; its own one is `own`.
+    /// Text for the status line while the job runs; `own` is the one that commands use.
     fn label(&self, own: String) -> String {
         own
     }
