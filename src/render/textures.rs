@@ -149,7 +149,7 @@ impl Textures {
         })
     }
 
-    /// What slices in the 3-D view are cut to.
+    /// The shape to which slices in the 3-D view are cut.
     pub fn cut_out(&mut self, gpu: &Gpu, mask: &Mask) -> (Key, Arc<Texture>) {
         self.get(Key::CutOut(mask.id()), || {
             upload_shares_inside(gpu, &Smooth::closed(mask, 256.min(side(gpu))))

@@ -128,7 +128,7 @@ pub struct InWindow<W, R> {
     pub receiver: R,
 }
 
-/// Receives the output of a job on a file in the window.
+/// Changes the state of the window when a job on a file ends.
 pub trait ReceiveInWindow<W: Job>: Clone + fmt::Debug + Send + Sync + 'static {
     /// The slot in which the job runs; `own` is the one that commands use.
     fn slot(&self, own: Slot) -> Slot {
