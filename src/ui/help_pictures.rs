@@ -6,7 +6,7 @@
 
 use super::theme::{self, size};
 use super::widgets::paint;
-use crate::io;
+use crate::io::decoded_png;
 use crate::parameters::{Parameters, row};
 use crate::solvers::{bundles, curves, density, geodesic, level_set, metric, pathway, region};
 use egui::{Align2, Color32, ColorImage, Context, Id, Label, Response, Sense, TextureHandle};
@@ -336,7 +336,7 @@ impl HelpPicture {
         if let Some(texture) = ctx.data(|data| data.get_temp::<TextureHandle>(id)) {
             return Some(texture);
         }
-        let (size, rgba) = io::decoded_png(self.png)?;
+        let (size, rgba) = decoded_png(self.png)?;
         let pixels = rgba.chunks_exact(4);
         let pixels = pixels.map(|p| Color32::from_rgba_unmultiplied(p[0], p[1], p[2], p[3]));
         let image = ColorImage::new(size.map(|side| side as usize), pixels.collect());
