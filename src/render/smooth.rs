@@ -85,11 +85,13 @@ impl Smooth {
         smooth
     }
 
-    /// Like [`Smooth::of_region`], with narrow gaps closed: a brain mask without its liquor leaves out the fissure between
-    /// the hemispheres, where a slice would be a few islands.
+    /// Like [`Smooth::of_region`], with narrow gaps closed: a brain mask without cerebrospinal fluid leaves out the fissure
+    /// between the hemispheres, and a slice there would consist of a few islands.
     pub fn closed(mask: &Mask, max_texels: usize) -> Self {
         /// Gaps up to about this width are closed, mm.
         const SIGMA_MM: f64 = 6.0;
+        /// Values above this become the largest byte anyway.
+        const FULL: f32 = 254.5 / 255.0;
         /// Coarser texels suffice for so smooth a field, and blurring them is fast.
         const TEXEL_MM: f64 = 2.0;
         const MAX_TEXELS: usize = 112;
@@ -111,6 +113,9 @@ impl Smooth {
         let wide_from_texel = wide.texel_from_world * smooth.texel_from_world.inverse();
         let [nx, ny, _] = smooth.shape;
         for (i, value) in smooth.values.iter_mut().enumerate() {
+            if *value > FULL {
+                continue;
+            }
             let texel = [i % nx, i / nx % ny, i / (nx * ny)].map(|n| n as f64);
             let at = wide_from_texel.transform_point3(DVec3::from_array(texel));
             *value = value.max(wide.linear(at));

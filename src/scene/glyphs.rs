@@ -21,7 +21,8 @@ pub(super) fn glyphs(state: &State, view: GlyphView) -> Option<Glyphs> {
     let look = state.view.glyphs;
     let content = shown(state)?;
     let requested = match content {
-        GlyphContent::Tensors | GlyphContent::Peaks => look.place,
+        GlyphContent::Tensors => look.place,
+        GlyphContent::Peaks => look.peak_place(),
         GlyphContent::Distributions => look.distributions.place,
     };
     let place = place(state, requested, view.slice)?;
@@ -95,16 +96,13 @@ fn peaks_every(state: &State) -> usize {
         return look.every;
     };
     let fits = |every: &usize| {
-        let voxels = match look.place {
-            glyph_look::GlyphPlace::Pathways => left(&volume.grid, *every, None),
-            _ => crossed(&volume.grid, state.view.turn.axes(), *every),
-        };
+        let voxels = crossed(&volume.grid, state.view.turn.axes(), *every);
         voxels * volume.frames / 3 <= TensorGlyphs::MAXIMUM_COUNT
     };
     (look.every.max(1)..).find(fits).unwrap_or(look.every)
 }
 
-/// The image by whose value glyphs are smaller, if one is chosen and open.
+/// The image whose value scales glyphs, if one is chosen and open.
 fn scale(state: &State) -> Option<GlyphScale> {
     let layer = state.document.layer(state.view.glyphs.scaled_by?)?;
     let volume = volume_of(layer)?;

@@ -423,7 +423,7 @@ fn near_lines(state: &State, mut lines: Vec<Lines>) -> Vec<Lines> {
                 continue;
             }
             line.tractogram = ById(near.clone());
-            // Their values have another name, and the scale of all views.
+            // Their values have a name of their own; their colours have the scale of all views.
             if let Some(colours) = colours
                 && !matches!(line.colour, LineColour::Fixed(_) | LineColour::Direction)
             {

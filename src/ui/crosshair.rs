@@ -30,8 +30,8 @@ pub fn link_text(state: &State) -> Option<(String, bool)> {
     let text = match (link.outside, link.others) {
         (Some(at), _) => {
             let [x, y, z] = at.to_array().map(|v| fixed(v, 1));
-            let place = with_unit(&format!("x {x}  y {y}  z {z}"), "mm");
-            format!("Linked crosshair at {place}, outside the data here").replace("  ", " ")
+            let place = with_unit(&format!("x {x} y {y} z {z}"), "mm");
+            format!("Linked crosshair at {place}, outside the data here")
         }
         (None, 0) => "Linked: no other window yet".to_owned(),
         (None, n) => format!("Linked to {}", counted(n, "other window")),

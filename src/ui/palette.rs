@@ -10,6 +10,7 @@ use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as region_list};
+use crate::data::clip::ClipShape;
 use crate::data::region::RegionId;
 use crate::guide::synonyms::Subject;
 use crate::state::filter::FilterFile;
@@ -62,6 +63,8 @@ enum EntryAction {
     Screenshot,
     /// Opens the angles of the slices.
     TurnSlices,
+    /// Adds a clip to the 3-D view, and opens the block that lists clips.
+    AddClip(ClipShape),
     /// Asks where to write the report.
     Report,
     Protocol,
@@ -378,6 +381,10 @@ fn carry_out(
         EntryAction::TurnSlices => {
             forms::oblique::open(memory);
             actions.push(Action::View(ViewAction::SelectTask(Task::View)));
+        }
+        EntryAction::AddClip(shape) => {
+            forms::clips::open(memory);
+            actions.push(forms::clips::adding(shape));
         }
         EntryAction::Screenshot => {
             let purpose = PathPurpose::Screenshot {

@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A window with an image of this size, mm, around the origin.
+/// A window with workers of its own.
 struct Program {
     state: State,
     jobs: Jobs<State>,
@@ -55,6 +55,7 @@ fn add_image(state: &mut State, reach_mm: f64) {
 }
 
 impl Program {
+    /// A program with an image that reaches this far from the origin.
     fn new(folder: &Path, reach_mm: f64) -> Self {
         let backend = Backend::choose(&BackendChoice::cpu(Some(1))).expect("a thread");
         let mut state = State::new(String::new());
@@ -140,7 +141,7 @@ fn follow() {
     until(&mut [&mut a], "the position of a", |_| {
         numbers(&folder).contains(&1)
     });
-    // Who joins takes the position that is there.
+    // A window that joins takes the position of the others.
     b.link(true);
     let here = dvec3(11.0, -7.5, 3.25);
     until(&mut [&mut a, &mut b], "b joins", |[a, b]| {

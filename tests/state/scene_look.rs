@@ -4,7 +4,7 @@ use crate::support::session_window::{Window, scan};
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::clip::{Clip, ClipShape};
-use arcuate::data::{Grid, Role, Shape, Volume, VolumeKind};
+use arcuate::data::{Grid, Shape, Volume, VolumeKind};
 use arcuate::io::nifti;
 use arcuate::scene::draw_list::{Glyphs, ScenePane, SlicePane};
 use arcuate::scene::{self, Size};
@@ -215,15 +215,6 @@ fn kept() {
     };
     assert_eq!(reopened.state.document.scene_look, expected);
     assert!(!reopened.state.is_dirty());
-    // Regions have no part in this.
-    assert!(
-        reopened
-            .state
-            .document
-            .regions
-            .iter()
-            .all(|r| r.role != Role::Seed)
-    );
 }
 
 fn repaired() {

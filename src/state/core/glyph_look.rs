@@ -74,8 +74,8 @@ pub struct GlyphLook {
     pub size: f32,
     /// One voxel in this many, along each axis.
     pub every: usize,
-    /// The layer by whose value glyphs are smaller, from nothing at the low end of its range to the full size at its high
-    /// end; of tensors and distributions alike.
+    /// The layer whose value scales glyphs of every content, from nothing at the low end of its range to the full size at
+    /// its high end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<LayerId>,
     #[serde(skip_serializing_if = "PeakLook::is_default")]
@@ -99,6 +99,16 @@ impl PeakLook {
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
     fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+impl GlyphLook {
+    /// The place of the lines of peaks, which no pathway limits.
+    pub fn peak_place(&self) -> GlyphPlace {
+        match self.place {
+            GlyphPlace::Pathways => GlyphPlace::Scene,
+            place => place,
+        }
     }
 }
 

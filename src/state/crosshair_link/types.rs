@@ -19,7 +19,7 @@ pub struct CrosshairLink {
     pub others: usize,
     /// The position in another window, world mm, if it lies outside the data here.
     pub outside: Option<DVec3>,
-    /// The position that the other windows know, world mm: only another one is given to them.
+    /// The position that the other windows know, world mm: this window gives them only a different one.
     pub(in crate::state) shared: Option<DVec3>,
     /// Bounds of the data when the position was taken over or given last, world mm.
     pub(in crate::state) bounds: Option<(DVec3, DVec3)>,

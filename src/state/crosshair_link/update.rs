@@ -1,4 +1,4 @@
-//! The crosshair of this window becomes news for the others, and theirs moves the one here.
+//! The crosshair of this window moves those of the others, and theirs move the one here.
 
 use crate::state::crosshair_link::CrosshairLink;
 use crate::state::crosshair_link::jobs::{EndLink, LINK, OtherWindows, ShareCrosshair};
@@ -17,7 +17,7 @@ pub fn link(state: &mut State) {
     };
     state.runtime.forget_failures(LINK);
     state.runtime.notices.status =
-        "The crosshair follows the other windows in which it is linked, too".into();
+        "The crosshair is shared with the other windows in which it is linked".into();
 }
 
 /// The crosshair is no longer shared: nothing of this window remains in the folder.
@@ -28,7 +28,7 @@ pub fn unlink(state: &mut State, effects: &mut Vec<Effect>) {
     ended(state);
     effects.push(Effect::Cancel(LINK));
     effects.push(Effect::submit(EndLink));
-    state.runtime.notices.status = "The crosshair no longer follows other windows".into();
+    state.runtime.notices.status = "The crosshair is no longer shared with other windows".into();
 }
 
 /// The link ended, by the user or by a failure.
@@ -42,7 +42,12 @@ pub fn ended(state: &mut State) {
 /// Gives the other windows a crosshair that moved here. Where data were opened, the program placed it: then, and when
 /// the link begins, this window takes over the position of the others instead.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    if !state.crosshair_link.is_on || state.document.is_empty() {
+    if !state.crosshair_link.is_on {
+        return;
+    }
+    if state.document.is_empty() {
+        // The same data opened again have the same bounds, and the program places the crosshair anew.
+        state.crosshair_link.bounds = None;
         return;
     }
     let (at, bounds) = (state.view.crosshair, state.document.bounds());

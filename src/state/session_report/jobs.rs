@@ -11,7 +11,7 @@ use crate::io::html::{Column, Page, PagePicture};
 use crate::io::text::counted;
 use crate::jobs::{JobError, Saved, Worker};
 use crate::state::State;
-use crate::state::core::layer::Content;
+use crate::state::core::layer::grid_of;
 use crate::state::core::pane::Pane;
 use crate::state::files::jobs::{WriteFile, saved};
 use crate::state::session_report::ReportPicture;
@@ -147,19 +147,15 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// The tilt of a slice, and which side of the patient is where: small letters in a picture are easily missed.
+    /// The tilt of a slice, for its caption; empty for a straight one.
     fn plane_text(&self, pane: Pane) -> String {
         let view = &self.state.view;
-        let mut text = String::new();
         let normal = view.normal(pane).filter(|_| !view.turn.is_straight());
         let tilt = normal.map(tilt_deg).filter(|tilt| *tilt >= STRAIGHT_DEG);
-        if let Some(tilt) = tilt {
-            text += &format!(", tilted by {tilt:.1}°,");
-        }
-        text
+        tilt.map_or_else(String::new, |tilt| format!(", tilted by {tilt:.1}°,"))
     }
 
-    /// The side of the patient that a picture shows on its left.
+    /// The side of the patient on the left of a picture: its small letters are easily missed.
     fn sides_text(&self, pane: Pane) -> Option<String> {
         let (right, _) = self.state.view.screen_axes(pane)?;
         let axis = nearest_axis(right);
@@ -180,15 +176,11 @@ impl Report<'_> {
 
     /// Whether a shown layer has no position in the patient.
     fn sides_unknown(&self) -> bool {
-        let mut shown = self.state.document.layers.iter();
-        shown.any(|layer| {
-            let grid = match &layer.content {
-                Content::Scan { dwi: volume, .. } | Content::Image(volume) => &volume.grid,
-                Content::Mask(mask) => &mask.grid,
-                Content::Tractogram(_) | Content::InPlace(_) => return false,
-            };
-            layer.display.visible && grid.source == AffineSource::Pixdim
-        })
+        let layers = self.state.document.layers.iter();
+        let mut grids = layers
+            .filter(|layer| layer.display.visible)
+            .filter_map(|layer| grid_of(layer));
+        grids.any(|grid| grid.source == AffineSource::Pixdim)
     }
 
     /// Tables of the parameters, and the commands.

@@ -64,7 +64,7 @@ fn apply_history_step(
     regions::make::stop_making(state, effects);
     alignment::update::cancel_pending(state, None, effects);
     let before = std::mem::replace(&mut state.document, document);
-    // Which clip is outlined is no part of a step.
+    // The choice of the outlined clip is no part of a step.
     let look = &mut state.document.scene_look;
     let outlined = before.scene_look.selected;
     look.selected = outlined.filter(|index| *index < look.clips.len());

@@ -80,7 +80,7 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
 fn toggle_glyphs(state: &mut State) {
     let look = state.view.glyphs;
     if state.document.glyph_content(look.content).is_none() {
-        let text = "There are no glyphs: open a scan with its gradients, whose tensors they show, or an image of peaks";
+        let text = "There is nothing to show as glyphs: open a scan with its gradients, or an image of peaks";
         state.runtime.notices.status = text.into();
         return;
     }

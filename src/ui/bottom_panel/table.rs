@@ -387,7 +387,7 @@ fn select_row(
     let line = order[row];
     let modifiers = ui.input(|i| i.modifiers);
     if response.double_clicked() {
-        // Of streamlines that stay in their file, no points are known here.
+        // Points of streamlines that stay in their file are not known here.
         let points = listed
             .in_memory
             .map(|lines| lines.streamline(line as usize));

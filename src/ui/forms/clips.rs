@@ -18,6 +18,13 @@ const BLOCK: &str = "Clips";
 /// Distance of a new box from the region that it surrounds, mm.
 const MARGIN_MM: f64 = 5.0;
 
+/// Unfolds the block.
+pub fn open(memory: &mut Memory) {
+    if !memory.is_open(BLOCK, false) {
+        memory.toggle(BLOCK);
+    }
+}
+
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let (open, clicked) = section::fold(ui, BLOCK, memory.is_open(BLOCK, false));
     let look = &state.document.scene_look;

@@ -58,7 +58,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// The image by whose value glyphs are smaller.
+/// The image whose value scales glyphs.
 fn scaled_by(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphLook)) {
     let layers = state.document.layers.iter();
     let images: Vec<_> = layers.filter(|l| scene::volume_of(l).is_some()).collect();
@@ -138,7 +138,7 @@ fn peaks(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphL
         ("Slices", Some(GlyphPlace::Slices)),
         ("3-D only", Some(GlyphPlace::Scene)),
     ];
-    let now = look.shown.then_some(look.place);
+    let now = look.shown.then_some(look.peak_place());
     let at = PLACES.iter().position(|(_, place)| *place == now);
     let help = "A line along each peak of an image with three volumes per peak, coloured by direction (Shift+G)";
     let names = PLACES.map(|(name, _)| name);
@@ -147,7 +147,7 @@ fn peaks(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphL
         set(GlyphLook {
             shown: place.is_some(),
             content: GlyphContent::Peaks,
-            place: place.unwrap_or(look.place),
+            place: place.unwrap_or(look.peak_place()),
             ..look
         });
     }

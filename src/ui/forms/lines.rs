@@ -95,7 +95,7 @@ impl AvailableValues {
     fn in_place(state: &State, layer: &Layer, names: &Tractogram) -> Self {
         let mut values = LayerValues::new(state, layer, names);
         values.has_groups = false;
-        // It has the values of "cm" under the name that colours of whole rays have.
+        // The file has the measure per point, as "cm"; this name is that of the measure of a whole ray in memory.
         values.values.retain(|name| name != "measure");
         Self {
             measure: false,

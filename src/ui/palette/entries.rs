@@ -448,7 +448,7 @@ fn new_clips(state: &State, list: &mut Entries) {
                 Some(pane) => format!("Clip 3-D: {} plane", pane.name().to_lowercase()),
                 None => "Clip 3-D: plane that faces you".to_owned(),
             };
-            list.add(&name, "", EntryAction::Act(clips::adding(plane)));
+            list.add(&name, "", EntryAction::AddClip(plane));
         }
     }
 }

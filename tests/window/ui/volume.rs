@@ -152,7 +152,7 @@ fn shapes() {
     assert!(window.query_by_label("Curve").is_some());
 }
 
-/// What is typed after saving a view is its name, and no keys of the window.
+/// Text typed after saving a view names it and triggers no shortcuts.
 fn saved_view() {
     let mut window = window(small_scan(), [1920.0, 1800.0]);
     click(&mut window, "Named views");

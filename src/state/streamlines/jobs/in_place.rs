@@ -130,12 +130,12 @@ pub struct InWindow<W, R> {
 
 /// Changes the state of the window when a job on a file ends.
 pub trait ReceiveInWindow<W: Job>: Clone + fmt::Debug + Send + Sync + 'static {
-    /// The slot of the job, whose own one is `own`.
+    /// The slot in which the job runs; `own` is the one that commands use.
     fn slot(&self, own: Slot) -> Slot {
         own
     }
 
-    /// Text for the status line while the job runs; its own one is `own`.
+    /// Text for the status line while the job runs; `own` is the one that commands use.
     fn label(&self, own: String) -> String {
         own
     }

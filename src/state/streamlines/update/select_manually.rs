@@ -60,6 +60,9 @@ fn report_count(state: &mut State) {
 
 /// Selects streamlines of the layer by their numbers.
 pub fn lines(state: &mut State, lines: &[u32], how: SelectionMode, anchor: Option<u32>) {
+    if in_place::refuse(state) {
+        return;
+    }
     let Some((layer, tractogram)) = state.current_streamlines() else {
         return;
     };
