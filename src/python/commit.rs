@@ -22,7 +22,7 @@ use pyo3::types::PyDict;
 /// Value per streamline of the weights, as in files.
 const WEIGHT: &str = "commit";
 
-/// What a fit may be given beside streamlines, scan and parameters.
+/// Optional inputs of a fit, besides its parameters.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Further<'py> {

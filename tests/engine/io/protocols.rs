@@ -226,7 +226,7 @@ fn refuses() {
         // A protocol is written by hand, not by another program.
         assert!(!found.contains("the program that made it"), "{found}");
     }
-    // What is expected, and where to correct it.
+    // Errors state what is expected, and where to correct it.
     let brace = "\"{fit/fa.nii.gz}\"";
     let line = PROTOCOL.lines().position(|line| line == "angle = 45");
     let slip = format!("correct line {}", line.expect("a line") + 1);
