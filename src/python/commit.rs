@@ -216,7 +216,10 @@ impl Weights {
             without.model.extra.clear();
         }
         let inputs = self.inputs(gradients, timing, mask);
-        backend.install(|| inputs.check(&without))?;
+        backend.install(|| {
+            let survey = inputs.survey(control)?;
+            inputs.check(&without, &survey)
+        })?;
         let Some(gradients) = gradients else {
             return Ok(None);
         };
