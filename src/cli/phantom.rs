@@ -14,8 +14,8 @@ use crate::io;
 use crate::jobs::ValueNames;
 use crate::parameters::arguments;
 use crate::phantom::{
-    self, Head, Picture, PictureOptions, SPACINGS_MM, ScanParams, TRUTH_FIBRES, TumourPicture,
-    picture_grid_of, scan_grid_of,
+    self, Head, Picture, PictureOptions, SPACINGS_MM, ScanParams, TumourPicture, picture_grid_of,
+    scan_grid_of,
 };
 use crate::state::command_line::phantom_option;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
@@ -80,7 +80,6 @@ fn kind(text: &str) -> Result<PhantomKind, ValueError> {
     })
 }
 
-const FIBRES_PER_BUNDLE: usize = 60;
 /// Larger voxels contain whole bundles of the crossing head.
 const LARGEST_CROSSING_MM: f64 = 3.0;
 
@@ -264,10 +263,7 @@ impl Options {
     }
 
     fn fibres_per_bundle(&self) -> usize {
-        match self.phantom().kind.is_plain() {
-            true => FIBRES_PER_BUNDLE,
-            false => TRUTH_FIBRES,
-        }
+        phantom::fibres_per_bundle(self.phantom().kind)
     }
 
     fn command(&self, params: &ScanParams) -> String {

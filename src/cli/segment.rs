@@ -143,14 +143,12 @@ pub struct Options {
     pub images: ImageEnding,
 }
 
-/// Radius of a probe that states none, mm.
-const PROBE_RADIUS_MM: f64 = 2.0;
-
 fn probe_help() -> String {
     format!(
-        "Voxels within R (default: {PROBE_RADIUS_MM}) of a world point, mm: their mean is the target; the tolerance is \
+        "Voxels within R (default: {}) of a world point, mm: their mean is the target; the tolerance is \
          a little under half of the contrast to the values just outside, but at least 1.5 standard deviations; where \
-         it would reach the background, the target moves away from it"
+         it would reach the background, the target moves away from it",
+        Probe::DEFAULT_RADIUS_MM
     )
 }
 
@@ -160,7 +158,7 @@ fn parse_ball(text: &str) -> Result<(DVec3, f64), ValueError> {
             let (place, radius) = text.rsplit_once(',').unwrap_or((text, ""));
             (place, super::options::positive(radius)?)
         }
-        _ => (text, PROBE_RADIUS_MM),
+        _ => (text, Probe::DEFAULT_RADIUS_MM),
     };
     super::region::point(place).map(|p| (p, radius_mm))
 }

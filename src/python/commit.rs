@@ -22,7 +22,7 @@ use pyo3::types::PyDict;
 /// Value per streamline of the weights, as in files.
 const WEIGHT: &str = "commit";
 
-/// Optional inputs of a fit besides streamlines, scan and parameters.
+/// Optional inputs of a fit, besides its parameters.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Further<'py> {
@@ -216,7 +216,10 @@ impl Weights {
             without.model.extra.clear();
         }
         let inputs = self.inputs(gradients, timing, mask);
-        backend.install(|| inputs.check(&without))?;
+        backend.install(|| {
+            let survey = inputs.survey(control)?;
+            inputs.check(&without, &survey)
+        })?;
         let Some(gradients) = gradients else {
             return Ok(None);
         };

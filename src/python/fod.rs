@@ -7,6 +7,7 @@ use crate::run::{Common, run};
 use crate::types::Image;
 use arcuate_engine::compute::{Backend, Control};
 use arcuate_engine::data::odf_field::Tissue;
+use arcuate_engine::data::text::{count, counted};
 use arcuate_engine::data::{Mask, OdfField, Response, Shells};
 use arcuate_engine::io;
 use arcuate_engine::parameters::Parameters;
@@ -96,9 +97,9 @@ impl Estimation<'_> {
         let shells = Shells::new(gradients);
         if shells.weighted().next().is_none() {
             return Err(Failure::Input(format!(
-                "Found no volume with diffusion weighting and a direction among {} volumes, expected at least one \
-                 shell; name the gradients of this scan",
-                dwi.frames
+                "Found no volume with diffusion weighting and a direction among {}, expected at least one shell; \
+                 name the gradients of this scan",
+                counted(dwi.frames, "volume")
             )));
         }
         let mut used = match responses.files.is_empty() {
@@ -126,10 +127,10 @@ impl Estimation<'_> {
         let counts = &output.counts;
         if counts.not_finite + counts.without_signal >= mask.count() {
             return Err(Failure::Input(format!(
-                "Found no signal in the {} voxels of the mask ({} with a sample that is not a finite number), expected \
+                "Found no signal in the {} of the mask ({} with a sample that is not a finite number), expected \
                  samples above 0; check the scan and its mask",
-                mask.count(),
-                counts.not_finite
+                counted(mask.count(), "voxel"),
+                count(counts.not_finite as u64)
             )));
         }
         let maps = self.maps(&output.field, &mask, &functions, output.order.order, &steps)?;

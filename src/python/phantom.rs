@@ -7,13 +7,10 @@ use crate::run::{Common, run};
 use crate::types::Image;
 use arcuate_engine::compute::memory;
 use arcuate_engine::data::{BuiltInPhantom, PhantomKind};
-use arcuate_engine::phantom::{Head, ScanParams, TRUTH_FIBRES, scan_grid_of};
+use arcuate_engine::phantom::{Head, ScanParams, fibres_per_bundle, scan_grid_of};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
-
-/// True fibres of each bundle of the plain head, as the command writes them.
-const FIBRES_PER_BUNDLE: usize = 60;
 
 /// Makes a phantom: its scan, its brain mask and its true fibres.
 #[pyfunction]
@@ -47,10 +44,6 @@ pub fn phantom(
             Ok::<_, Failure>((scanned, head.brain_mask(&grid, control)?))
         })?;
         let (dwi, gradients) = scanned;
-        let fibres = match kind.is_plain() {
-            true => FIBRES_PER_BUNDLE,
-            false => TRUTH_FIBRES,
-        };
         let bundles = head.bundles().iter().map(|bundle| bundle.name.to_string());
         let scan = Image {
             gradients: Some(Arc::new(gradients)),
@@ -59,7 +52,7 @@ pub fn phantom(
         Ok(Parts::default()
             .whole_image("scan", scan)
             .mask("mask", &brain)
-            .streamlines("fibres", head.true_fibres(fibres))
+            .streamlines("fibres", head.true_fibres(fibres_per_bundle(kind)))
             .fact("bundles", Fact::Names(bundles.collect())))
     })
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A region: its role, with the numbers of a sphere (4) or a box (6), or with a mask.
 pub type GivenRegion<'py> = (String, Vec<f64>, Option<PyRef<'py, Image>>);
-/// A region of this kind that is independent of Python.
+/// [`GivenRegion`] with values that are independent of Python.
 pub type OwnRegion = (String, Vec<f64>, Option<Image>);
 
 pub fn owned(regions: Vec<GivenRegion<'_>>) -> Vec<OwnRegion> {

@@ -7,6 +7,7 @@ use crate::results::{Array, Fact, Parts};
 use crate::run::{Common, run};
 use crate::types::Image;
 use arcuate_engine::compute::{Backend, Control};
+use arcuate_engine::data::text::counted;
 use arcuate_engine::data::{Shape, Volume};
 use arcuate_engine::parameters::Parameters;
 use arcuate_engine::solvers::level_set::{
@@ -19,10 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 
-/// Radius of a probe that states none, mm.
-const PROBE_RADIUS_MM: f64 = 2.0;
-
-/// The start of a run, and the inputs that steer it.
+/// The start of a run and the inputs of its speed.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Beginning<'py> {
@@ -41,7 +39,7 @@ pub struct Beginning<'py> {
     ignore_leaks: bool,
 }
 
-/// A start that is independent of Python.
+/// [`Beginning`] with values that are independent of Python.
 struct Plan {
     frame: usize,
     probes: Vec<Vec<f64>>,
@@ -124,7 +122,7 @@ impl Plan {
         let mut voxels: Vec<usize> = Vec::new();
         for numbers in &self.probes {
             let (centre, radius_mm) = match numbers[..] {
-                [x, y, z] => (DVec3::new(x, y, z), PROBE_RADIUS_MM),
+                [x, y, z] => (DVec3::new(x, y, z), Probe::DEFAULT_RADIUS_MM),
                 [x, y, z, radius] if radius > 0.0 => (DVec3::new(x, y, z), radius),
                 _ => {
                     return Err(Failure::Input(format!(
@@ -178,8 +176,8 @@ impl Plan {
             for numbers in all {
                 let [x, y, z, radius_mm] = numbers[..] else {
                     return Err(Failure::Input(format!(
-                        "Found the numbers {numbers:?} for {name}, expected x, y, z and a radius, in mm; start with a \
-                         mask by mask"
+                        "Found the numbers {numbers:?} for {name}, expected x, y, z and a radius, in mm; give a mask as \
+                         mask"
                     )));
                 };
                 let centre = DVec3::new(x, y, z);
@@ -229,8 +227,9 @@ pub fn segment(
         let volume = image.scalar("the image")?;
         if plan.frame >= volume.frames {
             return Err(Failure::Input(format!(
-                "Found an image with the number of volumes {}, expected one with number {}; count from 0",
-                volume.frames, plan.frame
+                "Found {}, expected one with number {}; count from 0",
+                counted(volume.frames, "volume"),
+                plan.frame
             )));
         }
         let (of_target, rest) = split::<TargetParts>(given);

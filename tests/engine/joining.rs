@@ -89,29 +89,29 @@ fn overlapping() {
     }
 }
 
-/// Whatever fails, the error is returned, and only work that had count_started is finished.
+/// Whatever fails, the error is returned, and no further work begins.
 fn overlapping_errors() {
     for threads in [1, 3] {
         for failing in ["start", "work", "take"] {
-            let count_started = AtomicU64::new(0);
+            let call_count = AtomicU64::new(0);
             let refused = |what: &str, number: usize| match what == failing && number >= 7 {
                 true => Err(number),
                 false => Ok(()),
             };
             let start = |_| refused("start", 7);
             let work = |(): &mut (), number: usize| {
-                count_started.fetch_add(1, Ordering::Relaxed);
+                call_count.fetch_add(1, Ordering::Relaxed);
                 refused("work", number).map(|()| number)
             };
             let take = |number: usize| refused("take", number);
             let ended = overlap::in_order((threads, 1 << 40), start, work, take);
             assert!(ended.is_err_and(|number| number >= 7), "{failing}");
-            let count_started = count_started.into_inner();
+            let call_count = call_count.into_inner();
             match failing {
-                "start" => assert_eq!(count_started, 0),
+                "start" => assert_eq!(call_count, 0),
                 _ => assert!(
-                    (8..1 << 40).contains(&count_started),
-                    "{failing}: {count_started}"
+                    (8..1 << 40).contains(&call_count),
+                    "{failing}: {call_count}"
                 ),
             }
         }

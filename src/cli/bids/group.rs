@@ -136,7 +136,7 @@ pub fn run(
         "matrices": has_matrices.then(|| output.join(MATRICES)),
     });
     let outliers = match page::not_compared(&summaries) {
-        Some(why) => format!("outliers not compared ({why})"),
+        Some(why) => format!("values not compared ({why})"),
         None => counted(far.len(), "outlier"),
     };
     let text = format!(

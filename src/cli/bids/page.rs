@@ -3,7 +3,6 @@
 use super::WORK;
 use super::measures::{LEAST_VALUES, MeasureName, OUTLYING_Z, Outlier, Summary, UnitResult};
 use super::units::counted_units;
-use crate::data::text::counted;
 use crate::io::html::{Cell, CellPicture, Column, Page, Row};
 use crate::io::{self, DISCLAIMER};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,8 +37,7 @@ pub fn not_compared(summaries: &BTreeMap<MeasureName, Summary>) -> Option<String
     let most = most.unwrap_or(0);
     Some(match most < LEAST_VALUES {
         true => format!(
-            "{} with values, at least {LEAST_VALUES} needed",
-            counted(most, "participant")
+            "the largest number of values of a measure is {most}, and a comparison needs at least {LEAST_VALUES}"
         ),
         false => "most values of each measure are equal".to_owned(),
     })
@@ -67,7 +65,7 @@ pub fn page(
         counted_units(units.iter().map(UnitResult::names)),
         units.len() - failed,
         match &missing {
-            Some(why) => format!("Outliers: not compared ({why})."),
+            Some(why) => format!("Values are not compared: {why}."),
             None => format!(
                 "Values whose robust z exceeds {OUTLYING_Z} are outliers: {}.",
                 outliers.len()
@@ -209,7 +207,7 @@ fn outlier_table(
 ) {
     page.heading(2, "Outliers");
     if let Some(why) = missing {
-        return page.note(&format!("Not compared: {why}."));
+        return page.note(&format!("Values are not compared: {why}."));
     }
     if outliers.is_empty() {
         return page.note(&format!(

@@ -141,15 +141,22 @@ impl ClipSpec {
             Self::Around { region, margin_mm } => {
                 let regions = &state.document.regions;
                 let named = regions.iter().find(|r| r.name.eq_ignore_ascii_case(region));
-                let around = named.and_then(|r| ClipShape::around(&r.shape, *margin_mm));
-                around.ok_or_else(|| {
+                let Some(named) = named else {
                     let names: Vec<&str> = regions.iter().map(|r| r.name.as_str()).collect();
                     let known = match names.as_slice() {
                         [] => "a region of the session, or one given by --seed or --include"
                             .to_owned(),
                         names => format!("one of {}", names.join(", ")),
                     };
-                    Failure::usage(format!("There is no region “{region}”, expected {known}"))
+                    return Err(Failure::usage(format!(
+                        "There is no region “{region}”, expected {known}"
+                    )));
+                };
+                let around = ClipShape::around(&named.shape, *margin_mm);
+                around.ok_or_else(|| {
+                    Failure::usage(format!(
+                        "The region “{region}” has no voxel, expected at least one; choose another"
+                    ))
                 })
             }
         }

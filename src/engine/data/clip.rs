@@ -27,7 +27,7 @@ pub enum ClipShape {
 /// A plane or a box that hides everything on one side of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clip {
-    /// Where its border lies.
+    /// Its border.
     pub shape: ClipShape,
     /// Whether it hides its inside, not its outside.
     pub hides_inside: bool,
@@ -61,23 +61,25 @@ impl ClipShape {
         .valid()
     }
 
-    /// A form that can be drawn and stored: a unit normal, corners in order; `None` for numbers that are not finite, or a
-    /// plane without a normal.
+    /// A form that can be drawn and stored: a unit normal, corners in order, distances within
+    /// [`Self::FARTHEST_MM`]; `None` for NaN, or a plane without a normal.
     pub fn valid(self) -> Option<Self> {
         let limit = |mm: f64| mm.clamp(-Self::FARTHEST_MM, Self::FARTHEST_MM);
         match self {
             Self::Plane { normal, offset_mm } => {
                 let normal = normal.try_normalize().filter(|n| n.is_finite())?;
                 let offset_mm = limit(offset_mm);
-                offset_mm
-                    .is_finite()
-                    .then_some(Self::Plane { normal, offset_mm })
+                (!offset_mm.is_nan()).then_some(Self::Plane { normal, offset_mm })
             }
             Self::Box { low, high } => {
+                // The smaller of a number and NaN may be the number.
+                if low.is_nan() || high.is_nan() {
+                    return None;
+                }
                 let (low, high) = (low.map(limit), high.map(limit));
                 let (low, high) = (low.min(high), low.max(high));
                 let high = high.max(low + Self::MIN_EDGE_MM);
-                (low.is_finite() && high.is_finite()).then_some(Self::Box { low, high })
+                Some(Self::Box { low, high })
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The crosshair that several windows of this user share: one small file per window in a private folder.
 //!
 //! The file of a window has the newest position that it knows, in world millimetres, the number that orders the positions
-//! of all windows, and which window gave it; nothing else. Each window keeps a second file locked while it runs: the system releases the
-//! lock when the process ends, however it ends, and the other windows then remove both files.
+//! of all windows, and which window gave it; nothing else. Each window keeps a second file locked while it runs: the system
+//! releases the lock when the process ends, however it ends, and the other windows then remove both files.
 //!
 //! A window that takes over the position of another writes it with the same number, which is not newer for any window: no
 //! echo can arise.
@@ -205,7 +205,7 @@ impl Shared {
         let at = lines.next()?.split(' ').map(|n| n.parse::<f64>().ok());
         let at: Option<Vec<f64>> = at.collect();
         let at: [f64; 3] = at?.try_into().ok()?;
-        // Not a number is not within it.
+        // NaN is not near.
         let is_near = at.iter().all(|v| v.abs() <= FARTHEST_MM);
         is_near.then(|| Self {
             number,

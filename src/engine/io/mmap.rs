@@ -49,7 +49,7 @@ pub(super) fn expect(file: &super::disk::File, parts: impl Iterator<Item = Range
             #[allow(unsafe_code, reason = "sound for the reason given as SAFETY")]
             let _ = unsafe { libc::posix_fadvise(descriptor, start, bytes, advice) };
         };
-        // Nothing beside them is read.
+        // The system does not read beyond these parts.
         advise(0, 0, libc::POSIX_FADV_RANDOM);
         parts.for_each(|part| {
             advise(part.start, part.end - part.start, libc::POSIX_FADV_WILLNEED);

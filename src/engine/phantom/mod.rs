@@ -68,5 +68,5 @@ pub use scan::{
     signal,
 };
 pub use tissue::{Fractions, Tissue};
-pub use truth::{BundleRegions, TRUTH_FIBRES};
+pub use truth::{BundleRegions, TRUTH_FIBRES, fibres_per_bundle};
 pub use whole_head::{Imaging, Weighting, WholeHead};

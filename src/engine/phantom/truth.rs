@@ -6,13 +6,23 @@ use super::head::Head;
 use super::tissue::{Fractions, Tissue};
 use super::tracts::Locator;
 use crate::compute::{Cancelled, Control};
-use crate::data::{Grid, Mask, Volume, VolumeKind};
+use crate::data::{Grid, Mask, PhantomKind, Volume, VolumeKind};
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Number of true fibres of a bundle: enough for them to pass through every 2 mm voxel that the bundle fills.
 pub const TRUTH_FIBRES: usize = 200;
+/// Number of true fibres of a bundle of the plain head.
+const PLAIN_FIBRES: usize = 60;
+
+/// Number of true fibres of each bundle in the tractogram of a phantom.
+pub fn fibres_per_bundle(kind: PhantomKind) -> usize {
+    match kind.is_plain() {
+        true => PLAIN_FIBRES,
+        false => TRUTH_FIBRES,
+    }
+}
 
 /// A streamline reaches an end of a bundle from this far before it …
 const BEFORE_MM: f64 = 6.0;

@@ -1,4 +1,4 @@
-"""What several tests use."""
+"""Data and functions that several tests use."""
 
 import os
 import subprocess

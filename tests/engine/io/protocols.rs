@@ -229,12 +229,7 @@ fn refuses() {
         // A protocol is written by hand, not by another program.
         assert!(!found.contains("the program that made it"), "{found}");
     }
-    let error = protocol::parse("arcuate_protocol = 1", here()).expect_err("no step");
-    assert!(error.to_string().contains("0 steps"), "{error}");
-}
-
-/// Errors state what is expected, with the names that exist, and where to correct the text.
-fn advises() {
+    // Errors state what is expected, and where to correct it.
     let brace = "\"{fit/fa.nii.gz}\"";
     let line = PROTOCOL.lines().position(|line| line == "angle = 45");
     let slip = format!("correct line {}", line.expect("a line") + 1);

@@ -157,7 +157,7 @@ impl Device {
         self.multiprocessors
     }
 
-    /// Bytes free at this moment, with those kept for the next allocations, and in total.
+    /// Bytes free at this moment, including memory that is kept for the next allocations, and in total.
     pub fn memory(&self) -> Result<(u64, u64), Error> {
         let requested = self.stream.context().mem_get_info();
         let (free, total) = self.check("asking for its memory", requested)?;
@@ -356,7 +356,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// Allocates uninitialised memory; if it is short, retries once without cached buffers and kept memory.
+    /// Allocates uninitialised memory; if it is short, retries once after releasing cached buffers and kept memory.
     fn alloc<T: Element>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
         const OPERATION: &str = "this job";
         let Some(bytes) = len.checked_mul(size_of::<T>()) else {

@@ -1,7 +1,8 @@
 //! The driver's pool of freed memory on a card, which keeps some of it for the next allocations.
 //!
 //! By default the driver returns freed memory to the system whenever a program waits for the card, and mapping it again
-//! takes longer than most of the kernels here run.
+//! takes longer than most of the kernels here run. When the memory of the card is short, the driver also gives kept memory
+//! to allocations of other kinds in this process (measured with `cuMemAlloc` and `cuMemCreate`), so that it counts as free.
 
 #![allow(unsafe_code, reason = "attributes of the driver's memory pool")]
 
@@ -22,7 +23,7 @@ unsafe impl Sync for Pool {}
 
 impl Pool {
     /// The pool of the card of a context, which from now on keeps memory; `total`: bytes of the card's memory. `None` if
-    /// the card has no pools.
+    /// the card has no pools, or refuses to keep memory.
     pub fn keep_memory(context: &CudaContext, total: u64) -> Option<Self> {
         if !context.has_async_alloc() {
             return None;

@@ -1,4 +1,4 @@
-//! The names of a protocol: each is used once and stands for something that exists before.
+//! Checks of the names in a protocol.
 
 use super::mistake::{Mistake, in_braces, listed};
 use crate::data::protocol::{
@@ -8,7 +8,7 @@ use crate::data::protocol::{
 use crate::io::TransformFile;
 use std::collections::BTreeSet;
 
-/// Checks that each name is one, is used once and stands for something that exists before.
+/// Checks that each name is well formed and used once, and that each reference names something that exists before it.
 pub(super) fn check_names(protocol: &Protocol) -> Result<(), Mistake> {
     let mut known = BTreeSet::new();
     let inputs = protocol.inputs.keys().map(|name| ("input", name));

@@ -3,10 +3,10 @@
 use super::super::Error;
 use std::path::Path;
 
-/// Names that a sentence lists at most.
+/// Largest number of names in a sentence.
 const LISTED: usize = 24;
 
-/// A mistake in the text, with what it should have instead and how to correct it.
+/// A mistake in the text, the expected text, and the advice for its correction.
 pub(super) struct Mistake {
     found: String,
     expected: String,

@@ -15,7 +15,7 @@ pub trait Lines: Sync {
     /// Whether some of them belong to groups.
     fn has_groups(&self) -> bool;
 
-    /// Counts of all of them, which the checks before the fit need.
+    /// The counts over all of them that a fit needs before it begins.
     fn survey(&self, grid: &Grid, control: &Control) -> Result<Survey, Error>;
 
     /// Passes all of them on in their order, piece by piece, each with the number of its first streamline.

@@ -31,6 +31,11 @@ pub struct Probe {
     pub moved: bool,
 }
 
+impl Probe {
+    /// Radius of the sampled ball if none is given, mm.
+    pub const DEFAULT_RADIUS_MM: f64 = 2.0;
+}
+
 /// Why a range extends beyond the border of the sampled structure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum RangeDoubt {

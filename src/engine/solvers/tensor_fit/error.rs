@@ -186,14 +186,18 @@ impl fmt::Display for InputError {
                 voxels,
                 is_tensor_image,
             } => not_positive_definite(f, *voxels, *is_tensor_image),
-            Self::Diffusivity(median) => write!(
-                f,
-                "The tensors have a median mean diffusivity of {}, expected about 10⁻³ mm²/s: choose another order of the \
-                 components, or open tensors in mm²/s",
-                scientific(*median)
-            ),
+            Self::Diffusivity(median) => unlikely_diffusivity(f, *median),
         }
     }
+}
+
+fn unlikely_diffusivity(f: &mut fmt::Formatter<'_>, median: f64) -> fmt::Result {
+    write!(
+        f,
+        "The tensors have a median mean diffusivity of {}, expected about 10⁻³ mm²/s: choose another order of the \
+         components, or open tensors in mm²/s",
+        scientific(median)
+    )
 }
 
 fn not_positive_definite(

@@ -71,7 +71,7 @@ use super::Error;
 use super::curves::cells::Record;
 use super::curves::{InputError, Interpolation, Output, Params, check};
 use super::tensor_fit::Residuals;
-use crate::compute::{Accelerator, Backend, Control, memory};
+use crate::compute::{Accelerator, Backend, Control, memory, overlap};
 use crate::data::{Region, Tensor, TensorField};
 
 /// Tracks from the regions with role seed (from the whole mask if there is none) and filters by the others. Points that a
@@ -132,11 +132,16 @@ pub fn track_bootstrap(
     }
     control.check()?;
     claim_spline(field, params)?;
-    // The tensors of a repetition.
+    // The tensors of the repetitions that are in progress at the same time.
+    let together = match backend.accelerator() {
+        Some(Accelerator::Cuda(devices)) => overlap::STREAMS * devices.len(),
+        None => 1,
+    };
+    let together = together.min(params.repetitions.unwrap_or(1)).max(1);
     memory::claim_for::<u8>(
         "The bootstrap",
         field.tensors.len(),
-        size_of::<Tensor>() + 5,
+        together * (size_of::<Tensor>() + 5),
     )?;
     match backend.accelerator() {
         Some(Accelerator::Cuda(_)) => {

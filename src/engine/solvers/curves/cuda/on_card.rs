@@ -154,6 +154,16 @@ impl CurvesOnCard {
         self.curves.counts()
     }
 
+    /// Bytes of the points that are still on the card.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes of points that may stay on the card.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Adds the curves of the next batch.
     pub fn add(&mut self, batch: Batch, backend: &Backend) -> Result<(), Error> {
         backend.install(|| self.curves.append(vec![batch.curves], None))?;
@@ -168,7 +178,8 @@ impl CurvesOnCard {
         Ok(())
     }
 
-    fn move_to_host(&mut self, backend: &Backend) -> Result<(), Error> {
+    /// Copies the points to the host and frees their memory on the card.
+    pub fn move_to_host(&mut self, backend: &Backend) -> Result<(), Error> {
         let JoinedCurves { kept, missed, .. } = &mut self.curves;
         // Points that are on the host already may have to move.
         let present: usize = [&kept.points, &missed.points]

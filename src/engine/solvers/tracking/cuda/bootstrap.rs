@@ -36,14 +36,12 @@ pub fn bootstrap(
         backend,
         control,
     };
-    let parts = bootstrap.run()?;
+    let (parts, kernel_ms) = bootstrap.run()?;
     let (mut curves, mut kept, mut missed) = (Vec::new(), Vec::new(), Vec::new());
-    let mut kernel_ms = 0.0;
     for part in parts {
         curves.push(part.curves);
         kept.extend(part.kept);
         missed.extend(part.missed);
-        kernel_ms += part.kernel_ms;
     }
     let others = JoinedCurves::new(&job.gates);
     let mut output = on_card::output(curves, others, (&job.gates, false), backend)?;
@@ -67,15 +65,14 @@ struct Part {
     curves: CurvesOnCard,
     kept: Vec<f32>,
     missed: Vec<f32>,
-    /// Milliseconds that kernels ran.
-    kernel_ms: f64,
 }
 
 impl Bootstrap<'_> {
-    fn run(&self) -> Result<Vec<Part>, Error> {
+    /// The curves of all repetitions in order, and the milliseconds that kernels ran; cards run theirs at the same time.
+    fn run(&self) -> Result<(Vec<Part>, f64), Error> {
         let seeds = self.job.seeds.len();
         let [device, ..] = self.backend.devices() else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), 0.0));
         };
         if Cards::predicts_memory(self.job) {
             self.in_repetition(0, |cards| cards.predict_memory())?;
@@ -88,25 +85,36 @@ impl Bootstrap<'_> {
             let parts = self
                 .backend
                 .on_each_device(|i, device| self.several_at_a_time(i, device, shares[i].clone()));
-            return parts.into_iter().collect();
+            let parts = parts.into_iter().collect::<Result<Vec<_>, Error>>()?;
+            let (parts, kernel_ms): (Vec<Part>, Vec<f64>) = parts.into_iter().unzip();
+            return Ok((parts, kernel_ms.into_iter().fold(0.0, f64::max)));
         }
-        let mut parts = Vec::new();
+        let (mut parts, mut kernel_ms) = (Vec::new(), 0.0);
+        // The points of all repetitions together, not of each one, may take a share of the memory of a card.
+        let mut remaining_bytes: Vec<u64> = Vec::new();
         for repetition in 0..self.job.repetitions {
             let curves = self.in_repetition(repetition, |cards| {
                 self.begin(repetition);
                 cards.follow_on_devices()
             })?;
-            for (curves, kernel_ms) in curves {
+            kernel_ms += curves.iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
+            for (card, (mut curves, _)) in curves.into_iter().enumerate() {
+                if card == remaining_bytes.len() {
+                    remaining_bytes.push(curves.limit());
+                }
+                match remaining_bytes[card].checked_sub(curves.bytes()) {
+                    Some(remaining) => remaining_bytes[card] = remaining,
+                    None => curves.move_to_host(self.backend)?,
+                }
                 let [kept, missed] = curves.counts().map(|n| vec![repetition as f32; n]);
                 parts.push(Part {
                     curves,
                     kept,
                     missed,
-                    kernel_ms,
                 });
             }
         }
-        Ok(parts)
+        Ok((parts, kernel_ms))
     }
 
     /// Shows the progress before this repetition.
@@ -145,21 +153,21 @@ impl Bootstrap<'_> {
         })
     }
 
-    /// Follows all seeds in each of these repetitions on one card.
+    /// Follows all seeds in each of these repetitions on one card; also returns the milliseconds that kernels ran.
     fn several_at_a_time(
         &self,
         card: usize,
         device: &Device,
         repetitions: Range<usize>,
-    ) -> Result<Part, Error> {
+    ) -> Result<(Part, f64), Error> {
         let mut part = Part {
             curves: CurvesOnCard::new(self.backend, card, &self.job.gates)?,
             kept: Vec::new(),
             missed: Vec::new(),
-            kernel_ms: 0.0,
         };
+        let mut kernel_ms = 0.0;
         if repetitions.is_empty() {
-            return Ok(part);
+            return Ok((part, kernel_ms));
         }
         let seeds: Vec<u32> = (0..self.job.seeds.len() as u32).collect();
         let batches = Batches::new(self.job, device, seeds.len())?;
@@ -183,11 +191,11 @@ impl Bootstrap<'_> {
                 for (numbers, count) in numbers.iter_mut().zip(batch.curves.counts()) {
                     numbers.resize(numbers.len() + count, repetition);
                 }
-                part.kernel_ms += follow_ms + batch.gather_ms;
+                kernel_ms += follow_ms + batch.gather_ms;
                 part.curves.add(batch, self.backend)
             },
         )?;
         [part.kept, part.missed] = numbers;
-        Ok(part)
+        Ok((part, kernel_ms))
     }
 }
