@@ -229,7 +229,10 @@ fn refuses() {
         // A protocol is written by hand, not by another program.
         assert!(!found.contains("the program that made it"), "{found}");
     }
-    // Errors state what is expected, and where to correct it.
+}
+
+/// Errors state what is expected, and where to correct it.
+fn advises() {
     let brace = "\"{fit/fa.nii.gz}\"";
     let line = PROTOCOL.lines().position(|line| line == "angle = 45");
     let slip = format!("correct line {}", line.expect("a line") + 1);
