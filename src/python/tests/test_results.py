@@ -20,7 +20,7 @@ def test_phantom_is_that_of_the_command(head, scan):
 @pytest.mark.parametrize(
     ("head_name", "options", "arguments"),
     [
-        ("two_shells", ["--peak-threshold", "0.2"], {"peak_threshold": 0.2}),
+        ("two_shells", ["--min-amplitude", "0.2"], {"min_amplitude": 0.2}),
         ("two_shells", ["--response-algorithm", "tournier"], {"response_algorithm": "tournier"}),
         ("two_shells", ["--order", "4", "--bootstrap", "20"], {"order": 4, "bootstrap": 20}),
     ],
