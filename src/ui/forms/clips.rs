@@ -31,7 +31,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if clicked {
         memory.toggle(BLOCK);
         // Outlines are drawn while the block is open.
-        if open {
+        if !open {
             actions.push(Action::SceneLook(SceneLookAction::SelectClip(None)));
         }
     }
