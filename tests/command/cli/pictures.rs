@@ -1,6 +1,6 @@
 //! Pictures without a window: the cost of many.
 
-use super::arcuate;
+use super::{arcuate, json, small_head};
 use crate::program;
 use crate::support::test;
 use arcuate::compute::Control;
@@ -36,12 +36,12 @@ fn looks() {
     let peaks: Vec<f32> = (0..3 * n).map(|i| if i < n { 0.5 } else { 0.0 }).collect();
     let peaks = Volume::new(grid, 3, VolumeKind::Scalar, peaks);
     nifti::save_volume(&here.join("p.nii"), &peaks, "", &Control::new()).expect("written");
-    let line = [[-9.0f32, 0.0, 0.0], [0.0, 1.0, 0.0], [9.0, 0.0, 0.0]];
-    let lines = Tractogram::new(line.to_vec(), vec![0, 3]);
-    tck::save(&here.join("l.tck"), &lines, "", &Control::new()).expect("written");
+    small_head("4", 15, 2, here);
+    let track = ["track", "head/dwi.nii.gz", "--seeds", "random:300"];
+    json(&[&track[..], &["--out", "l.tck"]].concat(), here);
     let render = |options: &[&str]| {
         let files = ["render", "a.nii", "p.nii", "l.tck", "--size", "96x96"];
-        let rest = ["--show", "a", "--out", "x.png"];
+        let rest = ["--out", "x.png"];
         let output = arcuate(&[&files[..], &rest, options].concat(), here);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{options:?}: {error}");
@@ -55,7 +55,7 @@ fn looks() {
         &["--projection", "a:maximum"][..],
         &["--projection", "a:minimum:5..90:viridis"],
         &["--clip", "plane:1,0,0:-20:streamlines"],
-        &["--clip", "box:-3,-20,-20:3,20,20:inverted:streamlines"],
+        &["--clip", "box:-30,-60,-60:30,60,60:inverted:streamlines"],
         &["--depth-cue", "1"],
         &["--glyphs", "peaks"],
         &["--glyphs", "peaks", "--glyph-scale", "a"],
@@ -64,7 +64,7 @@ fn looks() {
     }
     // A clip of other objects, and one that hides nothing, change nothing.
     assert!(render(&["--clip", "plane:1,0,0:-20:volumes"]) == plain);
-    assert!(render(&["--clip", "plane:1,0,0:20:streamlines"]) == plain);
+    assert!(render(&["--clip", "plane:1,0,0:200:streamlines"]) == plain);
     for (options, reason) in [
         (
             ["--projection", "a:mean"],
