@@ -223,8 +223,8 @@ fn fs_mask(in: Hull) -> Shaded {
     return shaded(hit_mask(ray.origin, ray.direction), ray.direction, 1.0);
 }
 
-// With clips, the ray begins anew at each visible stretch: from inside a region its far side is visible, as to an eye
-// there.
+// With clips, each visible stretch of the ray is a ray of its own. One that begins inside a region meets the far side of
+// the region, which an eye at that place would see.
 
 struct Piece {
     origin: vec3<f32>,

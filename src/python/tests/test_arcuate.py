@@ -148,9 +148,9 @@ def test_control_c_cancels_and_other_threads_run(fit):
     assert started.is_set()
 
 
-def test_stubs_and_help_are_those_of_the_tables():
+def test_type_hints_and_help_are_those_of_the_tables():
     stub = pathlib.Path(arcuate.__file__).with_name("__init__.pyi").read_text()
-    assert _generated.stubs() in stub
+    assert _generated.type_hints() in stub
     for name in _generated._RETURNS:
         rows = [row[0] for row in arcuate._engine.parameters(name)]
         assert len(set(rows)) == len(rows), f"two parameters of {name} have one name"

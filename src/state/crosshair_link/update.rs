@@ -46,7 +46,8 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     if state.document.is_empty() {
-        // The same data opened again have the same bounds, and the program places the crosshair anew.
+        // With the bounds kept, the same data opened again would count as unchanged, and the position that the program
+        // gives the crosshair would move the other windows.
         state.crosshair_link.bounds = None;
         return;
     }

@@ -30,7 +30,7 @@ fn newest() {
     let mut b = SharedCrosshair::new(&folder).expect("files");
     let others = b.join();
     assert_eq!((others.count, others.position), (1, Some(first)));
-    // What was read is not new again, and what was taken over does not come back.
+    // A position is new once, and a window that takes it over does not send it back.
     assert_eq!(b.read_others().position, None);
     assert_eq!(a.read_others().position, None);
     let second = dvec3(4.0, 5.0, 6.0);

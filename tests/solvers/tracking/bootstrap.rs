@@ -246,7 +246,8 @@ fn refused() {
     assert_eq!(cancelled.err(), Some(Error::Cancelled));
 }
 
-/// The same repetitions on a card, several at a time (linear) and one at a time (splines).
+/// A card follows the same streamlines as the CPU: with linear interpolation in several repetitions at a time, with splines
+/// in one.
 fn parity(cuda: Backend) {
     let mut random = Random::fresh("parity bootstrap");
     let gradients = gradients(&mut random);

@@ -262,7 +262,7 @@ fn suggested() {
     assert_eq!(text(&window), "/tmp/mine.trx");
 }
 
-/// As on the command line: the name of the saved session, in its folder.
+/// The window proposes the path of the saved session with another ending, as the command line does.
 fn as_session() {
     for (entry, ending) in [
         ("Save a report of", "html"),

@@ -155,7 +155,7 @@ impl Layout {
         control: &Control,
     ) -> Result<Option<bool>, Error> {
         let named = |values: &&Values| values.names.iter().any(|own| own == name);
-        // As in a piece, values of points come before those of streamlines with the same name.
+        // Values of points come before those of streamlines with the same name, as they do in a piece.
         let mut all: Vec<&Values> = self.values.iter().filter(named).collect();
         all.sort_by_key(|values| !values.is_per_point);
         let Some(values) = all.first() else {

@@ -157,7 +157,7 @@ struct Batches {
 }
 
 impl Batches {
-    /// Batches for this many seeds, if there are so many; refuses those that do not fit on the card.
+    /// Divides up to this many seeds into batches; returns an error if they do not fit on the card.
     fn new(job: &Job, device: &Device, seeds: usize) -> Result<Self, Error> {
         let per_start = halves_per_start(job.limits.both_ways) as u64;
         // A half takes one step even if none is allowed; joining removes it.

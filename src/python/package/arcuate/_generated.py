@@ -1,4 +1,4 @@
-"""Signatures, docstrings and stubs from the engine's tables of parameters."""
+"""Signatures, docstrings and type hints from the engine's tables of parameters."""
 
 import inspect
 
@@ -115,7 +115,7 @@ def stub(function):
     return "\n".join(lines)
 
 
-def stubs():
+def type_hints():
     """The generated part of ``__init__.pyi``."""
     from . import _functions
 
