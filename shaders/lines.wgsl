@@ -148,6 +148,64 @@ struct Ribbon {
     @location(5) world: vec3<f32>,
 }
 
+// A line across a ribbon at a slot.
+struct Section {
+    world: vec3<f32>,
+    tangent: vec3<f32>,
+    // Unit vectors: across the ribbon, out of it, and to the eye.
+    side: vec3<f32>,
+    front: vec3<f32>,
+    to_eye: vec3<f32>,
+    clip: vec4<f32>,
+    // The ribbon's edges are at clip.xy ± offset.
+    offset: vec2<f32>,
+    // Half the width with and without the margin in which transparent lines fade, px.
+    reach: f32,
+    half_width: f32,
+}
+
+fn section_at(at: u32) -> Section {
+    var out: Section;
+    out.world = position_of(at);
+    out.tangent = tangent_of(at);
+    out.to_eye = normalize(style.eye.xyz - out.world * style.eye.w);
+    var side = cross(out.tangent, out.to_eye);
+    // Seen end-on, any side will do.
+    side = select(cross(style.light.xyz, out.to_eye), side, dot(side, side) > 1e-8);
+    out.side = normalize(side);
+    out.front = normalize(cross(out.side, out.tangent));
+
+    out.clip = style.from_world * vec4<f32>(out.world, 1.0);
+    let moved = style.from_world * vec4<f32>(out.side, 0.0);
+    // Direction of the side on the screen: derivative of xy / w.
+    var screen = (moved.xy * out.clip.w - out.clip.xy * moved.w) * style.view.xy;
+    screen = screen / max(length(screen), 1e-20);
+    let pixels_per_mm = style.view.z / max(abs(out.clip.w), 1e-6);
+    out.half_width = select(style.view.w, max(style.tube.x * pixels_per_mm, style.tube.y),
+        style.tube.x > 0.0);
+    out.reach = out.half_width + style.tube.w;
+    out.offset = screen * out.reach * 2.0 / style.view.xy * out.clip.w;
+    return out;
+}
+
+// The edge of a ribbon on one side (-1 or 1) of a slot.
+fn ribbon_edge(at: u32, section: Section, sign: f32) -> Ribbon {
+    let half_vector = normalize(style.light.xyz + section.to_eye);
+    let cue = clamp(dot(style.depth_cue, vec4<f32>(section.world, 1.0)), 0.0, 1.0);
+    var out: Ribbon;
+    out.position = vec4<f32>(section.clip.xy + section.offset * sign, section.clip.zw);
+    // Haze is mixed in before the light, to keep the fragment shader cheap.
+    out.colour = mix(colour_of(at, section.tangent), style.haze.rgb, cue * style.haze.w);
+    out.across = sign * section.reach / section.half_width;
+    out.lighting = vec4<f32>(dot(section.side, style.light.xyz), dot(section.front, style.light.xyz),
+        dot(section.side, half_vector), dot(section.front, half_vector));
+    out.border = smoothstep(0.8, 2.2, section.half_width);
+    out.place = vec4<f32>(dot(style.slab, vec4<f32>(section.world, 1.0)), cue, section.half_width,
+        limited_value(at));
+    out.world = section.world;
+    return out;
+}
+
 // A triangle strip: two vertices per slot. At a gap, the first repeats the vertex before and the second
 // anticipates the one after, so that triangles across the gap have no area.
 @vertex
@@ -158,41 +216,7 @@ fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
         at = select(at + 1u, at - 1u, sign < 0.0);
         sign = -sign;
     }
-    let world = position_of(at);
-    let tangent = tangent_of(at);
-    let to_eye = normalize(style.eye.xyz - world * style.eye.w);
-    var side = cross(tangent, to_eye);
-    // Seen end-on, any side will do.
-    side = select(cross(style.light.xyz, to_eye), side, dot(side, side) > 1e-8);
-    side = normalize(side);
-    let front = normalize(cross(side, tangent));
-
-    let clip = style.from_world * vec4<f32>(world, 1.0);
-    let moved = style.from_world * vec4<f32>(side, 0.0);
-    // Direction of the side on the screen: derivative of xy / w.
-    var screen = (moved.xy * clip.w - clip.xy * moved.w) * style.view.xy;
-    screen = screen / max(length(screen), 1e-20);
-    let pixels_per_mm = style.view.z / max(abs(clip.w), 1e-6);
-    let half_width = select(style.view.w, max(style.tube.x * pixels_per_mm, style.tube.y),
-        style.tube.x > 0.0);
-    // Transparent lines fade at their edges, over half a pixel on either side.
-    let reach = half_width + style.tube.w;
-    let offset = screen * reach * sign * 2.0 / style.view.xy * clip.w;
-
-    let half_vector = normalize(style.light.xyz + to_eye);
-    let cue = clamp(dot(style.depth_cue, vec4<f32>(world, 1.0)), 0.0, 1.0);
-    var out: Ribbon;
-    out.position = vec4<f32>(clip.xy + offset, clip.zw);
-    // Haze is mixed in before the light, to keep the fragment shader cheap.
-    out.colour = mix(colour_of(at, tangent), style.haze.rgb, cue * style.haze.w);
-    out.across = sign * reach / half_width;
-    out.lighting = vec4<f32>(dot(side, style.light.xyz), dot(front, style.light.xyz),
-        dot(side, half_vector), dot(front, half_vector));
-    out.border = smoothstep(0.8, 2.2, half_width);
-    out.place = vec4<f32>(dot(style.slab, vec4<f32>(world, 1.0)), cue, half_width,
-        limited_value(at));
-    out.world = world;
-    return out;
+    return ribbon_edge(at, section_at(at), sign);
 }
 
 fn lit(in: Ribbon) -> vec3<f32> {
@@ -214,11 +238,15 @@ fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
     return vec4<f32>(lit(in), style.tube.z);
 }
 
+fn is_cut(across_slab: f32, value: f32, world: vec3<f32>) -> bool {
+    return abs(across_slab) > 1.0 || is_hidden(value) || is_clipped(world);
+}
+
 // The same, cut to the slab, by clips and to the limits of the values. A separate entry point, because `discard` moves the
 // depth test after the shader.
 @fragment
 fn fs_ribbon_cut(in: Ribbon) -> @location(0) vec4<f32> {
-    if abs(in.place.x) > 1.0 || is_hidden(in.place.w) || is_clipped(in.world) {
+    if is_cut(in.place.x, in.place.w, in.world) {
         discard;
     }
     return vec4<f32>(lit(in), style.tube.z);
@@ -252,7 +280,7 @@ fn fs_transparent(in: Ribbon) -> Transparency {
 
 @fragment
 fn fs_transparent_cut(in: Ribbon) -> Transparency {
-    if abs(in.place.x) > 1.0 || is_hidden(in.place.w) || is_clipped(in.world) {
+    if is_cut(in.place.x, in.place.w, in.world) {
         discard;
     }
     return transparency(in);

@@ -38,7 +38,8 @@ pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'sta
             & (wgpu::Features::TIMESTAMP_QUERY
                 | wgpu::Features::FLOAT32_FILTERABLE
                 // For images that kernels write.
-                | wgpu::Features::VULKAN_EXTERNAL_MEMORY_FD),
+                | wgpu::Features::VULKAN_EXTERNAL_MEMORY_FD
+                | super::line_raster::FEATURES),
         required_limits: adapter.limits(),
         ..Default::default()
     }

@@ -72,6 +72,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
         .into_iter()
         .chain(surfaces)
         .chain(of_one_kind)
+        .chain(super::line_raster::shader_sources())
         .chain([slices, lines, empty_bricks, solids, end_marks]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
@@ -118,6 +119,9 @@ pub(super) fn keys_beyond_budget<K>(mut idle: Vec<(u64, K, u64)>, budget_bytes: 
     idle.into_iter().map_while(drops).collect()
 }
 
+/// NVIDIA's PCI vendor number.
+const NVIDIA: u32 = 0x10de;
+
 pub(super) struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
@@ -126,6 +130,8 @@ pub(super) struct Gpu {
     pub software: bool,
     /// Samplers interpolate between single-precision texels.
     pub filters: bool,
+    /// Compute shaders draw many streamlines faster than the rasteriser does: measured on NVIDIA's cards only.
+    pub computes_lines: bool,
     /// Shaders can set which samples of a pixel they cover. The GLSL that naga 30 writes for it does not compile.
     pub sample_masks: bool,
     /// Threads that prepare what is uploaded; they do not wait for solvers.
@@ -159,6 +165,7 @@ impl Gpu {
         let info = device.adapter_info();
         let software = info.device_type == wgpu::DeviceType::Cpu;
         let sample_masks = info.backend != wgpu::Backend::Gl;
+        let computes_lines = info.vendor == NVIDIA && !software;
         let filters = device
             .features()
             .contains(wgpu::Features::FLOAT32_FILTERABLE);
@@ -168,6 +175,7 @@ impl Gpu {
             limits,
             software,
             filters,
+            computes_lines,
             sample_masks,
             threads: Threads::new("picture"),
         }

@@ -59,7 +59,7 @@ pub(super) const MINIMUM_HALF_WIDTH_PX: f64 = 0.5;
 const VALUE_HAZE: f32 = 0.3;
 
 pub(super) struct LinePipelines {
-    layout: wgpu::BindGroupLayout,
+    pub(super) layout: wgpu::BindGroupLayout,
     module: wgpu::ShaderModule,
     /// By use, whole or cut to a slab or by clips, 1 or 4 samples; each created when first needed.
     ribbons: [[[OnceLock<wgpu::RenderPipeline>; 2]; 2]; 4],
@@ -99,10 +99,10 @@ impl LinePass {
 /// The chunks of some streamlines of the 3-D view, ready to draw.
 pub(super) struct ReadyLines {
     /// With the number of slots.
-    groups: Vec<(wgpu::BindGroup, usize)>,
+    pub(super) groups: Vec<(wgpu::BindGroup, usize)>,
     rank: Rank,
     /// Parts of them are hidden by their values.
-    is_limited: bool,
+    pub(super) is_limited: bool,
 }
 
 /// The rank of streamlines in the 3-D view.
@@ -142,7 +142,7 @@ pub(super) fn values_of(lines: &Lines) -> Option<&str> {
 impl LinePipelines {
     pub fn new(gpu: &Gpu) -> Self {
         let layout = gpu.layout(
-            wgpu::ShaderStages::VERTEX_FRAGMENT,
+            wgpu::ShaderStages::VERTEX_FRAGMENT | wgpu::ShaderStages::COMPUTE,
             &[
                 Slot::Uniform,
                 Slot::Storage,
@@ -401,6 +401,11 @@ impl ReadyLines {
             rank: Rank::from_lines(lines),
             is_limited: lines.colour.has_limits(),
         }
+    }
+
+    /// Whether this pass draws it.
+    pub fn is_in_pass(&self, pass: LinePass) -> bool {
+        self.rank == pass.rank()
     }
 
     /// Whether part of it is drawn in this rank.

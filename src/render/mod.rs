@@ -20,6 +20,7 @@ mod glyph_voxels;
 mod glyphs;
 mod gpu;
 mod line_buffers;
+mod line_raster;
 mod line_walk;
 mod lines;
 mod odf_glyphs;
@@ -48,6 +49,7 @@ pub use blit::Surface;
 pub use device::{backends, device_descriptor, instance, shortcoming, unsuitable};
 pub use faults::Faults;
 pub use gpu::{cleared_target, shader_sources};
+pub use line_raster::LineRaster;
 pub use shared::image_exporter;
 pub use volume::March;
 
@@ -191,6 +193,16 @@ impl Renderer {
     /// How rays traverse volumes in the following pictures.
     pub fn set_march(&mut self, how: March) {
         self.scenes.volumes.how = how;
+    }
+
+    /// When compute shaders draw opaque streamlines in the following pictures.
+    pub fn set_line_raster(&mut self, when: LineRaster) {
+        self.scenes.line_rasteriser.when = when;
+    }
+
+    /// Whether the device has what [`LineRaster::Always`] needs.
+    pub fn can_compute_lines(&self) -> bool {
+        self.gpu.device.features().contains(line_raster::FEATURES)
     }
 
     /// One sentence if the device draws slices and no 3-D view.

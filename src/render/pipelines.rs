@@ -12,12 +12,12 @@ pub(super) struct Drawing<'a> {
 }
 
 impl Gpu {
-    /// All resources are in one group.
-    fn pipeline_layout(&self, group: &wgpu::BindGroupLayout) -> wgpu::PipelineLayout {
+    fn pipeline_layout(&self, groups: &[&wgpu::BindGroupLayout]) -> wgpu::PipelineLayout {
+        let groups: Vec<_> = groups.iter().map(|group| Some(*group)).collect();
         self.device
             .create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
                 label: None,
-                bind_group_layouts: &[Some(group)],
+                bind_group_layouts: &groups,
                 immediate_size: 0,
             })
     }
@@ -32,7 +32,7 @@ impl Gpu {
         self.device
             .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
                 label: Some(fragment),
-                layout: Some(&self.pipeline_layout(group)),
+                layout: Some(&self.pipeline_layout(&[group])),
                 vertex: wgpu::VertexState {
                     module,
                     entry_point: Some(vertex),
@@ -61,10 +61,20 @@ impl Gpu {
         (module, group): (&wgpu::ShaderModule, &wgpu::BindGroupLayout),
         entry: &str,
     ) -> wgpu::ComputePipeline {
+        self.compute_pipeline_of(module, &[group], entry)
+    }
+
+    /// A compute pipeline with resources in several groups.
+    pub fn compute_pipeline_of(
+        &self,
+        module: &wgpu::ShaderModule,
+        groups: &[&wgpu::BindGroupLayout],
+        entry: &str,
+    ) -> wgpu::ComputePipeline {
         self.device
             .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(entry),
-                layout: Some(&self.pipeline_layout(group)),
+                layout: Some(&self.pipeline_layout(groups)),
                 module,
                 entry_point: Some(entry),
                 compilation_options: Default::default(),

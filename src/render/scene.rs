@@ -8,6 +8,7 @@ use super::end_marks::EndMarkRenderer;
 use super::glyphs::{self, TensorGlyphRenderer};
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
+use super::line_raster::{LineRasteriser, Nearest};
 use super::lines::{LinePipelines, Rank};
 use super::odf_glyphs::{self, OdfGlyphRenderer};
 use super::outline::{GLASS, Outlines};
@@ -125,6 +126,7 @@ pub(super) struct Targets {
     /// Depths of the background's lines: those for hollows and glass must not include them, or the background would
     /// turn dark around such lines.
     line_depth: Option<(wgpu::Texture, wgpu::TextureView)>,
+    nearest: Option<Nearest>,
     pub transparency: Option<TransparencyTargets>,
     pub fog: Option<Fog>,
     pub glass: wgpu::TextureView,
@@ -153,6 +155,7 @@ impl Targets {
             depth: depth_texture.create_view(&wgpu::TextureViewDescriptor::default()),
             depth_texture,
             line_depth: None,
+            nearest: None,
             transparency: None,
             fog: None,
             glass: make(GLASS, 1, Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING),
@@ -188,6 +191,7 @@ pub(super) struct Scenes {
     pub tensor_glyphs: TensorGlyphRenderer,
     pub odf_glyphs: OdfGlyphRenderer,
     pub ends: EndMarkRenderer,
+    pub line_rasteriser: LineRasteriser,
     outlines: Outlines,
     ambient_occlusion: AmbientOcclusion,
     first_depth: FirstDepth,
@@ -212,6 +216,7 @@ impl Scenes {
             tensor_glyphs: TensorGlyphRenderer::default(),
             odf_glyphs: OdfGlyphRenderer::default(),
             ends: EndMarkRenderer::default(),
+            line_rasteriser: LineRasteriser::default(),
             outlines: Outlines::new(gpu),
             ambient_occlusion: AmbientOcclusion::new(gpu),
             first_depth: FirstDepth::new(gpu),
@@ -313,7 +318,7 @@ impl Scenes {
                 (fog, quality.fog),
                 among.map(TransparencyTargets::pictures),
                 &mut used,
-                tools.stopwatch.compute_writes(!complete),
+                tools.stopwatch.compute_writes(false, !complete),
             );
         }
         if !complete {

@@ -89,12 +89,16 @@ impl Stopwatch {
     }
 
     /// Like [`Stopwatch::writes`], for a compute pass.
-    pub fn compute_writes(&self, last: bool) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
-        let queries = self.queries.as_ref().filter(|_| self.started && last)?;
-        Some(wgpu::ComputePassTimestampWrites {
+    pub fn compute_writes(
+        &self,
+        first: bool,
+        last: bool,
+    ) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
+        let queries = self.queries.as_ref().filter(|_| self.started)?;
+        (first || last).then(|| wgpu::ComputePassTimestampWrites {
             query_set: &queries.set,
-            beginning_of_pass_write_index: None,
-            end_of_pass_write_index: Some(1),
+            beginning_of_pass_write_index: first.then_some(0),
+            end_of_pass_write_index: last.then_some(1),
         })
     }
 

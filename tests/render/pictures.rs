@@ -6,6 +6,7 @@ mod cut_outs;
 mod end_marks;
 mod glyphs;
 mod idle;
+mod line_raster;
 mod line_values;
 mod loading;
 mod odf_glyphs;
@@ -34,6 +35,7 @@ pub fn tests() -> Vec<Trial> {
     let all = [
         slices::tests(),
         contours::tests(),
+        line_raster::tests(),
         line_values::tests(),
         streamlines::tests(),
         cut_outs::tests(),

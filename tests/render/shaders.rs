@@ -9,12 +9,20 @@ pub fn tests() -> Vec<Trial> {
     let valid = arcuate::render::shader_sources()
         .into_iter()
         .map(|(name, source)| {
-            test(&format!("shaders::valid {name}"), move || {
+            let title = format!("shaders::valid {name}");
+            test(&title, move || {
                 let module = naga::front::wgsl::parse_str(&source)
                     .unwrap_or_else(|e| panic!("{}", e.emit_to_string(&source)));
                 naga::valid::Validator::new(
                     naga::valid::ValidationFlags::all(),
-                    naga::valid::Capabilities::empty(),
+                    // The renderer compiles this one only on devices with 64-bit atomics.
+                    match name.as_str() {
+                        "line raster" => {
+                            naga::valid::Capabilities::SHADER_INT64
+                                | naga::valid::Capabilities::SHADER_INT64_ATOMIC_ALL_OPS
+                        }
+                        _ => naga::valid::Capabilities::empty(),
+                    },
                 )
                 .validate(&module)
                 .unwrap_or_else(|e| panic!("{}", e.emit_to_string(&source)));

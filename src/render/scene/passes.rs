@@ -4,6 +4,7 @@ use super::{Part, Quality, ReadyGlyphs, Scenes, Targets, Tools};
 use crate::render::end_marks;
 use crate::render::glyphs::Look;
 use crate::render::line_buffers::LineKey;
+use crate::render::line_raster::Own;
 use crate::render::lines::{LinePass, Rank, ReadyLines, overlap, pass_ranges};
 use crate::render::slice::Layer;
 use crate::render::solids;
@@ -167,6 +168,24 @@ impl Scenes {
             part.begins,
             of_context,
         );
+        let opaque = share.slots_for(LinePass::Opaque);
+        let own = Own {
+            all: &objects.lines,
+            slots: &opaque,
+            drawn: frame.drawn,
+            samples,
+            cut: frame.cut,
+        };
+        let computed = self.line_rasteriser.takes(gpu, own);
+        if computed {
+            self.line_rasteriser.draw(
+                gpu,
+                encoder,
+                (&tools.lines.layout, own),
+                &mut targets.nearest,
+                tools.stopwatch.compute_writes(true, false),
+            );
+        }
         for (i, &stage) in stages.iter().enumerate() {
             let (first, last) = (i == 0, i + 1 == stages.len());
             let clears = first && part.begins;
@@ -211,7 +230,7 @@ impl Scenes {
                     }),
                     stencil_ops: None,
                 }),
-                timestamp_writes: tools.stopwatch.writes(first, ends_here),
+                timestamp_writes: tools.stopwatch.writes(first && !computed, ends_here),
                 occlusion_query_set: None,
                 multiview_mask: None,
             });
@@ -230,8 +249,13 @@ impl Scenes {
             if stage != Stage::Rest && part.begins {
                 tools.slices.draw_quads(&mut pass, &objects.layers, samples);
             }
-            if stage != Stage::Slices {
-                ribbons(&mut pass, LinePass::Opaque);
+            match &targets.nearest {
+                _ if stage == Stage::Slices => {}
+                Some(nearest) if computed => {
+                    let rasteriser = &self.line_rasteriser;
+                    rasteriser.write(gpu, &mut pass, nearest, frame.drawn);
+                }
+                _ => ribbons(&mut pass, LinePass::Opaque),
             }
             if resolves {
                 match &objects.glyphs {

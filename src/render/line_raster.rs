@@ -1,0 +1,283 @@
+//! Draws many opaque streamlines of the 3-D view by compute shaders, with the pixels that the rasteriser would draw.
+//!
+//! Cards for computing, such as the H200, draw triangles with few of their processors, but run compute shaders on all:
+//! ten million segments took 17 ms as triangles. Each segment writes its depth and number to the samples that it covers,
+//! and the nearest remains (64-bit atomic maximum; Schütz, Kerbl and Wimmer 2021, Comput Graph Forum 40:115, do this with
+//! points); then each sample is coloured once, and one triangle copies colours and depths into the scene, where other
+//! objects are tested against them.
+
+use super::gpu::{Gpu, Slot, blended, depth_test, source};
+use super::lines::{self, LinePass, ReadyLines, overlap};
+use super::pipelines::Drawing;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+const QUADS: &str = include_str!("../../shaders/line_quads.wgsl");
+const DRAW: &str = include_str!("../../shaders/line_raster.wgsl");
+const COLOUR: &str = include_str!("../../shaders/line_colours.wgsl");
+const WRITE: &str = include_str!("../../shaders/line_write.wgsl");
+
+/// Features of devices that can do this.
+pub(super) const FEATURES: wgpu::Features =
+    wgpu::Features::SHADER_INT64.union(wgpu::Features::SHADER_INT64_ATOMIC_ALL_OPS);
+
+/// The rasteriser draws fewer slots at least as fast.
+const MIN_SLOTS: usize = 200_000;
+/// Every chunk takes a pass over all samples.
+const MAX_CHUNKS: usize = 64;
+/// Segments that one workgroup of the shader draws: one less than its threads.
+const SEGMENTS_PER_GROUP: u32 = 255;
+/// Segments that cover many pixels and fit the list; more are drawn by one thread each.
+const LARGE: u64 = 1 << 20;
+/// Workgroups that share the large segments.
+const LARGE_GROUPS: u32 = 2048;
+
+/// When compute shaders draw the opaque streamlines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LineRaster {
+    /// Where they are expected to be faster.
+    #[default]
+    Automatic,
+    /// Wherever the device can.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The shaders, by name, for validation in tests.
+pub(super) fn shader_sources() -> [(String, String); 3] {
+    [
+        ("line raster", lines_source(DRAW)),
+        ("line colours", lines_source(COLOUR)),
+        ("line write", source(WRITE)),
+    ]
+    .map(|(name, source)| (name.to_owned(), source))
+}
+
+fn lines_source(own: &str) -> String {
+    format!("{}\n{QUADS}\n{own}", lines::shader())
+}
+
+/// The nearest streamline at each sample of a picture, and its colour.
+pub(super) struct Nearest {
+    size: [u32; 2],
+    samples: u32,
+    keys: wgpu::Buffer,
+    colours: wgpu::Buffer,
+    large: wgpu::Buffer,
+}
+
+impl Nearest {
+    fn new(gpu: &Gpu, size: [u32; 2], samples: u32) -> Self {
+        let all = u64::from(size[0]) * u64::from(size[1]) * u64::from(samples);
+        Self {
+            size,
+            samples,
+            keys: gpu.storage(8 * all),
+            colours: gpu.storage(4 * all),
+            large: gpu.storage(4 * (1 + LARGE)),
+        }
+    }
+}
+
+struct Pipelines {
+    /// Of the group that line_raster.wgsl and line_colours.wgsl add to the lines' own.
+    draw_layout: wgpu::BindGroupLayout,
+    colour_layout: wgpu::BindGroupLayout,
+    small: wgpu::ComputePipeline,
+    large: wgpu::ComputePipeline,
+    colour: wgpu::ComputePipeline,
+    write_layout: wgpu::BindGroupLayout,
+    /// For 1 and for 4 samples.
+    write: [wgpu::RenderPipeline; 2],
+}
+
+#[derive(Default)]
+pub(super) struct LineRasteriser {
+    pub when: LineRaster,
+    /// Created when first needed.
+    pipelines: OnceLock<Pipelines>,
+}
+
+/// The streamlines of a pass: those of a picture, and the range of slots among them that is drawn.
+#[derive(Clone, Copy)]
+pub(super) struct Own<'a> {
+    pub all: &'a [ReadyLines],
+    pub slots: &'a Range<usize>,
+    /// The size of the picture's corner that is drawn.
+    pub drawn: [u32; 2],
+    pub samples: u32,
+    /// Lines are cut by the view's slab or clips.
+    pub cut: bool,
+}
+
+impl LineRasteriser {
+    /// Whether it is to draw these streamlines.
+    pub fn takes(&self, gpu: &Gpu, own: Own) -> bool {
+        let chunks = own.of_pass().map(|(ready, _)| ready.groups.len());
+        let samples = own.drawn.map(u64::from).iter().product::<u64>() * u64::from(own.samples);
+        let fits = 8 * samples <= gpu.limits.max_storage_buffer_binding_size
+            && own.slots.end < u32::MAX as usize;
+        let wanted = match self.when {
+            LineRaster::Never => false,
+            LineRaster::Always => !own.slots.is_empty(),
+            LineRaster::Automatic => gpu.computes_lines && own.slots.len() >= MIN_SLOTS,
+        };
+        wanted
+            && fits
+            && gpu.device.features().contains(FEATURES)
+            && chunks.sum::<usize>() <= MAX_CHUNKS
+    }
+
+    /// Finds and colours the nearest streamlines.
+    pub fn draw(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        (layout, own): (&wgpu::BindGroupLayout, Own),
+        nearest: &mut Option<Nearest>,
+        mut timestamps: Option<wgpu::ComputePassTimestampWrites>,
+    ) {
+        let pipelines = self.pipelines.get_or_init(|| Pipelines::new(gpu, layout));
+        let fits = |n: &Nearest| {
+            n.samples == own.samples && (0..2).all(|axis| n.size[axis] >= own.drawn[axis])
+        };
+        if !nearest.as_ref().is_some_and(fits) {
+            *nearest = None;
+        }
+        let nearest = &*nearest.get_or_insert_with(|| Nearest::new(gpu, own.drawn, own.samples));
+        let [width, height] = own.drawn;
+        let used = 8 * u64::from(width) * u64::from(height) * u64::from(own.samples);
+        encoder.clear_buffer(&nearest.keys, 0, Some(used));
+        let mut coloured = Vec::new();
+        for (ready, before) in own.of_pass() {
+            let cut = u32::from(own.cut || ready.is_limited);
+            let mut before = before;
+            for (group, slots) in &ready.groups {
+                let part = overlap(own.slots, before..before + slots);
+                // From the previous point, or a segment would be missing.
+                let first = part.start.saturating_sub(1) as u32;
+                let (end, number) = (part.end as u32, before as u32 + 1);
+                before += slots;
+                if part.is_empty() {
+                    continue;
+                }
+                let picture = [[width, height, own.samples, cut], [first, end, number, 0]];
+                let picture = gpu.uniform(&picture);
+                encoder.clear_buffer(&nearest.large, 0, Some(4));
+                let groups = pipelines.groups(gpu, &picture, nearest);
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                    label: Some("nearest streamlines"),
+                    timestamp_writes: timestamps.take(),
+                });
+                pass.set_bind_group(0, group, &[]);
+                pass.set_bind_group(1, &groups[0], &[]);
+                pass.set_pipeline(&pipelines.small);
+                let [across, down] = workgroups(gpu, end - first);
+                pass.dispatch_workgroups(across, down, 1);
+                pass.set_pipeline(&pipelines.large);
+                pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);
+                coloured.push((group, groups));
+            }
+        }
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("colours of streamlines"),
+            timestamp_writes: None,
+        });
+        pass.set_pipeline(&pipelines.colour);
+        for (group, [_, own_group]) in &coloured {
+            pass.set_bind_group(0, *group, &[]);
+            pass.set_bind_group(1, own_group, &[]);
+            pass.dispatch_workgroups(width.div_ceil(8), height.div_ceil(8), 1);
+        }
+    }
+
+    /// Writes the colours and depths that [`LineRasteriser::draw`] found into a pass of the scene.
+    pub fn write(
+        &self,
+        gpu: &Gpu,
+        pass: &mut wgpu::RenderPass,
+        nearest: &Nearest,
+        drawn: [u32; 2],
+    ) {
+        let Some(pipelines) = self.pipelines.get() else {
+            return;
+        };
+        let size = gpu.uniform(&[drawn[0], drawn[1], 0, 0]);
+        let resources = [&size, &nearest.keys, &nearest.colours];
+        let resources = resources.map(wgpu::Buffer::as_entire_binding);
+        let group = gpu.bind(&pipelines.write_layout, &resources);
+        pass.set_pipeline(&pipelines.write[usize::from(nearest.samples > 1)]);
+        pass.set_bind_group(0, &group, &[]);
+        pass.draw(0..3, 0..1);
+    }
+}
+
+impl Own<'_> {
+    /// The streamlines of the pass, each with the number of its first slot.
+    fn of_pass(&self) -> impl Iterator<Item = (&ReadyLines, usize)> {
+        let mut before = 0;
+        let own = self.all.iter();
+        own.filter(|ready| ready.is_in_pass(LinePass::Opaque))
+            .map(move |ready| {
+                let first = before;
+                before += ready.groups.iter().map(|(_, slots)| slots).sum::<usize>();
+                (ready, first)
+            })
+    }
+}
+
+/// Workgroups along two axes for this many slots.
+fn workgroups(gpu: &Gpu, slots: u32) -> [u32; 2] {
+    let all = slots.saturating_sub(1).div_ceil(SEGMENTS_PER_GROUP).max(1);
+    let across = all.min(gpu.limits.max_compute_workgroups_per_dimension);
+    [across, all.div_ceil(across)]
+}
+
+impl Pipelines {
+    /// `lines`: layout of the streamlines' own group.
+    fn new(gpu: &Gpu, lines: &wgpu::BindGroupLayout) -> Self {
+        let stages = wgpu::ShaderStages::COMPUTE;
+        let draw_layout = gpu.layout(stages, &[Slot::Uniform, Slot::Stored, Slot::Stored]);
+        let colour_layout = gpu.layout(stages, &[Slot::Uniform, Slot::Storage, Slot::Stored]);
+        let draw = gpu.shader("line raster", lines_source(DRAW));
+        let colour = gpu.shader("line colours", lines_source(COLOUR));
+        let own = [lines, &draw_layout];
+        let small = gpu.compute_pipeline_of(&draw, &own, "draw_small");
+        let large = gpu.compute_pipeline_of(&draw, &own, "draw_large");
+        let colour = gpu.compute_pipeline_of(&colour, &[lines, &colour_layout], "colour_lines");
+        let slots = [Slot::Uniform, Slot::Storage, Slot::Storage];
+        let write_layout = gpu.layout(wgpu::ShaderStages::FRAGMENT, &slots);
+        let write = gpu.shader("line write", source(WRITE));
+        let write = [(1, "fs_written"), (4, "fs_written_samples")].map(|(samples, fragment)| {
+            let drawing = Drawing {
+                primitive: wgpu::PrimitiveState::default(),
+                samples,
+                depth_stencil: Some(depth_test(true)),
+                targets: &[Some(blended())],
+            };
+            gpu.render_pipeline((&write, &write_layout), ["vs_written", fragment], drawing)
+        });
+        Self {
+            draw_layout,
+            colour_layout,
+            small,
+            large,
+            colour,
+            write_layout,
+            write,
+        }
+    }
+
+    /// The groups for drawing and for colouring.
+    fn groups(&self, gpu: &Gpu, picture: &wgpu::Buffer, nearest: &Nearest) -> [wgpu::BindGroup; 2] {
+        let bind = |layout, third: &wgpu::Buffer| {
+            let resources = [picture, &nearest.keys, third].map(wgpu::Buffer::as_entire_binding);
+            gpu.bind(layout, &resources)
+        };
+        [
+            bind(&self.draw_layout, &nearest.large),
+            bind(&self.colour_layout, &nearest.colours),
+        ]
+    }
+}

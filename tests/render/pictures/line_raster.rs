@@ -1,0 +1,191 @@
+//! Streamlines drawn by compute shaders have the pixels of those drawn as triangles.
+
+use super::{curve, lines, offscreen, tractogram};
+use crate::support::panes::scene;
+use crate::support::{Random, test};
+use arcuate::data::Tractogram;
+use arcuate::data::clip::{Clip, ClipShape};
+use arcuate::render::LineRaster;
+use arcuate::render::offscreen::{Offscreen, Picture};
+use arcuate::scene::draw_list::{LineColour, LineStyle, ScenePane, Slab, Solid, SolidShape};
+use glam::{DMat3, DMat4, DVec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("render::computed lines equal triangles", styles),
+        test("render::computed lines are cut alike", cuts),
+        test("render::computed lines around the eye", around_the_eye),
+        test(
+            "render::computed lines and solids hide each other",
+            with_solids,
+        ),
+    ]
+}
+
+const SIZE: u32 = 160;
+
+/// Whether the device draws lines by compute shaders; says so if it does not.
+fn can_compute(offscreen: &Offscreen) -> bool {
+    let can = offscreen.renderer.can_compute_lines();
+    if !can {
+        println!("Not run: the device has no 64-bit atomics in shaders");
+    }
+    can
+}
+
+fn curves(random: &mut Random, count: usize, points: usize, step_mm: f64) -> Tractogram {
+    let all: Vec<_> = (0..count).map(|_| curve(random, points, step_mm)).collect();
+    tractogram(&all)
+}
+
+/// Draws a list in both ways. Their edges differ by rounding where an edge meets a sample.
+fn compare(offscreen: &mut Offscreen, list: &ScenePane, what: &str) {
+    let mut draw = |when| {
+        offscreen.renderer.set_line_raster(when);
+        // Another background between them, so that the second picture is not the first again.
+        let mut other = list.clone();
+        other.background = [9; 3];
+        other.lines.clear();
+        offscreen.scene(&other).expect("a picture");
+        offscreen.scene(list).expect("a picture")
+    };
+    let triangles = draw(LineRaster::Never);
+    let computed = draw(LineRaster::Always);
+    offscreen.renderer.set_line_raster(LineRaster::Automatic);
+    let background = list.background;
+    let drawn = pixels(&triangles)
+        .filter(|p| (0..3).any(|c| p[c].abs_diff(background[c]) > 8))
+        .count();
+    assert!(drawn > 500, "{what}: {drawn} pixels");
+    let differences: Vec<u8> = pixels(&triangles)
+        .zip(pixels(&computed))
+        .map(|(a, b)| (0..3).map(|c| a[c].abs_diff(b[c])).max().unwrap_or(0))
+        .collect();
+    let share = |more_than: u8| {
+        let some = differences.iter().filter(|d| **d > more_than).count();
+        some as f64 / drawn as f64
+    };
+    println!(
+        "{what}: {drawn} pixels, {:.4} differ, {:.4} by more than 24",
+        share(2),
+        share(24)
+    );
+    assert!(share(2) < 0.03 && share(24) < 0.004, "{what}");
+}
+
+fn pixels(picture: &Picture) -> impl Iterator<Item = &[u8; 4]> {
+    picture.rgba.as_chunks::<4>().0.iter()
+}
+
+/// Thin and wide lines and tubes, by direction and of one colour.
+fn styles() {
+    let mut random = Random::fresh("computed_styles");
+    let mut offscreen = offscreen();
+    if !can_compute(&offscreen) {
+        return;
+    }
+    let tangle = curves(&mut random, 60, 70, 0.5);
+    let straight = curves(&mut random, 12, 4, 9.0);
+    for (name, tractogram) in [("tangle", &tangle), ("long segments", &straight)] {
+        for style in [
+            LineStyle::Lines { width_px: 1.0 },
+            LineStyle::Lines { width_px: 3.0 },
+            LineStyle::Lines { width_px: 17.0 },
+            LineStyle::Tubes { radius_mm: 0.3 },
+            LineStyle::Tubes { radius_mm: 2.0 },
+        ] {
+            for colour in [LineColour::Direction, LineColour::Fixed([200, 120, 40])] {
+                let mut list = scene(SIZE, random.direction().with_z(0.4) * 110.0);
+                let what = format!("{name}, {style:?}, {colour:?}");
+                list.lines = vec![lines(tractogram, colour, style)];
+                compare(&mut offscreen, &list, &what);
+            }
+        }
+    }
+}
+
+/// A slab and clips hide the same parts.
+fn cuts() {
+    let mut random = Random::fresh("computed_cuts");
+    let mut offscreen = offscreen();
+    if !can_compute(&offscreen) {
+        return;
+    }
+    let tangle = curves(&mut random, 150, 60, 0.5);
+    for style in [
+        LineStyle::Lines { width_px: 2.0 },
+        LineStyle::Tubes { radius_mm: 0.6 },
+    ] {
+        let mut list = scene(SIZE, random.direction().with_z(0.3) * 110.0);
+        list.lines = vec![lines(&tangle, LineColour::Direction, style)];
+        list.slab = Some(Slab {
+            point: DVec3::ZERO,
+            normal: random.direction(),
+            half_mm: 6.0,
+        });
+        compare(&mut offscreen, &list, &format!("slab, {style:?}"));
+        list.slab = None;
+        let shape = ClipShape::plane_through(DVec3::ZERO, random.direction()).expect("a plane");
+        list.clips.streamlines = vec![Clip {
+            shape,
+            hides_inside: true,
+        }];
+        compare(&mut offscreen, &list, &format!("plane, {style:?}"));
+    }
+}
+
+/// Segments that pass the eye are cut at the near plane.
+fn around_the_eye() {
+    let mut random = Random::fresh("computed_near");
+    let mut offscreen = offscreen();
+    if !can_compute(&offscreen) {
+        return;
+    }
+    let tangle = curves(&mut random, 200, 12, 4.0);
+    for distance_mm in [1.0, 6.0, 14.0] {
+        let mut list = scene(SIZE, random.direction().with_z(0.3) * 100.0);
+        look_from_within(&mut list, distance_mm);
+        let style = LineStyle::Tubes { radius_mm: 0.2 };
+        list.lines = vec![lines(&tangle, LineColour::Direction, style)];
+        compare(&mut offscreen, &list, &format!("eye at {distance_mm} mm"));
+    }
+}
+
+/// Moves the eye of a list, which looks at the origin, to a distance from it, with a near plane at 0.5 mm.
+fn look_from_within(list: &mut ScenePane, distance_mm: f64) {
+    let backward = list.eye.normalize();
+    list.eye = backward * distance_mm;
+    let right = DVec3::Z.cross(backward).normalize();
+    let axes = DMat3::from_cols(right, backward.cross(right), backward);
+    let view = DMat4::from_mat3(axes.transpose()) * DMat4::from_translation(-list.eye);
+    list.clip_from_world = DMat4::perspective_rh(1.2, 1.0, 0.5, 200.0) * view;
+}
+
+/// Several tractograms, and a solid among them.
+fn with_solids() {
+    let mut random = Random::fresh("computed_solids");
+    let mut offscreen = offscreen();
+    if !can_compute(&offscreen) {
+        return;
+    }
+    let mut list = scene(SIZE, random.direction().with_z(0.3) * 110.0);
+    let colours = [[220, 60, 60], [60, 220, 60], [60, 60, 220]];
+    list.lines = colours
+        .map(|colour| {
+            let some = curves(&mut random, 40, 60, 0.5);
+            let style = LineStyle::Tubes { radius_mm: 0.5 };
+            lines(&some, LineColour::Fixed(colour), style)
+        })
+        .to_vec();
+    list.solids = vec![Solid {
+        shape: SolidShape::Sphere {
+            centre: random.direction() * 4.0,
+            radius_mm: 6.0,
+        },
+        colour: [200, 200, 80],
+        opacity: 1.0,
+        selected: false,
+    }];
+    compare(&mut offscreen, &list, "three tractograms and a ball");
+}
