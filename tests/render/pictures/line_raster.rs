@@ -159,7 +159,15 @@ fn look_from_within(list: &mut ScenePane, distance_mm: f64) {
     let right = DVec3::Z.cross(backward).normalize();
     let axes = DMat3::from_cols(right, backward.cross(right), backward);
     let view = DMat4::from_mat3(axes.transpose()) * DMat4::from_translation(-list.eye);
-    list.clip_from_world = DMat4::perspective_rh(1.2, 1.0, 0.5, 200.0) * view;
+    let (near, far) = (0.5, 200.0);
+    let depth = far / (near - far);
+    let projection = DMat4::from_cols_array_2d(&[
+        [1.5, 0.0, 0.0, 0.0],
+        [0.0, 1.5, 0.0, 0.0],
+        [0.0, 0.0, depth, -1.0],
+        [0.0, 0.0, near * depth, 0.0],
+    ]);
+    list.clip_from_world = projection * view;
 }
 
 /// Several tractograms, and a solid among them.
