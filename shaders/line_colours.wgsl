@@ -21,20 +21,20 @@ fn colour_at(at: u32, pixel: vec2<u32>, sample: vec2<f32>) -> u32 {
         let end = dot(triangles.start.second, centre);
         weights = vec4<f32>(1.0 - right - end, right, end, 0.0);
     } else {
-        let start = dot(triangles.end.first, centre);
+        let begin = dot(triangles.end.first, centre);
         let right = dot(triangles.end.second, centre);
-        weights = vec4<f32>(0.0, start, 1.0 - start - right, right);
+        weights = vec4<f32>(0.0, begin, 1.0 - begin - right, right);
     }
     let shares = weights / quad.w.xxyy;
     let sum = shares.x + shares.y + shares.z + shares.w;
     let along = mix(quad.along.x, quad.along.y, (shares.z + shares.w) / sum);
-    let from = ribbon_edge(at, a, 1.0);
-    let to = ribbon_edge(at + 1u, b, 1.0);
-    var ribbon = from;
-    ribbon.across = dot(shares, vec4<f32>(-from.across, from.across, -to.across, to.across)) / sum;
-    ribbon.colour = mix(from.colour, to.colour, along);
-    ribbon.lighting = mix(from.lighting, to.lighting, along);
-    ribbon.place = mix(from.place, to.place, along);
+    let start = ribbon_edge(at, a, 1.0);
+    let end = ribbon_edge(at + 1u, b, 1.0);
+    var ribbon = start;
+    ribbon.across = dot(shares, vec4<f32>(-start.across, start.across, -end.across, end.across)) / sum;
+    ribbon.colour = mix(start.colour, end.colour, along);
+    ribbon.lighting = mix(start.lighting, end.lighting, along);
+    ribbon.place = mix(start.place, end.place, along);
     return pack4x8unorm(vec4<f32>(lit(ribbon), 1.0));
 }
 

@@ -15,20 +15,23 @@ pub fn tests() -> Vec<Trial> {
                     .unwrap_or_else(|e| panic!("{}", e.emit_to_string(&source)));
                 naga::valid::Validator::new(
                     naga::valid::ValidationFlags::all(),
-                    // The renderer compiles this one only on devices with 64-bit atomics.
-                    match name.as_str() {
-                        "line raster" => {
-                            naga::valid::Capabilities::SHADER_INT64
-                                | naga::valid::Capabilities::SHADER_INT64_ATOMIC_ALL_OPS
-                        }
-                        _ => naga::valid::Capabilities::empty(),
-                    },
+                    capabilities(&name),
                 )
                 .validate(&module)
                 .unwrap_or_else(|e| panic!("{}", e.emit_to_string(&source)));
             })
         });
     std::iter::once(outlines).chain(valid).collect()
+}
+
+/// What a shader may use beyond WebGPU; the renderer compiles such shaders only on devices that have it.
+fn capabilities(name: &str) -> naga::valid::Capabilities {
+    use naga::valid::Capabilities as C;
+    match name {
+        "line raster" => C::SHADER_INT64 | C::SHADER_INT64_ATOMIC_ALL_OPS,
+        "line write" => C::MULTISAMPLED_SHADING,
+        _ => C::empty(),
+    }
 }
 
 /// The shader has the numbers of the shapes that the window's legends draw, and reaches their farthest corner.
