@@ -3,6 +3,7 @@
 //!
 //! `loaded_s`: from the tractogram in memory until all of it was drawn, loaded as in the window (during a time slice
 //! per frame, with almost no pause between); `bytes_per_point`: on the device, where a point takes 12 in memory;
+//! `lines as triangles`: the same without compute shaders, which draw opaque lines where the device draws triangles slowly;
 //! `rate`: frames in motion, drawn more coarsely if they would take long, as in the window; `rest_ms`: the picture at
 //! rest.
 
@@ -11,7 +12,7 @@ use crate::compute::Backend;
 use crate::data::Tractogram;
 use crate::data::statistics::quantile;
 use crate::render::offscreen::Offscreen;
-use crate::render::{PaneId, Renderer};
+use crate::render::{LineRaster, PaneId, Renderer};
 use crate::scene::draw_list::{ById, LineColour, LineStyle, Lines, ScenePane};
 use crate::state::Camera;
 use glam::DVec3;
@@ -34,15 +35,23 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         (&[100_000, 1_000_000], [1600, 1000], 60)
     };
     let thin = LineStyle::Lines { width_px: 1.5 };
+    let tubes = LineStyle::Tubes { radius_mm: 0.35 };
     let cases = [
-        ("lines", thin, 1.0),
-        ("transparent lines", thin, 0.2),
-        ("tubes", LineStyle::Tubes { radius_mm: 0.35 }, 1.0),
+        ("lines", thin, 1.0, LineRaster::Automatic),
+        ("lines as triangles", thin, 1.0, LineRaster::Never),
+        ("transparent lines", thin, 0.2, LineRaster::Automatic),
+        ("tubes", tubes, 1.0, LineRaster::Automatic),
+        ("tubes as triangles", tubes, 1.0, LineRaster::Never),
     ];
+    let differ = offscreen.renderer.computes_lines();
     let mut results = Vec::new();
     for &count in counts {
         let tractogram = arcs(count);
-        for (name, style, opacity) in cases.into_iter().filter(|c| choice.takes(c.0)) {
+        let taken = cases
+            .into_iter()
+            .filter(|c| choice.takes(c.0) && (differ || c.3 == LineRaster::Automatic));
+        for (name, style, opacity, raster) in taken {
+            offscreen.renderer.set_line_raster(raster);
             let list = |frame: usize| {
                 let camera = Camera::framing(DVec3::splat(-80.0), DVec3::splat(80.0));
                 let camera = camera.orbited(frame as f64 * 0.1, 0.0);
@@ -56,6 +65,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
             result["bytes_per_point"] = json!(bytes / points as f64);
             results.push(result);
         }
+        offscreen.renderer.set_line_raster(LineRaster::Automatic);
         offscreen.renderer.set_idle_budget(0);
     }
     results.extend(super::bench_regions::run(choice, backend, &mut offscreen));

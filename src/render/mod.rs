@@ -200,6 +200,11 @@ impl Renderer {
         self.scenes.line_rasteriser.when = when;
     }
 
+    /// Whether compute shaders draw many lines by default.
+    pub fn computes_lines(&self) -> bool {
+        self.gpu.computes_lines && self.can_compute_lines()
+    }
+
     /// Whether the device has what [`LineRaster::Always`] needs.
     pub fn can_compute_lines(&self) -> bool {
         self.gpu.device.features().contains(line_raster::FEATURES)
