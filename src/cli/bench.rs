@@ -3,9 +3,10 @@
 use super::output;
 use super::runner::{Failure, Runner};
 use super::{
-    bench_bundles, bench_commit, bench_compare, bench_drag, bench_eikonal, bench_fit, bench_fod,
-    bench_geodesic, bench_io, bench_levelset, bench_lifted, bench_live, bench_odf_tracking,
-    bench_open, bench_papers, bench_render, bench_select, bench_tracking, bench_uncertainty,
+    bench_bundles, bench_commit, bench_compare, bench_density, bench_drag, bench_eikonal,
+    bench_fit, bench_fod, bench_geodesic, bench_io, bench_levelset, bench_lifted, bench_live,
+    bench_odf_tracking, bench_open, bench_papers, bench_render, bench_select, bench_tracking,
+    bench_uncertainty,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -65,7 +66,7 @@ impl<'a> Choice<'a> {
 /// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 18] = [
+const WORKLOADS: [(&str, Workload); 19] = [
     ("fit", bench_fit::run),
     ("fod", bench_fod::run),
     ("tracking", bench_tracking::run),
@@ -81,6 +82,7 @@ const WORKLOADS: [(&str, Workload); 18] = [
     ("io", bench_io::run),
     ("open", bench_open::run),
     ("select", bench_select::run),
+    ("density", bench_density::run),
     ("bundles", bench_bundles::run),
     ("compare", bench_compare::run),
     ("render", bench_render::run),

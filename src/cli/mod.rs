@@ -25,6 +25,7 @@ mod bench;
 mod bench_bundles;
 mod bench_commit;
 mod bench_compare;
+mod bench_density;
 mod bench_drag;
 mod bench_drawn;
 mod bench_eikonal;

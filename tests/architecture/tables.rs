@@ -184,11 +184,13 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("commit", &["density"]),
     // The voxels that a streamline passes, and the distances between borders.
     ("compare", &["density", "level_set"]),
-    ("connectivity", &["curves", "region"]),
+    // The ends of streamlines on a card are examined there.
+    ("connectivity", &["curves", "on_card", "region"]),
     ("csd", &[]),
     // Points stay on the card that computed them.
     ("curves", &["on_card"]),
-    ("density", &["curves"]),
+    // Streamlines on a card are counted there.
+    ("density", &["curves", "on_card"]),
     // Points on a card are written there as they are drawn.
     ("drawn_lines", &["on_card"]),
     ("eikonal", &["metric", "tensor_fit"]),

@@ -1,5 +1,7 @@
 //! Connections of labels: synthetic streamlines with known ends, and a count by brute force.
 
+mod parity;
+
 use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
@@ -12,12 +14,14 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let mut all = parity::tests();
+    all.extend([
         test("connectivity::streamlines with known ends", known),
         test("connectivity::counts as in brute force", brute),
         test("connectivity::no number of threads changes it", threads),
         test("connectivity::refusals", refused),
-    ]
+    ]);
+    all
 }
 
 fn run(

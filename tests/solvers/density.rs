@@ -1,5 +1,7 @@
 //! Density maps: closed forms, dense sampling, conservation on any grid.
 
+pub mod parity;
+
 use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
@@ -12,7 +14,8 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let mut all = parity::tests();
+    all.extend([
         test("density::straight lines in closed form", straight),
         test("density::no length is lost on any grid", conserved),
         test("density::lengths as in dense sampling", sampled),
@@ -22,7 +25,8 @@ pub fn tests() -> Vec<Trial> {
         test("density::threads give the same bytes", threads),
         test("density::odd streamlines and grids", odd),
         test("density::a count beyond single precision is kept", counts),
-    ]
+    ]);
+    all
 }
 
 fn plain(measure: Measure) -> Params {

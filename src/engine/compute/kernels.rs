@@ -61,6 +61,20 @@ pub const DRAWN_LINES: KernelFile = KernelFile {
     ],
 };
 
+/// Density maps.
+pub const DENSITY: KernelFile = KernelFile {
+    stem: "density",
+    ptx: include_str!("../../../kernels/ptx/density.sm70.ptx"),
+    entries: &["density_passes", "density_add"],
+};
+
+/// Labels at the ends of streamlines.
+pub const CONNECTIVITY: KernelFile = KernelFile {
+    stem: "connectivity",
+    ptx: include_str!("../../../kernels/ptx/connectivity.sm70.ptx"),
+    entries: &["connectivity_ends"],
+};
+
 /// Cost fields.
 pub const EIKONAL: KernelFile = KernelFile {
     stem: "eikonal",
@@ -239,4 +253,6 @@ pub const ALL: &[KernelFile] = &[
     CSD,
     ODF_TRACKING,
     DRAWN_LINES,
+    DENSITY,
+    CONNECTIVITY,
 ];

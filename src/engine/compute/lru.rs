@@ -62,6 +62,13 @@ impl<K: Eq + Hash + Clone, V> Lru<K, V> {
         Some(old.value)
     }
 
+    /// Removes a value, which the caller drops outside any lock.
+    pub fn remove(&mut self, key: &K) -> Option<V> {
+        let entry = self.entries.remove(key)?;
+        self.bytes -= entry.bytes;
+        Some(entry.value)
+    }
+
     /// Removes values that `may_go`, the least recently used first, until their bytes reach `requested` or none is
     /// left. The caller drops them, outside any lock.
     pub fn evict(&mut self, requested: u64, may_go: impl Fn(&V) -> bool) -> Vec<V> {

@@ -156,8 +156,7 @@ pub fn density_in_place<E: From<io::Error> + From<density::Error> + Send>(
     let silent = control.silent();
     let mut counting = Counting::new(&grid, params, memory_for_curves())?;
     pieces.pass(control, |piece: Piece| -> Result<(), E> {
-        let added = counting.add(&piece.tractogram, backend, &silent);
-        Ok(added.map_err(io::Error::from)?)
+        Ok(counting.add(&piece.tractogram, backend, &silent)?)
     })?;
     Ok(counting.output(backend)?)
 }

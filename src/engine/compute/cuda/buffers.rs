@@ -64,15 +64,36 @@ impl Buffers {
             return Ok(cached);
         }
         let uploaded = Arc::new(upload()?);
-        let bytes = uploaded.num_bytes() as u64;
+        self.insert(key, uploaded.clone());
+        Ok(uploaded)
+    }
+
+    /// Keeps a buffer until memory is short.
+    pub fn keep<T: 'static>(&self, id: DataId, tag: &'static str, buffer: Arc<CudaSlice<T>>)
+    where
+        CudaSlice<T>: Send + Sync,
+    {
+        self.insert((id, tag, TypeId::of::<T>()), buffer);
+    }
+
+    /// Drops a buffer that [`Self::keep`] kept.
+    pub fn forget<T: 'static>(&self, id: DataId, tag: &'static str) {
+        let gone = self.lock_buffers().remove(&(id, tag, TypeId::of::<T>()));
+        drop(gone);
+    }
+
+    fn insert<T: 'static>(&self, key: Key, buffer: Arc<CudaSlice<T>>)
+    where
+        CudaSlice<T>: Send + Sync,
+    {
+        let bytes = buffer.num_bytes() as u64;
         let mut kept = self.lock_buffers();
         let over = (kept.bytes() + bytes).saturating_sub(self.capacity);
         let mut gone = kept.evict(over, unused);
-        gone.extend(kept.insert(key, uploaded.clone(), bytes));
+        gone.extend(kept.insert(key, buffer, bytes));
         // Freeing waits for the card; others may use the cache meanwhile.
         drop(kept);
         drop(gone);
-        Ok(uploaded)
     }
 
     /// Frees unused buffers until they total `requested` bytes; false if there were none.

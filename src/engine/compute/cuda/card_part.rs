@@ -7,12 +7,13 @@
 
 use super::staging::Wait;
 use super::{Device, Error};
+use crate::compute::DataId;
 use cudarc::driver::CudaSlice;
 use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Numbers of a buffer on a card.
 #[derive(Clone)]
@@ -92,5 +93,48 @@ impl CardPart {
             values.set_len(count);
         }
         Ok(values)
+    }
+}
+
+/// A part that the host has, too: it stays on its card until memory is short there.
+pub struct CachedPart {
+    devices: Arc<[Device]>,
+    card: usize,
+    buffer: Weak<CudaSlice<f32>>,
+    numbers: Range<usize>,
+    /// The key of the buffer among those that the card keeps.
+    id: DataId,
+}
+
+impl CachedPart {
+    const TAG: &'static str = "part";
+
+    /// Leaves a part to its card.
+    pub fn new(part: &CardPart) -> Self {
+        let id = DataId::fresh();
+        part.device().keep(id, Self::TAG, part.buffer.clone());
+        Self {
+            devices: part.devices.clone(),
+            card: part.card,
+            buffer: Arc::downgrade(&part.buffer),
+            numbers: part.numbers.clone(),
+            id,
+        }
+    }
+
+    /// The part, which stays while the result exists; `None` if the card no longer has it.
+    pub fn part(&self) -> Option<CardPart> {
+        Some(CardPart {
+            devices: self.devices.clone(),
+            card: self.card,
+            buffer: self.buffer.upgrade()?,
+            numbers: self.numbers.clone(),
+        })
+    }
+}
+
+impl Drop for CachedPart {
+    fn drop(&mut self) {
+        self.devices[self.card].forget::<f32>(self.id, Self::TAG);
     }
 }

@@ -293,6 +293,16 @@ impl Device {
         self.shared.buffers.get(id, tag, make)
     }
 
+    /// Keeps a buffer that others may still read until memory is short or [`Device::forget`] is called.
+    pub fn keep<T: Element>(&self, id: DataId, tag: &'static str, buffer: Arc<CudaSlice<T>>) {
+        self.shared.buffers.keep(id, tag, buffer);
+    }
+
+    /// Drops a buffer that [`Device::keep`] kept.
+    pub fn forget<T: Element>(&self, id: DataId, tag: &'static str) {
+        self.shared.buffers.forget::<T>(id, tag);
+    }
+
     /// Whether [`Device::cached`] or [`Device::cached_as`] would find a buffer.
     pub fn has<T: Element>(&self, id: DataId, tag: &'static str) -> bool {
         self.shared.buffers.has::<T>(id, tag)

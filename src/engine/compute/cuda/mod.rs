@@ -17,7 +17,7 @@ mod staging;
 mod surface;
 mod usage;
 
-pub use card_part::CardPart;
+pub use card_part::{CachedPart, CardPart};
 pub use device::{Device, Element};
 pub use error::Error;
 pub use external::SharedBuffer;

@@ -5,11 +5,11 @@ use glam::{DVec3, Vec3};
 
 /// Finds labels around points.
 pub struct Ends<'a> {
-    volume: &'a Volume,
-    values: &'a [f32],
-    radius_mm: f64,
+    pub volume: &'a Volume,
+    pub values: &'a [f32],
+    pub radius_mm: f64,
     /// Half the edges of the block of voxels touched by a ball of the search radius.
-    reach: DVec3,
+    pub reach: DVec3,
 }
 
 impl<'a> Ends<'a> {

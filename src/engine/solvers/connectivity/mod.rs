@@ -5,6 +5,9 @@
 //! nearest within a radius (a radial search, Smith et al. 2015). Matrices are symmetric because streamlines have no
 //! direction. On the diagonal both ends have the same label.
 //!
+//! The ends and the lengths of streamlines whose points are on a graphics card are examined there, by the same
+//! operations, each rounded as on the CPU; the host adds them in the order of the streamlines.
+//!
 //! # Example
 //!
 //! One streamline between two structures:
@@ -31,6 +34,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cuda;
 mod ends;
 mod error;
 mod parameters;
@@ -73,6 +77,8 @@ pub struct Connectome {
     pub one_end: usize,
     /// Streamlines with a label at neither end.
     pub no_end: usize,
+    /// Seconds that the kernels of graphics cards took; `None` if the CPU examined all streamlines.
+    pub kernel_s: Option<f64>,
 }
 
 impl Connectome {
@@ -94,6 +100,10 @@ impl Connectome {
         let requested = [row.min(column) as u32, row.max(column) as u32];
         self.pairs.iter().map(|pair| *pair == requested).collect()
     }
+}
+
+fn ascending([a, b]: [u32; 2]) -> [u32; 2] {
+    [a.min(b), a.max(b)]
 }
 
 /// The connectome of the marked streamlines, or of all; `values`, if given, holds one value per streamline.
@@ -127,6 +137,7 @@ pub struct Counting<'a> {
     examined: usize,
     one_end: usize,
     no_end: usize,
+    kernel_s: Option<f64>,
 }
 
 impl<'a> Counting<'a> {
@@ -153,10 +164,11 @@ impl<'a> Counting<'a> {
             examined: 0,
             one_end: 0,
             no_end: 0,
+            kernel_s: None,
         })
     }
 
-    /// Adds the marked streamlines, or all; advances `control` by their number.
+    /// Adds the marked streamlines, or all, on the cards that have their points, otherwise on the CPU; advances `control` by their number.
     pub fn add(
         &mut self,
         tractogram: &Tractogram,
@@ -174,28 +186,42 @@ impl<'a> Counting<'a> {
                 .binary_search(&label)
                 .map_or(NO_LABEL, |at| at as u32),
         };
-        let chunks = tractogram.len().div_ceil(CHUNK);
-        let pair = |line: usize| -> ([u32; 2], f32) {
-            let points = tractogram.streamline(line);
-            let shown = among.is_none_or(|marks| marks[line]);
-            match (points.first(), points.last()) {
-                (Some(first), Some(last)) if shown => {
-                    let (a, b) = (row(self.ends.label(*first)), row(self.ends.label(*last)));
-                    ([a.min(b), a.max(b)], tractogram.length_mm(line))
-                }
-                _ => ([NO_LABEL; 2], 0.0),
-            }
-        };
-        let pairs: Result<Vec<Vec<_>>, Cancelled> = backend.install(|| {
-            let chunk = |chunk: usize| {
-                control.check()?;
-                let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
-                control.advance(lines.len() as u64);
-                Ok(lines.map(pair).collect())
+        let shown = |line: usize| among.is_none_or(|marks| marks[line]);
+        let on_card = cuda::examine(tractogram, &self.ends, backend, control)?;
+        let pairs: Vec<([u32; 2], f32)> = if let Some(known) = on_card {
+            *self.kernel_s.get_or_insert(0.0) += known.kernel_s;
+            let pair = |line: usize| match shown(line) {
+                true => (
+                    ascending(known.labels[line].map(row)),
+                    known.lengths_mm[line],
+                ),
+                false => ([NO_LABEL; 2], 0.0),
             };
-            (0..chunks).into_par_iter().map(chunk).collect()
-        });
-        let pairs = pairs?.concat();
+            backend.install(|| (0..tractogram.len()).into_par_iter().map(pair).collect())
+        } else {
+            backend.install(|| tractogram.points.on_host())?;
+            let pair = |line: usize| -> ([u32; 2], f32) {
+                let points = tractogram.streamline(line);
+                match (points.first(), points.last()) {
+                    (Some(first), Some(last)) if shown(line) => {
+                        let labels = [*first, *last].map(|end| self.ends.label(end));
+                        (ascending(labels.map(row)), tractogram.length_mm(line))
+                    }
+                    _ => ([NO_LABEL; 2], 0.0),
+                }
+            };
+            let chunks = tractogram.len().div_ceil(CHUNK);
+            let pairs: Result<Vec<Vec<_>>, Cancelled> = backend.install(|| {
+                let chunk = |chunk: usize| {
+                    control.check()?;
+                    let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
+                    control.advance(lines.len() as u64);
+                    Ok(lines.map(pair).collect())
+                };
+                (0..chunks).into_par_iter().map(chunk).collect()
+            });
+            pairs?.concat()
+        };
         let n = self.nodes.len();
         for (line, ([a, b], length)) in pairs.iter().enumerate() {
             if among.is_some_and(|marks| !marks[line]) {
@@ -259,6 +285,7 @@ impl<'a> Counting<'a> {
             examined: self.examined,
             one_end: self.one_end,
             no_end: self.no_end,
+            kernel_s: self.kernel_s,
         }
     }
 }

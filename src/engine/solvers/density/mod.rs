@@ -11,6 +11,9 @@
 //! threads. Along a streamline they are differences of one rounded running length: the error of a streamline is 2⁻²⁴
 //! mm, however many pieces it has. Cost: one floor per axis and segment, one cut per crossed face.
 //!
+//! Streamlines whose points are on a graphics card are counted there: the card cuts the segments by the same operations,
+//! each rounded as on the CPU, so that the sums are equal.
+//!
 //! # Example
 //!
 //! A streamline of 3 mm visits four voxels:
@@ -32,6 +35,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cuda;
 mod error;
 mod grids;
 mod parameters;
@@ -43,6 +47,7 @@ pub use parameters::{Measure, Params, Voxels};
 pub use super::Error;
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::{Grid, Tractogram, Volume, VolumeKind};
+use cuda::CardSums;
 use error::InputError;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -66,6 +71,8 @@ pub struct Output {
     pub voxels: u64,
     /// Number of segments with a non-finite end, which are left out.
     pub not_finite: u64,
+    /// Seconds that the kernels of graphics cards took; `None` if the CPU counted all streamlines.
+    pub kernel_s: Option<f64>,
 }
 
 impl Output {
@@ -128,6 +135,7 @@ pub struct Counting {
     grid: Arc<Grid>,
     params: Params,
     streamlines: usize,
+    kernel_s: Option<f64>,
 }
 
 impl Counting {
@@ -149,24 +157,38 @@ impl Counting {
             grid: grid.clone(),
             params: params.clone(),
             streamlines: 0,
+            kernel_s: None,
         })
     }
 
-    /// Adds streamlines; advances `control` by their number.
+    /// Adds streamlines, on the cards that have their points, otherwise on the CPU; advances `control` by their number.
     pub fn add(
         &mut self,
         tractogram: &Tractogram,
         backend: &Backend,
         control: &Control,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<(), Error> {
         self.streamlines += tractogram.len();
-        backend.install(|| count(tractogram, &self.sums, &self.grid, control))
+        let counted = cuda::count(tractogram, &self.grid, &self.params, backend, control)?;
+        let Some(counted) = counted else {
+            backend.install(|| tractogram.points.on_host())?;
+            return Ok(backend.install(|| count(tractogram, &self.sums, &self.grid, control))?);
+        };
+        for card in counted {
+            *self.kernel_s.get_or_insert(0.0) += card.kernel_ms / 1e3;
+            backend.install(|| self.sums.include(&card));
+        }
+        Ok(())
     }
 
     /// The map of all streamlines so far.
     pub fn output(self, backend: &Backend) -> Result<Output, Error> {
         check_sent(&self.params, self.streamlines)?;
-        Ok(backend.install(|| output(&self.sums, &self.grid, &self.params)))
+        let output = backend.install(|| output(&self.sums, &self.grid, &self.params));
+        Ok(Output {
+            kernel_s: self.kernel_s,
+            ..output
+        })
     }
 }
 
@@ -198,6 +220,31 @@ impl Sums {
             inside: AtomicU64::new(0),
             all: AtomicU64::new(0),
             not_finite: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds the sums of a card.
+    fn include(&self, card: &CardSums) {
+        let add = |sums: &[AtomicU64], more: &[u64]| {
+            let both = sums.par_iter().zip(more).with_min_len(4096);
+            both.for_each(|(sum, more)| {
+                sum.fetch_add(*more, Ordering::Relaxed);
+            });
+        };
+        let both = self.visits.par_iter().zip(&card.visits).with_min_len(4096);
+        both.for_each(|(sum, more)| {
+            sum.fetch_add(*more, Ordering::Relaxed);
+        });
+        add(&self.lengths, &card.lengths);
+        let axes = card
+            .directions
+            .chunks(card.directions.len().div_ceil(3).max(1));
+        for (sums, more) in self.directions.iter().zip(axes) {
+            add(sums, more);
+        }
+        let totals = [&self.inside, &self.all, &self.not_finite];
+        for (sum, more) in totals.into_iter().zip(card.totals) {
+            sum.fetch_add(more, Ordering::Relaxed);
         }
     }
 }
@@ -308,6 +355,7 @@ fn output(sums: &Sums, grid: &Arc<Grid>, params: &Params) -> Output {
         inside_mm,
         outside_mm: (mm(&sums.all) - inside_mm).max(0.0),
         not_finite: sums.not_finite.load(Ordering::Relaxed),
+        kernel_s: None,
     }
 }
 

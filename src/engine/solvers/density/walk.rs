@@ -23,6 +23,11 @@ impl Walk {
         }
     }
 
+    /// The transform from world mm to coordinates in which voxel i is the half-open interval from i to i + 1.
+    pub(super) fn cells_from_world(&self) -> DAffine3 {
+        self.cells_from_world
+    }
+
     fn index(&self, cell: DVec3) -> Option<usize> {
         let [nx, ny, nz] = self.shape;
         let cell = cell.floor();

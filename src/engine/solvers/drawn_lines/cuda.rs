@@ -3,35 +3,21 @@
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
-use crate::compute::cuda::{CardPart, Device};
+use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernel_struct, kernels, memory, parts};
 use crate::data::drawn_lines::next_chunk;
 use crate::data::line_blocks::{BLOCK, BLOCK_BYTES, BLOCK_LEN, Frame, Reach};
 use crate::data::line_order::{CHUNK_SLOTS, Detail, Order, Piece, Walk, chunk_capacity};
-use crate::data::tractogram::LateParts;
 use crate::data::{DrawnChunk, DrawnLines, ImageExporter, LineDrawing, Shared, Tractogram};
 use crate::solvers::Error;
-use crate::solvers::on_card::DrawnBuffers;
-use crate::solvers::on_card::LateValues;
+use crate::solvers::on_card::{DrawnBuffers, KernelLine, Places, few_threads_each, line_at};
 use bytemuck::{Pod, Zeroable};
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
+use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use glam::{DVec3, Vec3};
 use std::sync::Arc;
 
 const OPERATION: &str = "preparing streamlines for drawing";
 const LOWER: &str = "draw fewer streamlines";
-
-/// `Line` in kernels/drawn_lines.cu.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-struct KernelLine {
-    points: u64,
-    count: u32,
-    unused: u32,
-}
-kernel_struct!(KernelLine as "Line in kernels/drawn_lines.cu", 16 { points: 0, count: 8, unused: 12 });
-// SAFETY: plain numbers, as the kernel declares them.
-unsafe impl DeviceRepr for KernelLine {}
 
 /// `Facts` in kernels/drawn_lines.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -43,7 +29,7 @@ struct KernelFacts {
     drawn: u32,
 }
 kernel_struct!(KernelFacts as "Facts in kernels/drawn_lines.cu", 32 { low: 0, high: 12, length_mm: 24, drawn: 28 });
-// SAFETY: as above.
+// SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelFacts {}
 
 /// `Piece` in kernels/drawn_lines.cu.
@@ -78,82 +64,11 @@ kernel_struct!(KernelFrame as "Frame in kernels/drawn_lines.cu", 56 { low: 0, st
 // SAFETY: as above.
 unsafe impl DeviceRepr for KernelFrame {}
 
-/// Where values of points are: at ascending indices of an array, parts of buffers on one card.
-struct Places {
-    /// The first index of each part, and the address of its value.
-    parts: Vec<(usize, u64)>,
-    devices: Arc<[Device]>,
-    card: usize,
-    /// While these exist, the buffers stay on the card.
-    _buffers: Arc<[CardPart]>,
-}
-
-impl Places {
-    /// The places of values that are not on the host; `None` if they are, or if several cards have them.
-    fn find<T: Pod + Send + Sync>(values: &Shared<T>) -> Option<Self> {
-        let bytes = size_of::<T>() as u64;
-        if let Some(late) = values.late_as::<LateValues<T>>() {
-            let kept = late.parts()?;
-            let first = kept.first()?;
-            let (devices, card) = (first.devices.clone(), first.card);
-            let mut parts = Vec::new();
-            let mut next = 0;
-            for part in kept.iter() {
-                if part.card != card {
-                    return None;
-                }
-                let address = part.device().address(&part.buffer);
-                parts.push((next, address + 4 * part.numbers.start as u64));
-                next += part.numbers.len() * 4 / size_of::<T>();
-            }
-            return Some(Self {
-                parts,
-                devices,
-                card,
-                _buffers: kept,
-            });
-        }
-        let some = values.late_as::<LateParts<T>>()?;
-        let all = Self::find(&some.whole)?;
-        let mut parts = Vec::new();
-        let mut next = 0;
-        for run in some.runs.iter() {
-            let mut from = run.start;
-            while from < run.end {
-                let part = all.part(from);
-                let (first, address) = all.parts[part];
-                let end = all
-                    .parts
-                    .get(part + 1)
-                    .map_or(run.end, |p| p.0.min(run.end));
-                parts.push((next, address + bytes * (from - first) as u64));
-                next += end - from;
-                from = end;
-            }
-        }
-        Some(Self { parts, ..all })
-    }
-
-    /// The part that has an index.
-    fn part(&self, index: usize) -> usize {
-        self.parts.partition_point(|(first, _)| *first <= index) - 1
-    }
-
-    /// The address of a value of `bytes` bytes.
-    fn address(&self, index: usize, bytes: u64) -> u64 {
-        let (first, address) = self.parts[self.part(index)];
-        address + bytes * (index - first) as u64
-    }
-
-    fn device(&self) -> &Device {
-        &self.devices[self.card]
-    }
-}
-
 /// Streamlines whose points are on one card.
 pub struct LinesOnCard<'a> {
     tractogram: &'a Tractogram,
     points: Places,
+    card: usize,
 }
 
 /// Bounds and lengths of streamlines, known without their points.
@@ -165,29 +80,29 @@ pub struct LineFacts {
 }
 
 impl<'a> LinesOnCard<'a> {
-    /// `None` if the points are on the host, or on several cards.
+    /// `None` if no card has the points, or if several cards have them.
     pub fn new(tractogram: &'a Tractogram) -> Option<Self> {
         let points = Places::find(&tractogram.points)?;
-        Some(Self { tractogram, points })
+        let card = points.only_card()?;
+        Some(Self {
+            tractogram,
+            points,
+            card,
+        })
+    }
+
+    fn device(&self) -> &Device {
+        &self.points.devices()[self.card]
     }
 
     /// A streamline's points on the card; none of an empty one.
     fn line(&self, index: usize) -> KernelLine {
-        let offsets = &self.tractogram.offsets;
-        let (first, end) = (offsets[index] as usize, offsets[index + 1] as usize);
-        KernelLine {
-            points: match first < end {
-                true => self.points.address(first, 12),
-                false => 0,
-            },
-            count: (end - first) as u32,
-            unused: 0,
-        }
+        line_at(self.tractogram, &self.points, index).1
     }
 
     /// Facts about streamlines in this order.
     fn examine(&self, order: &Order) -> Result<Vec<KernelFacts>, Error> {
-        let device = self.points.device();
+        let device = self.device();
         let lines: Vec<KernelLine> =
             parts::collected(order.count, |place| self.line(order.streamline(place)));
         let count = lines.len() as u32;
@@ -253,7 +168,7 @@ impl<'a> LinesOnCard<'a> {
     fn values(&self, name: &str) -> Option<LineValues<'a>> {
         if let Some(values) = self.tractogram.per_point.get(name) {
             let places = Places::find(values)?;
-            let is_here = places.card == self.points.card;
+            let is_here = places.only_card() == Some(self.card);
             return is_here.then_some(LineValues::PerPoint(places));
         }
         let values = self.tractogram.per_streamline.get(name)?;
@@ -314,14 +229,14 @@ impl<'a> LinesOnCard<'a> {
             let (address, value) = match values {
                 None => (0, 0.0),
                 Some(LineValues::PerPoint(places)) => {
-                    (places.address(offsets[streamline] as usize, 4), 0.0)
+                    (places.place(offsets[streamline] as usize, 4).1, 0.0)
                 }
                 Some(LineValues::PerStreamline(values)) => (0, values[streamline]),
             };
             KernelPiece {
-                points: line.points,
+                points: line.points(),
                 values: address,
-                count: line.count,
+                count: line.count(),
                 first: points.start as u32,
                 drawn: points.len() as u32,
                 slot: (chunks[*chunk].first_slot + slot) as u32,
@@ -339,7 +254,7 @@ impl<'a> LinesOnCard<'a> {
         frame: &Frame,
         values: Option<&LineValues<'_>>,
     ) -> Result<Option<PackedLines>, Error> {
-        let device = self.points.device();
+        let device = self.device();
         let slots = chunks
             .last()
             .map_or(0, |c| next_chunk(c.first_slot, c.capacity));
@@ -358,8 +273,8 @@ impl<'a> LinesOnCard<'a> {
                 None => None,
                 Some(_) => Some(device.alloc_zeros::<f32>(slots.max(1))?),
             },
-            devices: self.points.devices.clone(),
-            card: self.points.card,
+            devices: self.points.devices().clone(),
+            card: self.card,
         };
         if pieces.is_empty() {
             return Ok(Some(drawn));
@@ -446,15 +361,6 @@ fn bounds(facts: &[KernelFacts]) -> Option<(DVec3, DVec3)> {
         }
     });
     (low.x <= high.x).then(|| (low.as_dvec3(), high.as_dvec3()))
-}
-
-/// Threads that follow streamlines of different lengths.
-fn few_threads_each(count: u32) -> LaunchConfig {
-    LaunchConfig {
-        grid_dim: (count.div_ceil(128), 1, 1),
-        block_dim: (128, 1, 1),
-        shared_mem_bytes: 0,
-    }
 }
 
 /// Streamlines in buffers of a card, as they are drawn.

@@ -1,6 +1,6 @@
 //! Values on graphics cards that the host copies when it needs them.
 
-use crate::compute::cuda::CardPart;
+use crate::compute::cuda::{CachedPart, CardPart};
 use crate::compute::memory;
 use crate::data::Shared;
 use crate::data::shared_slice::{Late, LateError};
@@ -8,11 +8,22 @@ use bytemuck::Pod;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Parts of buffers, one after the other. The buffers are dropped as soon as the host has the values.
+/// Parts of buffers, one after the other. As soon as the host has the values, the buffers are dropped or, if others may
+/// read them, stay until memory is short on their cards.
 pub struct LateValues<T> {
-    parts: Mutex<Option<Arc<[CardPart]>>>,
+    parts: Mutex<Parts>,
+    /// Whether others may read the buffers after the host has the values.
+    stays: bool,
     count: usize,
     values: OnceLock<Vec<T>>,
+}
+
+/// The parts on the cards.
+enum Parts {
+    /// The cards alone have the values.
+    OnCards(Arc<[CardPart]>),
+    /// The host has the values, too; none if the buffers were dropped.
+    Cached(Vec<CachedPart>),
 }
 
 impl<T: Pod + Send + Sync + 'static> LateValues<T> {
@@ -20,9 +31,18 @@ impl<T: Pod + Send + Sync + 'static> LateValues<T> {
     pub fn new(parts: Vec<CardPart>) -> Self {
         let numbers: usize = parts.iter().map(|part| part.numbers.len()).sum();
         Self {
-            parts: Mutex::new(Some(parts.into())),
+            parts: Mutex::new(Parts::OnCards(parts.into())),
+            stays: false,
             count: numbers * size_of::<f32>() / size_of::<T>(),
             values: OnceLock::new(),
+        }
+    }
+
+    /// Values that other kernels read where they are, also after the host has copied them.
+    pub fn staying(parts: Vec<CardPart>) -> Self {
+        Self {
+            stays: true,
+            ..Self::new(parts)
         }
     }
 
@@ -31,12 +51,16 @@ impl<T: Pod + Send + Sync + 'static> LateValues<T> {
         Shared::late(Self::new(vec![part]))
     }
 
-    /// The parts on the cards; `None` if the host has the values.
+    /// The parts on the cards; `None` if the cards no longer have them.
     pub fn parts(&self) -> Option<Arc<[CardPart]>> {
-        self.lock().clone()
+        match &*self.lock() {
+            Parts::OnCards(parts) => Some(parts.clone()),
+            Parts::Cached(parts) if parts.is_empty() => None,
+            Parts::Cached(parts) => parts.iter().map(CachedPart::part).collect(),
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<[CardPart]>>> {
+    fn lock(&self) -> MutexGuard<'_, Parts> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -60,12 +84,22 @@ impl<T: Pod + Send + Sync + 'static> Late<T> for LateValues<T> {
             return Ok(values);
         }
         // Not within the lock of `values`: a thread of the pool may be given other work that needs the same values.
-        let parts = self.lock().clone();
+        let parts = match &*self.lock() {
+            Parts::OnCards(parts) => Some(parts.clone()),
+            Parts::Cached(_) => None,
+        };
         if let Some(parts) = parts.filter(|_| self.values.get().is_none()) {
             memory::claim_for::<T>("Copying results from the graphics card", self.count, 1)?;
             let values = CardPart::download_all(&parts)?;
             self.values.get_or_init(|| values);
-            *self.lock() = None;
+            let mut kept = self.lock();
+            if matches!(&*kept, Parts::OnCards(_)) {
+                let cached = match self.stays {
+                    true => parts.iter().map(CachedPart::new).collect(),
+                    false => Vec::new(),
+                };
+                *kept = Parts::Cached(cached);
+            }
         }
         Ok(self.values.get().map_or(&[], |values| values))
     }

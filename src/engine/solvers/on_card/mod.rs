@@ -1,8 +1,14 @@
-//! Results that stay on a graphics card: values that the host copies when it needs them, and buffers that the renderer
-//! reads where a kernel wrote them.
+//! Results that stay on a graphics card: values that the host copies when it needs them, curves that kernels read where
+//! another kernel wrote them, and buffers that the renderer reads.
 
+mod cuda;
 mod drawn_buffers;
 mod late;
+mod places;
 
+pub use cuda::{
+    CurvesOfCard, CurvesOnCards, KernelLine, batches, few_threads_each, line_at, moved_to_cards,
+};
 pub use drawn_buffers::DrawnBuffers;
 pub use late::LateValues;
+pub use places::Places;

@@ -245,7 +245,7 @@ pub fn output(
 fn late<T: bytemuck::Pod + Send + Sync>(parts: Vec<CardPart>) -> Shared<T> {
     match parts.is_empty() {
         true => Shared::default(),
-        false => Shared::late(LateValues::new(parts)),
+        false => Shared::late(LateValues::staying(parts)),
     }
 }
 
