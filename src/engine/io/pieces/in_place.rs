@@ -31,8 +31,8 @@
 
 mod sampling;
 
-pub use sampling::Sampling;
 use sampling::Batch;
+pub use sampling::Sampling;
 
 use super::{Layout, Pieces, misnamed};
 use crate::compute::{Control, memory};
