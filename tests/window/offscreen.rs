@@ -161,6 +161,9 @@ fn no_result() {
     let start = Some(window.state().view.crosshair);
     let patience = Duration::from_millis(700);
     let times = follow(&mut window, &script, &subject, start, patience);
-    assert!(times.first_s.is_empty() && times.final_s.is_none(), "{times:?}");
+    assert!(
+        times.first_s.is_empty() && times.final_s.is_none(),
+        "{times:?}"
+    );
     assert!(!times.frames.is_empty());
 }

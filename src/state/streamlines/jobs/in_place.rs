@@ -323,7 +323,7 @@ impl ReceiveInWindow<ValuesOfFile> for ValuesInPlace {
 pub enum SomeOfFile {
     All(Arc<Pieces>),
     /// Those that rules keep.
-    Kept(KeptStreamlines),
+    Kept(Box<KeptStreamlines>),
     Marked(Arc<Pieces>, Arc<[bool]>),
 }
 
@@ -339,7 +339,7 @@ impl SomeOfFile {
     fn find(self, worker: &Worker, control: &Control) -> Result<KeptStreamlines, JobError> {
         let backend = worker.backend();
         match self {
-            Self::Kept(kept) => Ok(kept),
+            Self::Kept(kept) => Ok(*kept),
             Self::All(pieces) => {
                 let select = SelectInFile {
                     pieces,

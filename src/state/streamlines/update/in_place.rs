@@ -294,7 +294,7 @@ pub(super) fn save(
     }
     let all = || SomeOfFile::All(lines.file.pieces().clone());
     effects.push(Effect::submit(SaveInPlace {
-        some: kept.map_or_else(all, SomeOfFile::Kept),
+        some: kept.map_or_else(all, |kept| SomeOfFile::Kept(Box::new(kept))),
         path: path.to_owned(),
         command: command.text(),
     }));
@@ -336,7 +336,7 @@ pub(super) fn keep(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     effects.push(Effect::submit(KeepInPlace {
         layer: id,
         file,
-        some: SomeOfFile::Kept(kept),
+        some: SomeOfFile::Kept(Box::new(kept)),
         steps: vec![step],
     }));
     true
