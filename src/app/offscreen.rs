@@ -82,6 +82,19 @@ impl FrameRequests {
         self.lock().retain(|request| request.layouts + 1 >= layouts);
     }
 
+    /// Waits until this moment, whatever frames are due.
+    fn pause(&self, until: Instant) {
+        let mut requests = self.lock();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(requests, left);
+            requests = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// Waits until a frame is due, at most until `until`; returns whether one is.
     fn wait(&self, until: Instant) -> bool {
         let mut requests = self.lock();
@@ -217,6 +230,11 @@ impl OffscreenWindow {
     /// Waits until the program requests a frame, at most until `until`; returns whether it does.
     pub fn wait(&self, until: Instant) -> bool {
         self.requests.wait(until)
+    }
+
+    /// Draws nothing until this moment.
+    pub fn pause(&self, until: Instant) {
+        self.requests.pause(until);
     }
 
     /// Runs a frame and waits for its picture; `shown` gets the state that it shows.

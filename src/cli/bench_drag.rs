@@ -10,6 +10,10 @@
 //! - `interface_ms`: the share of the interface thread in these frames, without drawing.
 //!
 //! Each has p50, p95, p99 and the longest. The first stroke of a case is not measured: it loads kernels and shaders.
+//!
+//! Every case ends by itself. Its preparation takes two minutes at most, else it is an error. Strokes begin within
+//! twenty seconds, at least one after the rehearsal, and the final picture of each is waited for at most ten seconds:
+//! `without_final` counts the strokes that had none, and `final_ms` is null if no stroke had one.
 
 mod cases;
 
@@ -55,7 +59,8 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
 /// The figures of strokes.
 fn row(strokes: &[StrokeTimes]) -> Value {
     let first: Vec<f64> = strokes.iter().flat_map(|s| s.first_s.clone()).collect();
-    let last = strokes.iter().map(|s| s.final_s).collect();
+    let last: Vec<f64> = strokes.iter().filter_map(|s| s.final_s).collect();
+    let without_final = strokes.len() - last.len();
     let frames = |part: fn(&FrameTimes) -> f64| {
         let frames = strokes.iter().flat_map(|s| &s.frames);
         frames.map(part).collect::<Vec<f64>>()
@@ -71,6 +76,7 @@ fn row(strokes: &[StrokeTimes]) -> Value {
         "wall_s": whole.iter().sum::<f64>(),
         "first_ms": first,
         "final_ms": figures(last),
+        "without_final": without_final,
         "frame_ms": figures(whole),
         "interface_ms": figures(frames(|frame| frame.interface_s)),
     })
@@ -78,6 +84,9 @@ fn row(strokes: &[StrokeTimes]) -> Value {
 
 /// Quantiles of durations, from seconds to milliseconds.
 fn figures(mut seconds: Vec<f64>) -> Value {
+    if seconds.is_empty() {
+        return Value::Null;
+    }
     seconds.iter_mut().for_each(|duration| *duration *= 1e3);
     let mut at = |share| quantile(&mut seconds, share);
     json!({"p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "longest": at(1.0)})

@@ -19,6 +19,7 @@ use crate::state::origin::commands;
 use crate::state::sessions::jobs::RecomputeCurves;
 use crate::state::sessions::saved::{self, MissingItem};
 use crate::state::sessions::{NotRestored, PartError, ReadSession};
+use crate::state::streamlines::in_place::all_streamlines_of;
 use crate::state::streamlines::streamlines_of;
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
@@ -338,7 +339,7 @@ fn weights(window: &mut Headless) -> Outcomes {
         let Some((stored, then)) = document.weights_of_layer(layer) else {
             continue;
         };
-        let lines = streamlines_of(layer).filter(|lines| lines.id() == stored.weighted);
+        let lines = all_streamlines_of(layer).filter(|lines| lines.id() == stored.weighted);
         // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
         let stopped = stored.figures.ended == Ended::Cancelled;
         let inputs = document.fit_inputs(stored).filter(|_| !stopped);

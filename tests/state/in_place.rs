@@ -1,6 +1,7 @@
 //! Streamlines that stay in their file: the window computes the same from the file as from streamlines in memory, and
 //! refuses what needs all points.
 
+mod commit;
 mod values;
 
 use crate::support::fields::cube;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("in_place::only large files stay", only_large),
         test("in_place::the picture", picture),
         test("in_place::the 3-D view of a part", near),
@@ -35,7 +36,8 @@ pub fn tests() -> Vec<Trial> {
         test("in_place::weights of a session", values::weights),
         test("in_place::refusals", refusals),
         test("in_place::sessions", sessions),
-    ]
+    ];
+    own.into_iter().chain(commit::tests()).collect()
 }
 
 /// Random walks in a ball of 60 mm.
@@ -380,8 +382,9 @@ fn refusals() {
         sentence.contains("needs all points of “a” in memory"),
         "{sentence}"
     );
+    // A fit reads them from there; it lacks a scan.
     let filter = window.state.cannot_filter().expect("a reason");
-    assert!(filter.contains("stay in their file"), "{filter}");
+    assert!(filter.contains("no scan with gradients"), "{filter}");
     // The file itself is not overwritten.
     let bytes = std::fs::read(&setup.path).unwrap();
     window.act(Action::Files(FilesAction::SaveStreamlines {

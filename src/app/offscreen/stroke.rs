@@ -28,12 +28,17 @@ pub struct Subject<'a, K> {
     pub shown: &'a dyn Fn(&State, &K) -> Option<Detail>,
 }
 
+/// While a result is waited for, frames take at most one part in this number of the time: a CPU that draws them
+/// computes the result as well.
+const SHARE_OF_FRAMES: u32 = 5;
+
 /// Durations of a stroke, seconds.
 #[derive(Clone, Default, Debug)]
 pub struct StrokeTimes {
-    /// For each frame that changed the request.
+    /// For each frame that changed the request and had a picture.
     pub first_s: Vec<f64>,
-    pub final_s: f64,
+    /// `None`: no full result within the patience.
+    pub final_s: Option<f64>,
     /// Every frame from the first event until the window rests.
     pub frames: Vec<FrameTimes>,
 }
@@ -50,7 +55,9 @@ pub fn wait_for(
             return false;
         }
         if window.wait((Instant::now() + REST).min(end)) {
+            let started = Instant::now();
             window.frame(&mut |_| {});
+            window.pause((started + SHARE_OF_FRAMES * started.elapsed()).min(end));
         }
     }
     true
@@ -66,15 +73,15 @@ pub fn rest(window: &mut OffscreenWindow) -> Vec<FrameTimes> {
     frames
 }
 
-/// Plays a script, one entry per interval, and observes the pictures; `before`: the key of the picture at its start.
-/// `None`: there was no full result within `patience`.
+/// Plays a script, one entry per interval, and observes the pictures; `before`: the key of the picture at its start. Waits
+/// for the full result at most for `patience` after the last event.
 pub fn follow<K: PartialEq>(
     window: &mut OffscreenWindow,
     script: &[Vec<Input>],
     subject: &Subject<K>,
     mut last: Option<K>,
     patience: Duration,
-) -> Option<StrokeTimes> {
+) -> StrokeTimes {
     let mut times = StrokeTimes::default();
     // Requests without a picture, and when their position was received.
     let mut waiting: Vec<(K, Instant)> = Vec::new();
@@ -94,8 +101,9 @@ pub fn follow<K: PartialEq>(
     let arrival = |index: usize| began + INTERVAL * index as u32;
     loop {
         let now = Instant::now();
-        if now.saturating_duration_since(arrival(script.len())) > patience {
-            return None;
+        if now.saturating_duration_since(arrival(script.len())) > patience && played == script.len()
+        {
+            return times;
         }
         let waits = |index: &usize| arrival(*index) > now;
         let arrived = (played..script.len()).find(waits).unwrap_or(script.len());
@@ -131,9 +139,9 @@ pub fn follow<K: PartialEq>(
         }
         let is_same = !note(window.state(), received, &mut last, &mut waiting);
         if is_same && is_full && played == script.len() && waiting.is_empty() {
-            times.final_s = ended.duration_since(received).as_secs_f64();
+            times.final_s = Some(ended.duration_since(received).as_secs_f64());
             times.frames.extend(rest(window));
-            return Some(times);
+            return times;
         }
     }
 }

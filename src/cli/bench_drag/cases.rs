@@ -21,10 +21,14 @@ use crate::state::{
 use glam::{DVec2, DVec3, dvec3};
 use std::f64::consts::{FRAC_PI_4, PI};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// A preparation or a result that takes longer counts as an error.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// A preparation that takes longer counts as an error.
+const PREPARATION: Duration = Duration::from_secs(120);
+/// Once the pointer rests, a final picture is waited for as long as this.
+const FINAL_PICTURE: Duration = Duration::from_secs(10);
+/// No stroke begins later than this after the first one of a case.
+const STROKES: Duration = Duration::from_secs(20);
 /// Ends of the left corticospinal tract: the posterior limb of the internal capsule, and below the motor cortex.
 const SEED: (DVec3, f64) = (dvec3(-24.0, -18.0, 8.0), 6.0);
 const TARGET: (DVec3, f64) = (dvec3(-30.0, -22.0, 58.0), 9.0);
@@ -117,12 +121,12 @@ impl Session {
 
     /// Waits until something is shown; `what` names it in an error.
     fn wait(&mut self, what: &str, is_shown: impl FnMut(&State) -> bool) -> Result<(), String> {
-        if wait_for(&mut self.window, PATIENCE, is_shown) {
+        if wait_for(&mut self.window, PREPARATION, is_shown) {
             return Ok(());
         }
         let messages = &self.window.state().runtime.notices.messages;
         let messages: Vec<&str> = messages.iter().map(|m| m.text.as_str()).collect();
-        let s = PATIENCE.as_secs();
+        let s = PREPARATION.as_secs();
         Err(format!("No {what} within {s} s. {}", messages.join(". ")))
     }
 
@@ -152,13 +156,13 @@ impl Session {
         mut script: impl FnMut(&mut Self, usize) -> Result<Vec<Vec<Input>>, String>,
     ) -> Result<Vec<StrokeTimes>, String> {
         let mut strokes = Vec::new();
-        for number in 0..=self.strokes {
-            let script = script(self, number)?;
+        let began = Instant::now();
+        while may_play(&strokes, self.strokes, began) {
+            let script = script(self, strokes.len())?;
             rest(&mut self.window);
             let shown = (subject.requested)(self.window.state());
-            let times = follow(&mut self.window, &script, subject, shown, PATIENCE);
-            let times = times.ok_or("There was no full result after a stroke")?;
-            if times.first_s.is_empty() {
+            let times = follow(&mut self.window, &script, subject, shown, FINAL_PICTURE);
+            if times.first_s.is_empty() && times.final_s.is_some() {
                 return Err("The stroke changed nothing".to_owned());
             }
             strokes.push(times);
@@ -204,6 +208,11 @@ impl Session {
         let from = low.lerp(high, 0.5);
         Ok(self.drag(from, DVec2::new(0.3 * (high.x - low.x), 0.0), number))
     }
+}
+
+/// Whether another stroke is played: a rehearsal, one that is measured, and more of them while there is time.
+fn may_play(played: &[StrokeTimes], measured: usize, began: Instant) -> bool {
+    played.len() < 2 || played.len() <= measured && began.elapsed() < STROKES
 }
 
 fn curves(session: &mut Session) -> Result<Vec<StrokeTimes>, String> {
@@ -385,13 +394,15 @@ fn weights(session: &mut Session) -> Result<Vec<StrokeTimes>, String> {
         },
     };
     let mut strokes = Vec::new();
-    for number in 0..=session.strokes.min(5) {
+    let began = Instant::now();
+    while may_play(&strokes, session.strokes.min(5), began) {
+        let number = strokes.len();
         let (all, _) = counted_lines(session.window.state());
         delete(session, (number as u32..all as u32).step_by(50).collect());
         rest(&mut session.window);
         let script = [vec![Input::Delete]];
-        let times = follow(&mut session.window, &script, &subject, None, PATIENCE);
-        strokes.push(times.ok_or("There were no weights after a deletion")?);
+        let window = &mut session.window;
+        strokes.push(follow(window, &script, &subject, None, FINAL_PICTURE));
     }
     Ok(strokes)
 }

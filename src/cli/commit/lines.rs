@@ -5,15 +5,13 @@ use crate::cli::inputs::{streamlines, warn_of_points_outside};
 use crate::cli::output::remark;
 use crate::cli::runner::{Failure, Runner};
 use crate::cli::typed::typed_command;
-use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::io::Remark;
-use crate::solvers::commit::lines::Lines;
 use crate::solvers::tractogram::points_outside;
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::files::jobs::open::StayInFile;
 use crate::state::filter::WEIGHT;
-use crate::state::filter::jobs::FileLines;
+use crate::state::filter::jobs::{FileLines, SurveyFile};
 use crate::state::streamlines::jobs::from_file::OpenLarge;
 use crate::state::streamlines::jobs::from_file::select::{MarkedInFile, SaveSelected};
 use std::path::{Path, PathBuf};
@@ -38,8 +36,8 @@ pub fn open(
     for note in Remark::all(&info.warnings, &info.notes) {
         remark(&note, path.display());
     }
-    let lines = FileLines::new(large.file.pieces().clone(), large.file.len());
-    Ok((lines.without_points(), Some(lines)))
+    let lines = large.file.without_points().clone();
+    Ok((lines, Some(FileLines::new(&large.file))))
 }
 
 /// Warns of the share of the streamlines outside the scan. The fit itself refuses a file without a point inside.
@@ -47,14 +45,15 @@ pub fn warn_of_outside(
     (tractogram, from_file): (&Tractogram, Option<&FileLines>),
     options: &Options,
     opened: &OpenedInputs,
-    runner: &Runner,
+    runner: &mut Runner,
 ) -> Result<(), Failure> {
     let grid = &opened.scan.grid;
     let (outside, points) = match from_file {
         Some(lines) => {
-            let control = Control::new();
-            let survey = runner.backend.install(|| lines.survey(grid, &control));
-            let survey = survey.map_err(|e| Failure::new(e.to_string()))?;
+            let (survey, _) = runner.run(SurveyFile {
+                lines: lines.clone(),
+                grid: grid.clone(),
+            })?;
             let outside = survey.finite.saturating_sub(survey.inside);
             (outside as usize, survey.finite as usize)
         }

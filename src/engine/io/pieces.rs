@@ -93,6 +93,8 @@ pub struct Pieces {
     warp: Option<Arc<OpenedWarp>>,
     points_at_once: usize,
     empty: Tractogram,
+    /// Values of each streamline that are not in the file, by their names.
+    added: BTreeMap<String, Shared<f32>>,
     /// Length of the file, and the moment of its last change, when it was opened.
     state: Option<(u64, SystemTime)>,
     /// Numbers of streamlines and points in the first pass.
@@ -150,6 +152,7 @@ impl Pieces {
             warp: None,
             points_at_once: POINTS_PER_THREAD,
             empty: Tractogram::empty(),
+            added: BTreeMap::new(),
             state: state(path),
             counts: OnceLock::new(),
         };
@@ -180,6 +183,30 @@ impl Pieces {
             points_at_once,
             ..self
         }
+    }
+
+    /// The same file, each of whose streamlines has a further value: every piece has those of its streamlines, in place
+    /// of values of the file with the same name.
+    pub fn with_values(&self, name: &str, values: Shared<f32>) -> Self {
+        let mut more = self.clone();
+        let names = &mut more.empty.per_streamline;
+        names.insert(name.to_owned(), Shared::default());
+        more.added.insert(name.to_owned(), values);
+        more
+    }
+
+    /// Values of each streamline that were added to those of the file.
+    pub fn added(&self, name: &str) -> Option<&Shared<f32>> {
+        self.added.get(name)
+    }
+
+    /// Some streamlines of the file, from the one with number `first` on, with the added values.
+    fn with_added(&self, first: usize, piece: Tractogram) -> Result<Tractogram, Error> {
+        let range = first..first + piece.len();
+        self.added.iter().try_fold(piece, |piece, (name, values)| {
+            let own = values.get(range.clone()).ok_or_else(|| self.changed())?;
+            Ok(piece.with_per_streamline(name, own.to_vec()))
+        })
     }
 
     /// Whether the file is read piece by piece, not as a whole.
@@ -236,11 +263,15 @@ impl Pieces {
         if *self.counts.get_or_init(|| counts) == counts && is_same {
             return Ok(());
         }
-        Err(Error::malformed(
+        Err(self.changed())
+    }
+
+    fn changed(&self) -> Error {
+        Error::malformed(
             &self.path,
             "a file that changed while it was read",
             ("a file that no program is writing", "try again"),
-        ))
+        )
     }
 
     /// Passes all streamlines to `take`, piece by piece in their order. The next piece is read meanwhile. Returns the
@@ -269,6 +300,7 @@ impl Pieces {
         while let Some(tractogram) = piece {
             let count = tractogram.len();
             points += tractogram.points.len();
+            let tractogram = self.with_added(first, tractogram)?;
             let (following, taken) = rayon::join(&mut next, || take(Piece { first, tractogram }));
             taken?;
             piece = following?;

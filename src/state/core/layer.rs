@@ -1,6 +1,6 @@
 //! Layers: content, display and origin.
 
-use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
+use crate::data::{Gradients, Grid, Mask, Shared, Tractogram, Volume};
 use crate::io::{InPlace, Remark, Sample};
 use crate::state::Phase;
 use crate::state::core::display::Display;
@@ -38,6 +38,17 @@ pub struct StreamlinesInPlace {
     pub first: Sample,
     /// The names of values and groups, without any streamline.
     pub names: Tractogram,
+}
+
+impl StreamlinesInPlace {
+    /// The same streamlines with a further value of each.
+    pub fn with_values(&self, name: &str, values: Shared<f32>) -> Self {
+        Self {
+            file: Arc::new(self.file.with_values(name, values)),
+            first: self.first.clone(),
+            names: self.names.clone().with_per_streamline(name, Vec::new()),
+        }
+    }
 }
 
 impl Content {

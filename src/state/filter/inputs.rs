@@ -16,18 +16,19 @@ use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::document::Document;
 use crate::state::origin::Origin;
 use crate::state::origin::commands::is_own_mask;
-use crate::state::streamlines::in_place::in_place;
-use crate::state::streamlines::{RegionRule, StreamlineRules, ValueLimits, streamlines_of};
+use crate::state::streamlines::in_place::all_streamlines_of;
+use crate::state::streamlines::{RegionRule, StreamlineRules, ValueLimits};
 use std::sync::Arc;
 
 /// A scan, its image, and its gradients.
 pub type ScanInput<'a> = (&'a Arc<Layer>, &'a Volume, Option<&'a Arc<Gradients>>);
 
 impl Document {
-    /// The streamlines being filtered: the chosen, else the topmost visible, else the topmost.
+    /// The streamlines being filtered: the chosen, else the topmost visible, else the topmost. Those that stay in their
+    /// file are here without their points.
     pub fn filtered(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
         fn with_lines(layer: &Arc<Layer>) -> Option<(&Arc<Layer>, &Tractogram)> {
-            Some((layer, streamlines_of(layer)?))
+            Some((layer, all_streamlines_of(layer)?))
         }
         let chosen = self.filter.tractogram.and_then(|id| self.layer(id));
         let layers = || self.layers.iter().rev();
@@ -180,7 +181,7 @@ impl Document {
         &'a self,
         layer: &'a Layer,
     ) -> Option<(&'a Arc<FittedWeights>, &'a Shared<f32>)> {
-        let lines = streamlines_of(layer)?;
+        let lines = all_streamlines_of(layer)?;
         let weights = self.weights.get(&layer.id)?;
         Some((weights, lines.per_streamline.get(WEIGHT)?))
     }
@@ -347,15 +348,7 @@ impl State {
     pub fn cannot_filter(&self) -> Option<String> {
         let document = &self.document;
         if document.filtered().is_none() {
-            let in_place = document.layers.iter().any(|l| in_place(l).is_some());
-            let sentence = match in_place {
-                true => {
-                    "The open streamlines stay in their file, and a fit here needs all of them in memory: keep some of \
-                     them by a filter in the task View, or fit all with `arcuate commit`"
-                }
-                false => "There are no streamlines to fit: track or open some",
-            };
-            return Some(sentence.to_owned());
+            return Some("There are no streamlines to fit: track or open some".to_owned());
         }
         if document.explained().is_none() {
             let what = match document.density() {

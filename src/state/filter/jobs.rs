@@ -6,7 +6,7 @@ mod histogram;
 mod scheme;
 mod sums;
 
-pub use file_lines::FileLines;
+pub use file_lines::{FileLines, SurveyFile};
 pub use fit::{
     CommitFit, ESTIMATE, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights,
     LesionEvidence, StartFrom,

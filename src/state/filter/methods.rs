@@ -11,7 +11,7 @@ use crate::state::core::text::count;
 use crate::state::filter::{
     FitInputs, FittedWeights, GivenPeaks, PeakInput, ScanTimings, VirtualLesion,
 };
-use crate::state::streamlines::streamlines_of;
+use crate::state::streamlines::in_place::all_streamlines_of;
 use crate::state::{Document, Layer, State};
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
     let fits = fits.filter_map(|layer| Some((layer, document.weights_of_layer(layer)?.0)));
     let fits: Vec<_> = fits.collect();
     let current = |layer: &Layer, fitted: &FittedWeights| {
-        streamlines_of(layer).is_some_and(|lines| lines.id() == fitted.weighted)
+        all_streamlines_of(layer).is_some_and(|lines| lines.id() == fitted.weighted)
     };
     for (layer, fitted) in &fits {
         // A subset kept from streamlines that still exist was not fitted separately.

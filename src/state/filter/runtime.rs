@@ -9,6 +9,7 @@ use crate::solvers::commit::{Params, Prepared};
 use crate::solvers::tensor_fit;
 use crate::state::LayerId;
 use crate::state::core::live::{Live, LiveKey};
+use crate::state::filter::jobs::FileLines;
 use crate::state::streamlines::{RegionRule, SameShape, StreamlineRules};
 use std::sync::Arc;
 
@@ -135,6 +136,8 @@ pub struct SumKey {
 pub struct FilterRuntime {
     pub estimate: Live<WeightsKey, FitEstimate>,
     pub sums: Live<SumKey, BundleSums>,
+    /// The file of the last request whose streamlines stay there.
+    pub file: Option<FileLines>,
     /// Why it cannot run with the present inputs.
     pub refused: Option<(WeightsKey, String)>,
     pub running: Option<Running>,

@@ -14,8 +14,8 @@ use crate::state::core::notices::{Severity, Status, StatusSubject};
 use crate::state::core::phase::Phase;
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::filter::jobs::{
-    CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, SaveHistogram, Scheme,
-    StartFrom,
+    CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FileLines, FitEstimate, FitWeights,
+    SaveHistogram, Scheme, StartFrom,
 };
 pub use crate::state::filter::update::command_line::command_line;
 use crate::state::filter::{
@@ -23,11 +23,14 @@ use crate::state::filter::{
     ShownStreamlines, WEIGHT, WeightHistogram, WeightMap, WeightsKey,
 };
 use crate::state::runtime::TourStep;
-use crate::state::streamlines::streamlines_of;
+use crate::state::streamlines::in_place::{all_streamlines_of, in_place};
+use crate::state::streamlines::jobs::in_place::{SaveInPlace, SomeOfFile};
+use crate::state::streamlines::update::in_place::refuse_own_file;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub(in crate::state) use crate::state::edit::edit;
 
@@ -170,9 +173,11 @@ pub fn request(
                 .clone(),
         ),
     };
+    let mut in_files = document.layers.iter().filter_map(|l| in_place(l));
+    let in_file = in_files.find(|own| own.file.without_points().same_lines(lines));
     Ok(FitWeights {
         tractogram: lines.clone(),
-        from_file: None,
+        from_file: in_file.map(|own| FileLines::new(&own.file)),
         scan: scan
             .content
             .volume()
@@ -191,6 +196,17 @@ pub fn request(
         rmse_before: None,
         curve: Curve::default(),
     })
+}
+
+/// The file of a request with the survey of the last one: a survey reads all of the file.
+fn share_survey(state: &mut State, fit: &mut FitWeights) {
+    let Some(lines) = fit.from_file.take() else {
+        return;
+    };
+    let known = &mut state.runtime.filter.file;
+    let lines = lines.with_survey_of(known.as_ref());
+    *known = Some(lines.clone());
+    fit.from_file = Some(lines);
 }
 
 pub(in crate::state) fn fit_inputs(state: &State, key: &WeightsKey) -> Option<FitInputs> {
@@ -232,6 +248,7 @@ pub(in crate::state) fn run(
         Ok(request) => request,
         Err(why) => return block(state, format!("{why:#}")),
     };
+    share_survey(state, &mut request);
     request.excluded = without;
     let reused = state.holds_fit();
     let previous = state.runtime.filter.previous_fit.as_ref();
@@ -376,14 +393,19 @@ pub(in crate::state) fn save(
     let Some(layer) = target else {
         return state.runtime.notify(Severity::Information, NONE_YET);
     };
-    let Some(tractogram) = streamlines_of(&layer).cloned() else {
+    let Some(tractogram) = all_streamlines_of(&layer).cloned() else {
         return;
     };
+    let file = in_place(&layer).map(|own| own.file.clone());
+    if file.is_some_and(|file| refuse_own_file(state, &file, &path)) {
+        return;
+    }
     let command = command_line(state).map_or_else(String::new, |r| r.text());
-    let only = match what {
+    let only: Option<Arc<[bool]>> = match what {
         FilterFile::Kept => Some(marks(state, layer.id).into()),
         _ => None,
     };
+    let pieces = in_place(&layer).map(|own| own.file.pieces().clone());
     let effect = match what {
         FilterFile::Weights => Effect::submit(SaveValues {
             tractogram,
@@ -397,6 +419,17 @@ pub(in crate::state) fn save(
             let zero = tractogram.len().saturating_sub(weights.sorted.len());
             let histogram = WeightHistogram::new(&weights.sorted, zero);
             Effect::submit(SaveHistogram { histogram, path })
+        }
+        FilterFile::Kept | FilterFile::All if let Some(pieces) = pieces => {
+            let some = match only {
+                Some(marks) => SomeOfFile::Marked(pieces, marks),
+                None => SomeOfFile::All(pieces),
+            };
+            Effect::submit(SaveInPlace {
+                some,
+                path,
+                command,
+            })
         }
         FilterFile::Kept | FilterFile::All => Effect::submit(SaveWithValues {
             tractogram: crate::state::streamlines::update::export::with_grid(state, tractogram),
@@ -435,9 +468,11 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let current_key = key(state);
     if let Some(key) = state.runtime.filter.estimate.ask(current_key.clone()) {
         let from = fit_inputs(state, &key);
-        let request = from.and_then(|from| request(&state.document, &key.tractogram, &from).ok());
-        let request = request.map(|fit| EstimateFit { fit });
-        effects.extend(request.map(Effect::submit));
+        let fit = from.and_then(|from| request(&state.document, &key.tractogram, &from).ok());
+        if let Some(mut fit) = fit {
+            share_survey(state, &mut fit);
+            effects.push(Effect::submit(EstimateFit { fit }));
+        }
     }
     if let Some(key) = current_key.filter(|_| !state.is_filtering()) {
         refit(state, &key, effects);

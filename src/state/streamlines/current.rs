@@ -61,8 +61,8 @@ struct ToColour<'a> {
     drawn: &'a Tractogram,
     /// The tractogram that has the names of all values.
     names: &'a Tractogram,
-    /// Whether the values of the file must be read from it.
-    reads: bool,
+    /// The identity of the values of the file if they must be read from it.
+    reads: Option<DataId>,
 }
 
 impl Document {
@@ -151,7 +151,7 @@ impl State {
         if let Some((layer, lines)) = self.current_in_place() {
             return Some(TableOf {
                 layer,
-                id: lines.file.id(),
+                id: lines.file.values_id(),
                 names: &lines.names,
                 count: lines.file.len(),
                 in_memory: None,
@@ -198,14 +198,14 @@ impl State {
             Some(lines) => ToColour {
                 drawn: &self.sample_in_place(layer, picture)?.tractogram,
                 names: &lines.names,
-                reads: true,
+                reads: Some(lines.file.values_id()),
             },
             None => {
                 let kept = self.kept_streamlines(layer)?;
                 ToColour {
                     drawn: kept,
                     names: kept,
-                    reads: false,
+                    reads: None,
                 }
             }
         };
@@ -325,9 +325,12 @@ impl State {
     ) -> Option<(ColourSourceKey, ColourSource)> {
         let own = |name: &str| {
             let source = ColourSource::File(name.to_owned());
-            Some((ColourSourceKey::Own, source))
+            let key = lines
+                .reads
+                .map_or(ColourSourceKey::Own, ColourSourceKey::File);
+            Some((key, source))
         };
-        let (names, reads) = (lines.names, lines.reads);
+        let (names, reads) = (lines.names, lines.reads.is_some());
         let has_points = |name: &str| names.per_point.contains_key(name);
         let is_combined = reads || display.line_scale.statistic != LineStatistic::EachPoint;
         match &display.line_colouring {
@@ -339,6 +342,9 @@ impl State {
             }
             LineColouring::Length if reads || names.per_streamline.contains_key(LENGTH) => None,
             LineColouring::Length => own(LENGTH),
+            LineColouring::Weight => {
+                own(WEIGHT).filter(|_| reads && names.per_streamline.contains_key(WEIGHT))
+            }
             LineColouring::MeasureAlong if has_points("cm") => own("cm").filter(|_| is_combined),
             LineColouring::Value(name) => {
                 let known = has_points(name) || names.per_streamline.contains_key(name);

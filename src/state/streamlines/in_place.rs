@@ -1,13 +1,13 @@
 //! Streamlines that stay in their file: which of them the views show, and what is known of all of them.
 
-use crate::data::{DataId, Tractogram};
+use crate::data::{DataId, Shared, Tractogram};
 use crate::io::{Sample, SampleLimits, ViewPart};
 use crate::state::State;
 use crate::state::core::camera::Camera;
 use crate::state::core::layer::{Content, Layer, LayerId, StreamlinesInPlace};
 use crate::state::core::live::{Live, LiveKey, SameArc};
 use crate::state::streamlines::jobs::from_file::select::KeptStreamlines;
-use crate::state::streamlines::{ColourKey, LineColours, SelectionKey};
+use crate::state::streamlines::{ColourKey, LineColours, SelectionKey, streamlines_of};
 use glam::DVec2;
 use std::sync::Arc;
 
@@ -73,6 +73,37 @@ pub fn in_place(layer: &Layer) -> Option<&Arc<StreamlinesInPlace>> {
     }
 }
 
+/// All streamlines of a layer; without their points where these stay in their file.
+pub fn all_streamlines_of(layer: &Layer) -> Option<&Tractogram> {
+    let stays = || in_place(layer).map(|lines| lines.file.without_points());
+    streamlines_of(layer).or_else(stays)
+}
+
+/// The content of a layer whose streamlines have a further value, with the ids of its streamlines before and after.
+pub(in crate::state) fn with_values(
+    layer: &Layer,
+    name: &str,
+    values: &Shared<f32>,
+) -> Option<(Content, [DataId; 2])> {
+    let before = all_streamlines_of(layer)?.id();
+    let content = match &layer.content {
+        Content::Tractogram(lines) => {
+            let lines = lines.clone().with_new_id();
+            Content::Tractogram(lines.with_per_streamline(name, values.clone()))
+        }
+        Content::InPlace(lines) => {
+            Content::InPlace(Arc::new(lines.with_values(name, values.clone())))
+        }
+        _ => return None,
+    };
+    let after = match &content {
+        Content::Tractogram(lines) => lines.id(),
+        Content::InPlace(lines) => lines.file.values_id(),
+        _ => return None,
+    };
+    Some((content, [before, after]))
+}
+
 /// Half the diagonal of the box around the first streamlines, mm.
 fn radius_mm(lines: &StreamlinesInPlace) -> f64 {
     let bounds = lines.first.tractogram.bounds();
@@ -108,7 +139,7 @@ impl State {
     pub fn counted_in_place(&self, layer: LayerId) -> Option<&KeptStreamlines> {
         let (key, kept) = self.in_place_runtime(layer)?.kept.shown()?;
         let lines = in_place(self.document.layer(layer)?)?;
-        (self.has_rules(layer) && key.tractogram == lines.file.id()).then_some(kept)
+        (self.has_rules(layer) && key.tractogram == lines.file.values_id()).then_some(kept)
     }
 
     /// Whether the streamlines that the rules of a layer keep are being found.

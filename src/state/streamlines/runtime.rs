@@ -164,6 +164,8 @@ pub struct ColourKey {
 pub enum ColourSourceKey {
     /// The streamlines themselves, or the file that the colouring names.
     Own,
+    /// Values of streamlines that stay in their file.
+    File(DataId),
     /// An image, its frame and, for colours, its brightness.
     Image(DataId, usize, Option<f32>),
     Region(SameShape),

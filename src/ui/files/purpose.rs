@@ -9,6 +9,7 @@ use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{NoiseFile, PathwayAction, PathwayFile, PathwayNoiseAction};
 use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
+use crate::state::streamlines::in_place::in_place;
 use crate::state::tensors::types::fods::TissueChoice;
 use crate::state::update::is_session;
 use crate::state::{
@@ -166,7 +167,8 @@ impl PathPurpose {
 
     /// Export of the streamlines being filtered.
     pub fn filter(state: &State, what: FilterFile) -> Self {
-        let lines = state.document.filtered().map(|(_, lines)| lines);
+        let filtered = state.document.filtered();
+        let lines = filtered.map(|(layer, lines)| in_place(layer).map_or(lines, |own| &own.names));
         Self::Filter(
             what,
             lines.map(ValueNames::from_tractogram).unwrap_or_default(),

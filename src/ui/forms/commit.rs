@@ -9,7 +9,6 @@ mod results;
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::runtime::TourStep;
-use crate::state::streamlines::in_place::in_place;
 use crate::state::{Action, DeviceAction, Severity, State, TrackAction};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::widgets::button::Button;
@@ -67,14 +66,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             return;
         }
         ui.add_space(4.0);
-        let stays = |l: &std::sync::Arc<crate::state::Layer>| in_place(l).is_some();
-        let text = match state.document.layers.iter().any(stays) {
-            true => {
-                "The open streamlines stay in their file; a fit here needs all of them in memory. Keep some of them by a \
-                 filter in the task View, or fit all with `arcuate commit`"
-            }
-            false => "There are no streamlines to fit",
-        };
+        let text = "There are no streamlines to fit";
         let mut note = Note::new(p, Severity::Information, text);
         let tensors = state.document.tensors.is_some();
         note = match (live, tensors) {

@@ -35,8 +35,8 @@ pub fn show(
             rows::hint(
                 ui,
                 "The views draw some of them, more where the 3-D view rests. Filter, table, density, matrix and export \
-                 read all. Picking, profiles, bundles, scores, alignment and Filter need all points in memory: filter \
-                 here, then keep the matching ones",
+                 read all, and so does the task Filter. Picking, profiles, bundles, scores and alignment need all \
+                 points in memory: filter here, then keep the matching ones",
             );
         }
         let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));

@@ -99,7 +99,7 @@ impl AvailableValues {
         values.values.retain(|name| name != "measure");
         Self {
             measure: false,
-            weight: false,
+            weight: names.per_streamline.contains_key(WEIGHT),
             lacks_fa: (!state.has_fa_along(names)).then_some(Self::NO_FIT),
             stop_reasons: false,
             layer: Some(values),

@@ -174,7 +174,7 @@ pub fn colours() {
     assert!(seen.per_streamline.keys().any(|name| is_own(&name)));
 }
 
-/// Streamlines with weights in a session are read into memory, however large their file is.
+/// Weights of a session belong to its streamlines, in memory and in a file.
 pub fn weights() {
     let setup = Setup::new("a.trx", 400);
     let (mut window, layer) = setup.window(StayInFile::Never);

@@ -1,12 +1,17 @@
 //! The streamlines of a fit that are read from their file in each pass.
 
+use super::ESTIMATE;
 use crate::compute::Control;
-use crate::data::{Grid, Sentence, Tractogram};
+use crate::data::{DataId, Grid, Sentence};
 use crate::io;
+use crate::io::InPlace;
 use crate::io::pieces::Pieces;
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::commit::lines::{Lines, Survey, Take};
-use std::sync::{Arc, OnceLock};
+use crate::state::job_end::for_command_line;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Streamlines of a file that need not fit into memory.
 #[derive(Clone, Debug)]
@@ -14,9 +19,47 @@ pub struct FileLines {
     pieces: Arc<Pieces>,
     count: usize,
     has_groups: bool,
+    /// Identity of the points of the file.
+    points: DataId,
     /// The counts of the last survey, and the grid that it was made for.
-    survey: Arc<OnceLock<(Grid, Survey)>>,
+    survey: Arc<Mutex<Option<(Grid, Survey)>>>,
 }
+
+/// Counts the points and records of streamlines that stay in their file, which a fit needs before it begins.
+#[derive(Clone, Debug)]
+pub struct SurveyFile {
+    pub lines: FileLines,
+    /// The grid of the scan.
+    pub grid: Arc<Grid>,
+}
+
+impl Job for SurveyFile {
+    type Output = Survey;
+
+    fn slot(&self) -> Slot {
+        ESTIMATE
+    }
+
+    fn label(&self) -> String {
+        "Counting segments".to_owned()
+    }
+
+    fn named_file(&self) -> Option<&Path> {
+        Some(self.lines.pieces.path())
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Survey>,
+    ) -> Result<Survey, JobError> {
+        let survey = || self.lines.survey(&self.grid, control);
+        Ok(worker.backend().install(survey)?)
+    }
+}
+
+for_command_line!(SurveyFile);
 
 /// Why a pass ended early.
 enum PassError {
@@ -41,24 +84,25 @@ impl From<PassError> for Error {
 }
 
 impl FileLines {
-    /// The streamlines of a file that has this many.
-    pub fn new(pieces: Arc<Pieces>, count: usize) -> Self {
+    /// The streamlines of a file.
+    pub fn new(file: &InPlace) -> Self {
+        let pieces = file.pieces().clone();
         Self {
-            count,
+            count: file.len(),
             has_groups: !pieces.groups().is_empty(),
+            points: file.id(),
             pieces,
             survey: Arc::default(),
         }
     }
 
-    /// A tractogram with the groups of the file and its number of streamlines, which have no points: all that a fit
-    /// needs besides the points.
-    pub fn without_points(&self) -> Tractogram {
-        let mut lines = Tractogram::new(Vec::new(), vec![0; self.count + 1]);
-        lines.groups = self.pieces.groups();
-        lines.timestamp = self.pieces.empty().timestamp.clone();
-        lines.grid = self.pieces.empty().grid.clone();
-        lines
+    /// The same streamlines with the survey of earlier ones if these have the same points.
+    pub fn with_survey_of(self, earlier: Option<&Self>) -> Self {
+        let same = earlier.filter(|earlier| earlier.points == self.points);
+        Self {
+            survey: same.map_or(self.survey, |earlier| earlier.survey.clone()),
+            ..self
+        }
     }
 
     /// The file as it is read in passes.
@@ -77,7 +121,8 @@ impl Lines for FileLines {
     }
 
     fn survey(&self, grid: &Grid, control: &Control) -> Result<Survey, Error> {
-        if let Some((_, survey)) = self.survey.get().filter(|(known, _)| known == grid) {
+        let known = || self.survey.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, survey)) = known().as_ref().filter(|(known, _)| known == grid) {
             return Ok(*survey);
         }
         let mut survey = Survey::default();
@@ -85,8 +130,7 @@ impl Lines for FileLines {
             survey.add(piece, grid);
             Ok(())
         })?;
-        // One survey suffices: a fit has one grid.
-        let _ = self.survey.set((grid.clone(), survey));
+        *known() = Some((grid.clone(), survey));
         Ok(survey)
     }
 

@@ -13,10 +13,11 @@ use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Fit, Inputs, MemoryDemand, Params, Prepared, TimeEstimate};
 use crate::solvers::tensor_fit::{self, MaskReport};
-use crate::solvers::tractogram::selection::{SelectionRules, select};
+use crate::solvers::tractogram::selection::{SelectionRules, select as select_streamlines};
 use crate::state::filter::jobs::FileLines;
 use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
+use crate::state::streamlines::jobs::from_file::select;
 use crate::state::tensors::jobs::fit::fitted;
 use crate::state::{Effect, State, filter};
 use serde::{Deserialize, Serialize};
@@ -365,7 +366,7 @@ impl FitWeights {
                     role: Role::Include,
                     ..region.clone()
                 };
-                Some(passes_region(now, region, backend, control)?)
+                Some(self.passes_region(region, backend, control)?)
             }
             Excluded::Along(pathway, epsilon) => {
                 let mask = backend.install(|| pathway.mask(*epsilon));
@@ -378,7 +379,7 @@ impl FitWeights {
                     visible: false,
                     label_number: None,
                 };
-                Some(passes_region(now, region, backend, control)?)
+                Some(self.passes_region(region, backend, control)?)
             }
         };
         if marks.as_ref().is_some_and(|m| m.len() != now.len()) {
@@ -391,6 +392,21 @@ impl FitWeights {
         let all = left.iter();
         let out = all.map(|is_left| !is_left || own.next().unwrap_or(false));
         Ok(Some(out.collect()))
+    }
+
+    /// One mark for each streamline that remains: whether it passes a region.
+    fn passes_region(
+        &self,
+        region: Region,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Vec<bool>, JobError> {
+        let rules = SelectionRules {
+            regions: vec![region],
+            ..SelectionRules::default()
+        };
+        let mut marks = marks_by_rules(self, &[rules], backend, control)?;
+        Ok(marks.swap_remove(0))
     }
 
     /// Estimates memory and time; an error says why the fit is impossible.
@@ -494,18 +510,19 @@ impl FitWeights {
     }
 }
 
-/// One mark for each streamline: whether it passes a region.
-fn passes_region(
-    lines: &Tractogram,
-    region: Region,
+/// One mark for each streamline that remains and each of several rules: whether they keep it.
+pub(super) fn marks_by_rules(
+    fit: &FitWeights,
+    all: &[SelectionRules],
     backend: &Backend,
     control: &Control,
-) -> Result<Vec<bool>, JobError> {
-    let rules = SelectionRules {
-        regions: vec![region],
-        ..SelectionRules::default()
-    };
-    Ok(select(lines, &rules, backend, control)?.marks)
+) -> Result<Vec<Vec<bool>>, JobError> {
+    if let Some(lines) = &fit.from_file {
+        return select::marks_by_rules(lines.pieces(), all, backend, control);
+    }
+    let lines = fit.remaining.as_ref().unwrap_or(&fit.tractogram);
+    let marks = |rules| Ok(select_streamlines(lines, rules, backend, control)?.marks);
+    all.iter().map(marks).collect()
 }
 
 /// Marks of the fitted streamlines that remain, if the edits only removed some; `None` after any other edit.

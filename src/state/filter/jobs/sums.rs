@@ -6,8 +6,9 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
 use crate::solvers::commit::dictionary::Dictionary;
-use crate::solvers::tractogram::selection::{SelectionRules, select};
+use crate::solvers::tractogram::selection::SelectionRules;
 use crate::state::filter::jobs::FitWeights;
+use crate::state::filter::jobs::fit::marks_by_rules;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::collections::BTreeMap;
@@ -93,17 +94,20 @@ impl SumBundles {
         };
         let mut lengths = course.lengths_mm();
         let lengths_mm: Arc<[f64]> = lengths.clone().into();
-        let summed = |rules: &SelectionRules| -> Result<SummedBundle, JobError> {
-            let marks = select(&self.fit.tractogram, rules, backend, control)?.marks;
+        let summed = |marks: Vec<bool>| {
             let each = marks.iter().zip(self.weights.iter().zip(&lengths));
             let own = each.filter(|(mark, _)| **mark).map(|(_, own)| own);
-            Ok(SummedBundle {
+            SummedBundle {
                 sum: own.map(|(weight, mm)| f64::from(*weight) * mm).sum(),
                 count: marks.iter().filter(|mark| **mark).count() as u64,
                 marks: marks.into(),
-            })
+            }
         };
-        let bundles = self.rules.iter().map(summed).collect::<Result<_, _>>()?;
+        let marks = match self.rules.is_empty() {
+            true => Vec::new(),
+            false => marks_by_rules(&self.fit, &self.rules, backend, control)?,
+        };
+        let bundles = marks.into_iter().map(summed).collect();
         let product = |i: usize, lengths: &[f64]| f64::from(self.weights[i]) * lengths[i];
         let groups = &self.fit.tractogram.groups;
         let sum = |members: &Arc<[u32]>| -> f64 {

@@ -14,7 +14,7 @@ use crate::state::filter::{
     VirtualLesion, WEIGHT, WeightMap, WeightMapRecipe,
 };
 use crate::state::origin::commands::weight_fit;
-use crate::state::streamlines::streamlines_of;
+use crate::state::streamlines::in_place::{all_streamlines_of, with_values};
 use crate::state::{Display, Document, State};
 use std::sync::Arc;
 
@@ -74,8 +74,12 @@ pub(in crate::state) fn weights(
 ) -> Option<String> {
     let id = running.layer;
     let layer = state.document.layer(id).cloned();
-    let lines = layer.as_ref().and_then(|l| streamlines_of(l)).cloned();
-    let lines = lines.filter(|lines| lines.id() == output.tractogram);
+    let weighted = layer.as_ref().and_then(|layer| {
+        let lines = all_streamlines_of(layer)?;
+        let is_same = lines.id() == output.tractogram && lines.len() == output.weights.len();
+        let weights = output.weights.clone().into();
+        with_values(layer, WEIGHT, &weights).filter(|_| is_same)
+    });
     let fit = &output.fit;
     let mut key = running.key;
     key.tractogram = output.all_streamlines.clone();
@@ -90,7 +94,7 @@ pub(in crate::state) fn weights(
         error: fit.rmse,
     });
     let by_itself = running.purpose == FitPurpose::Refit;
-    let Some(lines) = lines else {
+    let Some((content, [now, weighted])) = weighted else {
         if !by_itself {
             state.runtime.notify(Severity::Information, CHANGED);
         }
@@ -98,25 +102,22 @@ pub(in crate::state) fn weights(
     };
     let sorted = output.sorted.clone();
     let kept = sorted.len();
-    let all = lines.len();
+    let all = output.weights.len();
     let known = state.document.weights.get(&id);
     // Contributions of bundles that were found with these streamlines and this model.
     let same = known.filter(|w| {
-        state.document.fit_inputs(w).as_ref() == Some(&running.inputs) && w.weighted == lines.id()
+        state.document.fit_inputs(w).as_ref() == Some(&running.inputs) && w.weighted == now
     });
     // The curve and the time continue those of these weights.
     let earlier = known
         .filter(|_| running.earlier_iterations > 0)
         .map(|w| &w.figures);
     let figures = figures(&output, all, earlier);
-    let before = state.document.without_weights(id, lines.id());
-    let weighted = lines
-        .with_new_id()
-        .with_per_streamline(WEIGHT, output.weights.clone());
+    let before = state.document.without_weights(id, now);
     let fit = weight_fit(&state.document, id, &running.inputs);
     let fit = fit.map(|fit| state.document.origins.add(fit));
     let fitted = Arc::new(FittedWeights {
-        weighted: weighted.id(),
+        weighted,
         unweighted: before,
         fit: fit.unwrap_or_default(),
         figures,
@@ -129,7 +130,7 @@ pub(in crate::state) fn weights(
     let put = |d: &mut Document| {
         let (low, high) = fitted.window();
         d.edit_layer(id, |layer| {
-            layer.content = Content::Tractogram(weighted);
+            layer.content = content;
             let display = &mut layer.display;
             if first {
                 (display.line_colouring, display.colour_map) =
@@ -181,6 +182,10 @@ pub(in crate::state) fn weights(
     ))
 }
 
+fn holds_streamlines(layer: &Layer) -> bool {
+    matches!(layer.content, Content::Tractogram(_) | Content::InPlace(_))
+}
+
 /// Replaces the earlier map, or adds one over all images, where it is visible once shown.
 fn insert_map(
     document: &mut Document,
@@ -204,10 +209,7 @@ fn insert_map(
         return;
     }
     let id = LayerId(document.fresh_id());
-    let streamlines = document
-        .layers
-        .iter()
-        .filter(|l| streamlines_of(l).is_some());
+    let streamlines = document.layers.iter().filter(|l| holds_streamlines(l));
     let name = match streamlines.count() {
         0 | 1 => map.name(),
         _ => {
@@ -223,7 +225,7 @@ fn insert_map(
         ..display::image_display(window)
     };
     let layer = Layer::new(id, name, Content::Image(volume), display, origin);
-    let image = |l: &Arc<Layer>| streamlines_of(l).is_none();
+    let image = |l: &Arc<Layer>| !holds_streamlines(l);
     let at = document.layers.iter().rposition(image).map_or(0, |i| i + 1);
     document.layers.insert(at, Arc::new(layer));
 }

@@ -5,6 +5,7 @@ use crate::solvers::tractogram::selection::SelectionRules;
 use crate::state::filter::jobs::SumBundles;
 use crate::state::filter::update::request;
 use crate::state::filter::{ExtraBundle, FitInputs, SumKey, weight};
+use crate::state::streamlines::in_place::in_place;
 use crate::state::streamlines::update::{applied_rules, regions};
 use crate::state::streamlines::{RegionRule, SameShape, StreamlineRules};
 use crate::state::{Document, Effect, LayerId, State};
@@ -77,7 +78,9 @@ fn rows(
         });
     }
     if let Some(streamline_rules) = rules_without_weights(document, id) {
-        let rules = applied_rules(state, &streamline_rules, lines)?;
+        let in_file = document.layer(id).and_then(|l| in_place(l));
+        let names = in_file.map_or(lines, |own| &own.names);
+        let rules = applied_rules(state, &streamline_rules, names)?;
         // Streamlines that pass one region already have a row.
         let has_one_region = rules.regions.len() < 2 && !rules.by_ends;
         let same = |r: &Region| matches!(r.role, Role::Include | Role::Target);

@@ -68,11 +68,14 @@ impl Report<'_> {
             marks: None,
         });
         let all: Vec<Counted> = counted.chain(live).collect();
-        if all.is_empty() {
+        // Streamlines that stay in their file have weights, too.
+        if all.is_empty() && self.state.document.weights.is_empty() {
             return Ok(());
         }
         self.page.heading(2, "Streamlines");
-        self.lengths(&all)?;
+        if !all.is_empty() {
+            self.lengths(&all)?;
+        }
         self.weights();
         for counted in all.iter().filter(|c| !c.lines.is_empty()) {
             self.bundles(counted)?;

@@ -11,6 +11,7 @@ use crate::phantom;
 use crate::solvers::density::{self, DensityGrid, Params};
 use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
 use crate::state::core::layer::StreamlinesInPlace;
+use crate::state::core::text::{count, counted};
 use crate::state::density::jobs::density_in_place;
 use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::{
@@ -20,7 +21,7 @@ use crate::state::sessions::RestoreProgress;
 use crate::state::sessions::jobs::{head, opened};
 use crate::state::sessions::types::restore_error::NotRestored;
 use crate::state::sessions::update;
-use crate::state::streamlines::jobs::from_file::select::SelectInFile;
+use crate::state::streamlines::jobs::from_file::select::{MarkedInFile, SelectInFile};
 use crate::state::{Effect, State};
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
@@ -112,8 +113,6 @@ pub enum LayerToRestore {
         edits: Vec<Edit>,
         /// Transforms for which the streamlines are needed, too.
         moves: Vec<DAffine3>,
-        /// Whether the session has weights of the streamlines, which are values of a tractogram in memory.
-        has_weights: bool,
         /// The entry of the file, if it has not been compared.
         entry: Option<Box<Entry>>,
     },
@@ -253,13 +252,11 @@ fn with_change(
 }
 
 impl StayInFile {
-    /// Streamlines that were moved have to be in memory, and so have those with weights, unless these are weights of
-    /// streamlines that were kept, and those with edits that do not begin with rules.
-    fn for_edits(self, edits: &[Edit], moves: &[DAffine3], has_weights: bool) -> Self {
-        let may_stay = match edits.first() {
-            None => !has_weights,
-            Some(first) => matches!(first, Edit::Select(_)),
-        };
+    /// Streamlines that were moved have to be in memory, and so have those with edits that do not begin with a
+    /// selection.
+    fn for_edits(self, edits: &[Edit], moves: &[DAffine3]) -> Self {
+        let first = edits.first();
+        let may_stay = first.is_none_or(|edit| matches!(edit, Edit::Select(_) | Edit::Keep(_)));
         match may_stay && moves.is_empty() {
             true => self,
             false => Self::Never,
@@ -267,27 +264,51 @@ impl StayInFile {
     }
 }
 
-/// Reads the streamlines that were kept from a large file by rules, which are the first of the edits; returns the other
-/// edits.
+/// Reads the streamlines that were kept from a large file by the first of the edits; returns the other edits.
 fn kept_from_file(
     restored: RestoredLayer,
     mut edits: Vec<Edit>,
     backend: &Backend,
     control: &Control,
 ) -> Result<(RestoredLayer, Vec<Edit>), NotRestored> {
-    let pieces = restored.in_place().map(|lines| lines.file.pieces().clone());
-    let (Some(pieces), Some(Edit::Select(rules))) = (pieces, edits.first()) else {
+    let file = restored.in_place().map(|lines| lines.file.clone());
+    let Some(file) = file.filter(|_| !edits.is_empty()) else {
         return Ok((restored, edits));
     };
-    let select = SelectInFile {
-        pieces,
-        rules: (**rules).clone(),
-        coverages: Vec::new(),
-        keeps_copies: true,
+    let pieces = file.pieces().clone();
+    let kept = match edits.remove(0) {
+        Edit::Select(rules) => {
+            let select = SelectInFile {
+                pieces,
+                rules: *rules,
+                coverages: Vec::new(),
+                keeps_copies: true,
+            };
+            select.find(backend, control).map(|selected| selected.kept)
+        }
+        Edit::Keep(runs) => {
+            let marks = runs.marks().filter(|marks| marks.len() == file.len());
+            let marks = marks.ok_or_else(|| {
+                NotRestored::KeptFromFile(format!(
+                    "Found {}, expected the {} some of which were kept: {}",
+                    counted(file.len(), "streamline"),
+                    count(runs.total),
+                    file.path().display()
+                ))
+            })?;
+            let select = MarkedInFile {
+                pieces,
+                marks: marks.into(),
+                added: None,
+            };
+            select.find(backend, control)
+        }
+        other => {
+            edits.insert(0, other);
+            return Ok((restored, edits));
+        }
     };
-    edits.remove(0);
-    let kept = select.find(backend, control);
-    let kept = kept.and_then(|selected| selected.kept.in_memory(control));
+    let kept = kept.and_then(|kept| kept.in_memory(control));
     let kept = kept.map_err(|error| match error {
         JobError::Sentence(sentence) => NotRestored::KeptFromFile(sentence.for_window().to_owned()),
         JobError::Device(error) => NotRestored::KeptFromFile(error.to_string()),
@@ -408,10 +429,9 @@ fn load(
                 reading,
                 edits,
                 moves,
-                has_weights,
                 entry,
             } => {
-                let stay = stay.for_edits(&edits, &moves, has_weights);
+                let stay = stay.for_edits(&edits, &moves);
                 file(&path, &gradients, &reading, stay, control)
                     .and_then(|restored| with_change(restored, &path, entry.as_deref(), control))
                     .and_then(|restored| kept_from_file(restored, edits, backend, control))

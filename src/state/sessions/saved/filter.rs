@@ -1,6 +1,6 @@
 //! Weights of streamlines in a session: the weights, the maps, and the inputs of their fit.
 
-use crate::data::Volume;
+use crate::data::{Tractogram, Volume};
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::filter::{FittedWeights, WEIGHT, sorted};
@@ -13,7 +13,7 @@ use crate::state::sessions::saved::{
     SessionPart, Table, add_missing,
 };
 use crate::state::sessions::{PartError, ReadSession};
-use crate::state::streamlines::streamlines_of;
+use crate::state::streamlines::in_place::{all_streamlines_of, with_values};
 use std::sync::Arc;
 
 impl ReferencedItems<'_> {
@@ -24,7 +24,7 @@ impl ReferencedItems<'_> {
         layer: &Layer,
     ) -> Option<SavedWeights> {
         let (fitted, values) = document.weights_of_layer(layer)?;
-        let lines = streamlines_of(layer)?;
+        let lines = all_streamlines_of(layer)?;
         Some(SavedWeights {
             values: self.numbers(values),
             current: fitted.weighted == lines.id(),
@@ -41,7 +41,7 @@ impl ReferencedItems<'_> {
         document: &Document,
         layer: &Layer,
     ) -> Option<SavedWeights> {
-        let lines = streamlines_of(layer)?.id();
+        let lines = all_streamlines_of(layer)?.id();
         let mut parts = document.missing_parts();
         let (missing, read) = parts.find_map(|part| match &part.part {
             SessionPart::Weights(w) if w.layer == layer.id && w.tractogram == Some(lines) => {
@@ -78,7 +78,7 @@ pub(in crate::state) fn attach(
     let saved = layer.weights.as_ref()?;
     let why = put_on(document, read, layer, saved).err()?;
     let id = LayerId(layer.id);
-    let lines = document.layer(id).and_then(|l| streamlines_of(l));
+    let lines = document.layer(id).and_then(|l| all_streamlines_of(l));
     let missing = MissingWeights {
         layer: id,
         layer_name: layer.name.clone(),
@@ -99,12 +99,14 @@ fn put_on(
     let values = read.numbers.get(saved.values);
     let values = values.ok_or(PartError::NoWeights)?;
     let values = values.clone().map_err(|unread| unread.reason)?;
-    let lines = document.layer(id).and_then(|l| streamlines_of(l)).cloned();
-    let lines = lines.ok_or(PartError::StreamlinesOfWeights)?;
-    if lines.len() != values.len() {
+    let layer = document.layer(id).cloned();
+    let layer = layer.ok_or(PartError::StreamlinesOfWeights)?;
+    let lines = all_streamlines_of(&layer).map(Tractogram::len);
+    let streamlines = lines.ok_or(PartError::StreamlinesOfWeights)?;
+    if streamlines != values.len() {
         return Err(PartError::WeightCount {
             weights: values.len(),
-            streamlines: lines.len(),
+            streamlines,
         });
     }
     let fit = Table::new(read)
@@ -112,14 +114,12 @@ fn put_on(
         .get(saved.fit)?;
     let known = document.origins.weight_fit(fit);
     known.ok_or(PartError::NoWeightFit)?;
-    let before = lines.id();
-    let weighted = lines
-        .with_new_id()
-        .with_per_streamline(WEIGHT, values.clone());
+    let weighted = with_values(&layer, WEIGHT, &values.clone().into());
+    let (content, [before, after]) = weighted.ok_or(PartError::StreamlinesOfWeights)?;
     let fitted = FittedWeights {
         // Streamlines edited since no longer match the weights.
         weighted: match saved.current {
-            true => weighted.id(),
+            true => after,
             false => crate::data::DataId::fresh(),
         },
         unweighted: before,
@@ -130,7 +130,7 @@ fn put_on(
         lesions: saved.lesions.clone(),
     };
     document.weights.insert(id, Arc::new(fitted));
-    document.edit_layer(id, |l| l.content = Content::Tractogram(weighted));
+    document.edit_layer(id, |l| l.content = content);
     Ok(())
 }
 

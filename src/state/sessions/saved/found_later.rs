@@ -30,7 +30,6 @@ pub fn relocated(missing: &MissingLayer, path: PathBuf) -> Result<LayerToRestore
             reading,
             edits,
             moves,
-            has_weights,
             ..
         } => Ok(LayerToRestore::File {
             // Another file may now have this path.
@@ -40,7 +39,6 @@ pub fn relocated(missing: &MissingLayer, path: PathBuf) -> Result<LayerToRestore
             reading,
             edits,
             moves,
-            has_weights,
         }),
         item => Ok(item),
     }

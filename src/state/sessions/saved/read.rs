@@ -114,7 +114,6 @@ pub(in crate::state) fn item(
                 .map(|(by, _)| by)
                 .into_iter()
                 .collect(),
-            has_weights: layer.weights.is_some(),
             entry: None,
         }),
         SavedOrigin::Phantom { kind, seed, .. } => {

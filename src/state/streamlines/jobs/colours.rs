@@ -12,6 +12,7 @@ use crate::solvers::tractogram::line_values::{self, LineStatistic, LineValues};
 use crate::solvers::tractogram::selection::column;
 use crate::state::core::colours::category_rgb;
 use crate::state::core::display::LineColouring;
+use crate::state::filter::WEIGHT;
 use crate::state::job_end::ended;
 use crate::state::streamlines::in_place::PictureOf;
 use crate::state::streamlines::jobs::select::thinned_marks;
@@ -123,6 +124,7 @@ impl Job for ColourStreamlines {
         let own_name = match (&self.colouring, self.statistic) {
             (LineColouring::Fa, LineStatistic::EachPoint) => Some("fa"),
             (LineColouring::Length, _) => Some("length"),
+            (LineColouring::Weight, _) => Some(WEIGHT),
             _ => None,
         };
         let tractogram = match own_name {

@@ -3,7 +3,9 @@
 use super::from_file::FileSummary;
 use super::from_file::connectome::ConnectomeOfFile;
 use super::from_file::describe::{DescribeStreamlines, StreamlineDescription};
-use super::from_file::select::{KeptStreamlines, SaveSelected, SelectInFile, SelectedInFile};
+use super::from_file::select::{
+    KeptStreamlines, MarkedInFile, SaveSelected, SelectInFile, SelectedInFile,
+};
 use super::from_file::table::ValuesOfFile;
 use crate::compute::{Control, memory};
 use crate::data::{DataId, Tractogram};
@@ -89,6 +91,10 @@ impl Job for DrawInPlace {
             if let Some(before) = last.replace(sample).filter(|_| partial.is_taken()) {
                 partial.send(before);
             }
+        }
+        if self.picture == PictureOf::Whole {
+            // The task Filter requests them on the interface thread.
+            self.file.without_points();
         }
         match last {
             Some(sample) => Ok(sample),
@@ -312,26 +318,54 @@ impl ReceiveInWindow<ValuesOfFile> for ValuesInPlace {
     }
 }
 
-/// All streamlines of a file, as a selection of them.
-fn all(
-    pieces: &Arc<Pieces>,
-    worker: &Worker,
-    control: &Control,
-) -> Result<KeptStreamlines, JobError> {
-    let select = SelectInFile {
-        pieces: pieces.clone(),
-        rules: SelectionRules::default(),
-        coverages: Vec::new(),
-        keeps_copies: true,
-    };
-    Ok(select.find(&worker.backend(), control)?.kept)
+/// Some streamlines of a file.
+#[derive(Clone, Debug)]
+pub enum SomeOfFile {
+    All(Arc<Pieces>),
+    /// Those that rules keep.
+    Kept(Box<KeptStreamlines>),
+    Marked(Arc<Pieces>, Arc<[bool]>),
 }
 
-/// Writes the streamlines that rules keep, or all of them, with their values.
+impl SomeOfFile {
+    fn path(&self) -> &Path {
+        match self {
+            Self::All(pieces) | Self::Marked(pieces, _) => pieces.path(),
+            Self::Kept(kept) => kept.path(),
+        }
+    }
+
+    /// Finds them, which reads the file.
+    fn find(self, worker: &Worker, control: &Control) -> Result<KeptStreamlines, JobError> {
+        let backend = worker.backend();
+        match self {
+            Self::Kept(kept) => Ok(*kept),
+            Self::All(pieces) => {
+                let select = SelectInFile {
+                    pieces,
+                    rules: SelectionRules::default(),
+                    coverages: Vec::new(),
+                    keeps_copies: true,
+                };
+                Ok(select.find(&backend, control)?.kept)
+            }
+            Self::Marked(pieces, marks) => {
+                let added = None;
+                let marked = MarkedInFile {
+                    pieces,
+                    marks,
+                    added,
+                };
+                marked.find(&backend, control)
+            }
+        }
+    }
+}
+
+/// Writes some streamlines of a file with their values.
 #[derive(Clone, Debug)]
 pub struct SaveInPlace {
-    pub pieces: Arc<Pieces>,
-    pub kept: Option<KeptStreamlines>,
+    pub some: SomeOfFile,
     pub path: PathBuf,
     pub command: String,
 }
@@ -357,12 +391,8 @@ impl Job for SaveInPlace {
         control: &Control,
         partial: &PartialSender<ConvertedFiles>,
     ) -> Result<ConvertedFiles, JobError> {
-        let kept = match self.kept {
-            Some(kept) => kept,
-            None => all(&self.pieces, worker, control)?,
-        };
         let save = SaveSelected {
-            kept,
+            kept: self.some.find(worker, control)?,
             path: self.path,
             command: self.command,
             replace: true,
@@ -384,12 +414,13 @@ impl Receive<State> for SaveInPlace {
     }
 }
 
-/// Reads the streamlines that rules keep into memory, as a layer of their own.
+/// Reads some streamlines of a file into memory, as a layer of their own.
 #[derive(Clone, Debug)]
 pub struct KeepInPlace {
     pub layer: LayerId,
+    /// The points and values of the file.
     pub file: DataId,
-    pub kept: KeptStreamlines,
+    pub some: SomeOfFile,
     pub steps: Vec<Edit>,
 }
 
@@ -405,7 +436,7 @@ impl Job for KeepInPlace {
     }
 
     fn named_file(&self) -> Option<&Path> {
-        Some(self.kept.path())
+        Some(self.some.path())
     }
 
     fn run(
@@ -414,7 +445,7 @@ impl Job for KeepInPlace {
         control: &Control,
         _: &PartialSender<Tractogram>,
     ) -> Result<Tractogram, JobError> {
-        let kept = self.kept.in_memory(control)?;
+        let kept = self.some.find(worker, control)?.in_memory(control)?;
         Ok(worker
             .backend()
             .install(|| with_lengths(ValueNames::shown(kept))))

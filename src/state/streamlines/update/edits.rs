@@ -9,9 +9,11 @@ use crate::state::core::text::{counted, streamlines};
 use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
 use crate::state::origin::commands::selection_options;
+use crate::state::streamlines::in_place::in_place as in_file;
 use crate::state::streamlines::jobs::edit::{
     EDIT, EditKind, EditStreamlines, EditedStreamlines, Recognition,
 };
+use crate::state::streamlines::jobs::in_place::{KeepInPlace, SomeOfFile};
 use crate::state::streamlines::update::{follow, in_place};
 use crate::state::streamlines::{StreamlineRules, streamlines_of};
 use crate::state::{Document, Effect, State, Task};
@@ -56,11 +58,11 @@ pub(super) fn selecting_step(
     if by_rules {
         return Some(Edit::Select(Box::new(rules)));
     }
-    let selection = state.selection(streamline_rules.layer)?;
+    let marks = state.counted_marks(streamline_rules.layer)?;
     Some(Edit::Keep(Runs {
         selection_options: selection_options(&state.document, streamline_rules, &rules)
             .filter(|_| !moved && !by_weight),
-        ..Runs::new(&selection.marks.0)
+        ..Runs::new(&marks.0)
     }))
 }
 
@@ -93,9 +95,20 @@ pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
 /// Keeps some of a layer's streamlines as a new layer.
 pub fn keep_marked(state: &mut State, layer: LayerId, marks: &[bool], effects: &mut Vec<Effect>) {
     let lines = state.document.layer(layer).and_then(|l| streamlines_of(l));
+    let steps = vec![Edit::Keep(Runs::new(marks))];
     if let Some(lines) = lines.filter(|lines| lines.len() == marks.len()).cloned() {
-        let steps = vec![Edit::Keep(Runs::new(marks))];
-        request_edit(state, layer, lines, steps, EditKind::Keep, effects);
+        return request_edit(state, layer, lines, steps, EditKind::Keep, effects);
+    }
+    let lines = state.document.layer(layer).and_then(|l| in_file(l));
+    let file = lines.map(|lines| lines.file.clone());
+    if let Some(file) = file.filter(|file| file.len() == marks.len()) {
+        state.runtime.forget_failures(EDIT);
+        effects.push(Effect::submit(KeepInPlace {
+            layer,
+            file: file.values_id(),
+            some: SomeOfFile::Marked(file.pieces().clone(), marks.into()),
+            steps,
+        }));
     }
 }
 

@@ -271,7 +271,7 @@ impl ValuesOf {
     fn id(&self) -> DataId {
         match self {
             Self::Memory(lines) => lines.id(),
-            Self::File(file) => file.id(),
+            Self::File(file) => file.values_id(),
         }
     }
 }

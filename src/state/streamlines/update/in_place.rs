@@ -1,7 +1,6 @@
 //! Requests what the views show of streamlines that stay in their file, and the work that reads all of them.
 
 use crate::io::{InPlace, Sample};
-use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{LayerId, StreamlinesInPlace};
 use crate::state::core::live::{Detail, Live, Order, Pace};
 use crate::state::core::notices::Severity;
@@ -14,9 +13,10 @@ use crate::state::streamlines::jobs::from_file::select::SelectInFile;
 use crate::state::streamlines::jobs::from_file::table::ValuesOfFile;
 use crate::state::streamlines::jobs::in_place::{
     ConnectedInPlace, DrawInPlace, InWindow, KeepInPlace, KeptInPlace, LengthsInPlace, SaveInPlace,
-    ValuesInPlace,
+    SomeOfFile, ValuesInPlace,
 };
 use crate::state::streamlines::jobs::table::Measure;
+use crate::state::streamlines::update::edits;
 use crate::state::streamlines::update::follow::{image_columns, matrix_value};
 use crate::state::streamlines::update::{applied_rules, regions, selection_command};
 use crate::state::streamlines::{
@@ -124,7 +124,7 @@ fn filter(
         return;
     }
     let requested = SelectionKey {
-        tractogram: lines.file.id(),
+        tractogram: lines.file.values_id(),
         rules: streamline_rules.clone(),
         regions: regions(state, &streamline_rules)
             .into_iter()
@@ -133,7 +133,7 @@ fn filter(
         images: image_columns(&streamline_rules)
             .filter_map(|column| state.origin(column))
             .map(|source| ColumnKey {
-                tractogram: lines.file.id(),
+                tractogram: lines.file.values_id(),
                 source,
             })
             .collect(),
@@ -219,7 +219,7 @@ pub(super) fn connect(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     let settings = &state.document.streamlines.connect;
     let (column, measure) = matrix_value(state, &names);
     let requested = ConnectKey {
-        tractogram: file.id(),
+        tractogram: file.values_id(),
         marks: marks.clone(),
         labels: (labels, volume.id(), 0),
         params: settings.params,
@@ -289,21 +289,29 @@ pub(super) fn save(
         state.runtime.notify(Severity::Information, sentence);
         return true;
     };
-    if lines.file.path() == path {
+    if refuse_own_file(state, &lines.file, path) {
+        return true;
+    }
+    let all = || SomeOfFile::All(lines.file.pieces().clone());
+    effects.push(Effect::submit(SaveInPlace {
+        some: kept.map_or_else(all, |kept| SomeOfFile::Kept(Box::new(kept))),
+        path: path.to_owned(),
+        command: command.text(),
+    }));
+    true
+}
+
+/// A sentence where streamlines would be written into the file in which they stay.
+pub fn refuse_own_file(state: &mut State, file: &InPlace, path: &Path) -> bool {
+    let is_own = file.path() == path;
+    if is_own {
         let sentence = format!(
             "The streamlines stay in this file and cannot be written into it; choose another name: {}",
             path.display()
         );
         state.runtime.notify(Severity::Error, sentence);
-        return true;
     }
-    effects.push(Effect::submit(SaveInPlace {
-        pieces: lines.file.pieces().clone(),
-        kept,
-        path: path.to_owned(),
-        command: command.text(),
-    }));
-    true
+    is_own
 }
 
 /// Reads the streamlines that the rules keep into memory as a new layer; returns whether they stay in their file.
@@ -311,14 +319,14 @@ pub(super) fn keep(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     let Some((layer, lines)) = state.current_in_place() else {
         return false;
     };
-    let (id, file, names) = (layer.id, lines.file.id(), lines.names.clone());
+    let (id, file, names) = (layer.id, lines.file.values_id(), lines.names.clone());
     let Some(streamline_rules) = state.document.streamlines.rules_of(id).cloned() else {
         return false;
     };
     let kept = state.counted_in_place(id).cloned();
     let kept = kept.filter(|_| !state.is_counting_in_place(id));
-    let rules = applied_rules(state, &streamline_rules, &names);
-    let (Some(kept), Some(rules)) = (kept, rules) else {
+    let step = edits::selecting_step(state, &streamline_rules, &names);
+    let (Some(kept), Some(step)) = (kept, step) else {
         let sentence =
             "The result of the filter is not ready: wait for it, then keep the streamlines";
         state.runtime.notify(Severity::Information, sentence);
@@ -328,8 +336,8 @@ pub(super) fn keep(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     effects.push(Effect::submit(KeepInPlace {
         layer: id,
         file,
-        kept,
-        steps: vec![Edit::Select(Box::new(rules))],
+        some: SomeOfFile::Kept(Box::new(kept)),
+        steps: vec![step],
     }));
     true
 }
@@ -356,7 +364,7 @@ pub(super) fn stays(layer: &crate::state::Layer) -> bool {
 pub(super) fn counted(layer: &crate::state::Layer) -> Option<(crate::data::DataId, usize)> {
     use crate::state::streamlines::streamlines_of;
     let own = streamlines_of(layer).map(|lines| (lines.id(), lines.len()));
-    own.or_else(|| in_place(layer).map(|lines| (lines.file.id(), lines.file.len())))
+    own.or_else(|| in_place(layer).map(|lines| (lines.file.values_id(), lines.file.len())))
 }
 
 /// A sentence for an action that needs all points in memory, if the current streamlines stay in their file.

@@ -8,7 +8,8 @@ use crate::state::filter::{
     ExcludedStreamlines, ExtraBundle, FilterAction, FittedWeights, SummedBundle, VirtualLesion,
     WeightMap,
 };
-use crate::state::streamlines::{SameArc, SelectionMode, streamlines_of};
+use crate::state::streamlines::in_place::all_streamlines_of;
+use crate::state::streamlines::{SameArc, SelectionMode};
 use crate::state::{Action, Layer, LayerAction, RegionAction, Severity, State, StreamlineAction};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
@@ -47,7 +48,7 @@ pub fn show(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let Some(lines) = streamlines_of(layer) else {
+    let Some(lines) = all_streamlines_of(layer) else {
         return;
     };
     let p = theme::palette(ui.style());
@@ -283,7 +284,7 @@ fn more_of(button: &Response, layer: &Layer, bundle: &BundleKind, actions: &mut 
     match chosen {
         Some(RowAction::Lesion(what)) => act(actions, FilterAction::Lesion(what)),
         Some(RowAction::Choose) => {
-            let streamlines = match (bundle, streamlines_of(layer)) {
+            let streamlines = match (bundle, all_streamlines_of(layer)) {
                 (BundleKind::Group(group), Some(streamlines)) => {
                     let members = streamlines.groups.get(group);
                     members.map_or_else(Vec::new, |members| members.to_vec())

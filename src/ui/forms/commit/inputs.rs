@@ -6,7 +6,7 @@ use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::text::counted;
 use crate::state::filter::{FilterAction, GivenPeaks, ScanTimings};
-use crate::state::streamlines::streamlines_of;
+use crate::state::streamlines::in_place::all_streamlines_of;
 use crate::state::{Action, Content, LayerId, Phase, State};
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::format::{count, fixed};
@@ -56,7 +56,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let chosen = select_row(ui, "Streamlines", help, &shown, |ui| {
         let mut chosen = None;
         for layer in document.layers.iter().rev() {
-            let Some(lines) = streamlines_of(layer) else {
+            let Some(lines) = all_streamlines_of(layer) else {
                 continue;
             };
             let name = format!("{}  {}", layer.name, count(lines.len() as u64));

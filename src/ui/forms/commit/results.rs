@@ -3,6 +3,7 @@
 use super::{act, bundles};
 use crate::state::filter::{FilterAction, FittedWeights, ShownStreamlines, WEIGHT, WeightMap};
 use crate::state::runtime::TourStep;
+use crate::state::streamlines::in_place::all_streamlines_of;
 use crate::state::streamlines::{BottomPanel, Column, TableView};
 use crate::state::{Action, Layer, Severity, State, StreamlineAction};
 use crate::ui::format::{count, significant};
@@ -58,7 +59,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         };
         return rows::hint(ui, text);
     };
-    let all = crate::state::streamlines::streamlines_of(layer).map_or(0, |lines| lines.len());
+    let all = all_streamlines_of(layer).map_or(0, |lines| lines.len());
     let min_weight = state.document.filter.min_weight(layer.id);
     let kept = weights.count_above(min_weight);
     let is_stale = state.weights_are_stale();
@@ -210,6 +211,10 @@ fn shown(
 fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
     let rules = state.document.streamlines.rules_of(layer.id);
     let rules = rules.filter(|s| s.group.is_none())?;
+    if let Some(kept) = state.counted_in_place(layer.id) {
+        let seen = kept.outline.streamlines;
+        return (!state.is_counting_in_place(layer.id) && seen != requested).then_some(seen);
+    }
     let (key, selection) = state
         .runtime
         .streamlines

@@ -74,10 +74,17 @@ impl Job for MarkedInFile {
         control: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let (pieces, marks, backend) = (&self.pieces, &self.marks, worker.backend());
+        self.find(&worker.backend(), control)
+    }
+}
+
+impl MarkedInFile {
+    /// Reads the file in pieces and collects the marked streamlines.
+    pub fn find(self, backend: &Backend, control: &Control) -> Result<KeptStreamlines, JobError> {
+        let (pieces, marks) = (&self.pieces, &self.marks);
         let empty = with_added(pieces.empty().clone(), 0, self.added.as_ref());
         let mut collected = Collected::new(empty, Copies::default());
-        for_each_piece(pieces, Vec::new(), &backend, control, |first, piece| {
+        for_each_piece(pieces, Vec::new(), backend, control, |first, piece| {
             let own = &marks[first..first + piece.len()];
             collected.add(&with_added(piece, first, self.added.as_ref()), own)
         })?;
@@ -221,6 +228,37 @@ impl SelectInFile {
 }
 
 for_command_line!(SelectInFile);
+
+/// Marks the streamlines of a file that each of several rules keeps, in one pass.
+pub fn marks_by_rules(
+    pieces: &Pieces,
+    all: &[SelectionRules],
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<Vec<bool>>, JobError> {
+    let groups = pieces.groups();
+    let unlimited = all.iter().map(|rules| SelectionRules {
+        at_most: None,
+        ..rules.clone()
+    });
+    let unlimited: Vec<SelectionRules> = unlimited.collect();
+    let each = unlimited.iter();
+    let each = each.map(|rules| PieceSelection::new(rules, &groups, backend, control));
+    let each: Vec<PieceSelection> = each.collect::<Result<_, _>>()?;
+    let mut selections: Vec<Selection> = all.iter().map(|_| Selection::empty()).collect();
+    for_each_piece(pieces, Vec::new(), backend, control, |first, piece| {
+        for (select, selection) in each.iter().zip(&mut selections) {
+            selection.append(&select.select(first, piece.clone())?.1);
+        }
+        Ok(())
+    })?;
+    for (selection, rules) in selections.iter_mut().zip(all) {
+        if let Some((max_count, seed)) = rules.at_most {
+            selection.limit(max_count, seed)?;
+        }
+    }
+    Ok(selections.into_iter().map(|s| s.marks).collect())
+}
 
 /// Applies rules to one piece after the other.
 struct PieceSelection<'a> {
