@@ -205,12 +205,21 @@ pub struct VolumeDraw {
 /// A transfer function of two values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShapedTransfer {
-    /// The second value; `None`: the gradient magnitude of the image itself, units per mm. Outside the grid of a second
-    /// image, nothing is drawn.
-    pub second: Option<ById<Volume>>,
+    pub second: SecondSource,
     /// Values at 0 and 1 of the shapes' second axis.
     pub window: (f32, f32),
     pub shapes: Vec<TransferShape>,
+}
+
+/// Where the second value of a transfer function comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SecondSource {
+    /// Gradient magnitude of the image itself, units per mm.
+    Gradient,
+    /// Mean curvature of the surface of constant value, 1/mm; nothing is drawn where the image is flat.
+    Curvature,
+    /// Another image; nothing is drawn outside its grid.
+    Image(ById<Volume>),
 }
 
 /// Colours of a surface by the values of another image at its points. A cut face that a mask limits excludes them.

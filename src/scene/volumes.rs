@@ -3,7 +3,8 @@
 use super::head_mask;
 use crate::data::{Volume, VolumeKind};
 use crate::scene::draw_list::{
-    ById, CutAway, CutFace, CutPlane, Fade, ShapedTransfer, VolumeDraw, VolumeStyle as Drawn,
+    ById, CutAway, CutFace, CutPlane, Fade, SecondSource, ShapedTransfer, VolumeDraw,
+    VolumeStyle as Drawn,
 };
 use crate::state::core::layer::Layer;
 use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeCut, VolumeLook, VolumeStyle};
@@ -90,7 +91,7 @@ fn draw(
 /// The second image of a transfer function of two values, if it has one and is open.
 pub fn second_image(state: &State, second: SecondValue) -> Option<&Volume> {
     match second {
-        SecondValue::Gradient => None,
+        SecondValue::Gradient | SecondValue::Curvature => None,
         SecondValue::Image(id) => volume_of(state.document.layer(id)?),
     }
 }
@@ -99,8 +100,11 @@ pub fn second_image(state: &State, second: SecondValue) -> Option<&Volume> {
 fn shaped(state: &State, two: &TwoValues) -> Option<ShapedTransfer> {
     let two = two.finite();
     let second = match two.second {
-        SecondValue::Gradient => None,
-        image @ SecondValue::Image(_) => Some(ById(second_image(state, image)?.clone())),
+        SecondValue::Gradient => SecondSource::Gradient,
+        SecondValue::Curvature => SecondSource::Curvature,
+        image @ SecondValue::Image(_) => {
+            SecondSource::Image(ById(second_image(state, image)?.clone()))
+        }
     };
     Some(ShapedTransfer {
         second,
