@@ -11,10 +11,11 @@ use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeCut, VolumeL
 use crate::state::{Camera, State, View};
 use glam::DVec3;
 
-/// The image of a layer if it can be shown as a volume: numbers, not colours or labels.
+/// The image of a layer if it can be shown as a volume: numbers, not colours, labels or fixels.
 pub fn volume_of(layer: &Layer) -> Option<&Volume> {
     let volume = layer.content.volume()?;
-    (volume.kind == VolumeKind::Scalar && volume.labels.is_none()).then_some(volume)
+    let is_scalar = volume.kind == VolumeKind::Scalar && volume.labels.is_none();
+    (is_scalar && volume.fixels.is_none()).then_some(volume)
 }
 
 /// Bottom to top, of the visible layers.

@@ -62,7 +62,7 @@ fn limits(text: &str) -> Option<(f32, f32)> {
     (limits.0 < limits.1).then_some(limits)
 }
 
-fn range(text: &str) -> Result<(f32, f32), ValueError> {
+pub(super) fn range(text: &str) -> Result<(f32, f32), ValueError> {
     limits(text).ok_or_else(|| ValueError::new("two rising numbers, as in 0..90", text))
 }
 
