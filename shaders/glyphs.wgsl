@@ -28,15 +28,16 @@ struct Tensor {
     yy: f32,
     yz: f32,
     zz: f32,
-    unused_too: f32,
-    unused_three: f32,
+    // 0: coloured by direction; otherwise 1 + red + 256 green + 65536 blue of 255.
+    colour: f32,
+    unused: f32,
 }
 
 struct Glyph {
     // Position in world mm; exponent around the pole.
     centre: vec4<f32>,
     // Half axes, mm, along e1, e2, e3. In w: the exponent from pole to pole; 1 if the pole is e3 (otherwise it
-    // is e1); FA.
+    // is e1); FA, or the colour of the tensor times -1.
     a: vec4<f32>,
     b: vec4<f32>,
     c: vec4<f32>,
@@ -116,7 +117,7 @@ fn glyphs_prepare(@builtin(global_invocation_id) id: vec3<u32>) {
     results[i].centre = vec4<f32>(d.x, d.y, d.z, exponents.x);
     results[i].a = vec4<f32>(v[0] * axes.x, exponents.y);
     results[i].b = vec4<f32>(v[1] * axes.y, select(1.0, 0.0, along));
-    results[i].c = vec4<f32>(v[2] * axes.z, anisotropy);
+    results[i].c = vec4<f32>(v[2] * axes.z, select(anisotropy, -d.colour, d.colour > 0.0));
 }
 
 struct Point {
@@ -169,6 +170,11 @@ fn vs_glyph(@builtin(vertex_index) index: u32, @builtin(instance_index) instance
     let direction = abs(normalize(glyph.a.xyz));
     // At low anisotropy the direction is meaningless.
     point.colour = mix(vec3<f32>(0.42), direction, smoothstep(0.05, 0.35, glyph.c.w));
+    if glyph.c.w < 0.0 {
+        let packed = u32(-glyph.c.w) - 1u;
+        let parts = vec3<u32>(packed & 255u, (packed >> 8u) & 255u, packed >> 16u);
+        point.colour = vec3<f32>(parts) / 255.0;
+    }
     return point;
 }
 

@@ -67,9 +67,11 @@ const HAS_LINES: u32 = 128u;
 const HAS_PHI: u32 = 256u;
 const HAS_FADE: u32 = 512u;
 const COLOURED: u32 = 1024u;
-// The transfer function has two values, the second of which is the gradient magnitude or another image.
+// The transfer function has two values, the second of which is the gradient magnitude, another image, or the mean
+// curvature of the surface of constant value.
 const SHAPED: u32 = 16384u;
 const SECOND_IMAGE: u32 = 32768u;
+const CURVATURE: u32 = 262144u;
 // The colour of the largest value along the ray, or of the smallest.
 const PROJECTED: u32 = 65536u;
 const SMALLEST: u32 = 131072u;

@@ -5,19 +5,26 @@
 // extinction and colour are differences of integrals over the value (Engel, Kraus and Ertl 2001, eq. 7), so that
 // neither a steep transfer function nor the step size causes artefacts.
 
-// Binding 2 is the image.
+@group(0) @binding(2) var image: texture_3d<f32>;
 // Smallest and largest value of each brick.
 @group(0) @binding(4) var bricks: texture_3d<f32>;
 // Rows: extinction × colour, and extinction; the integrals of both over the position in the window. Of a transfer
-// function of two values instead three texels for each shape: see TransferShape::texels.
+// function of two values instead four texels for each shape: see TransferShape::texels.
 @group(0) @binding(5) var transfer: texture_2d<f32>;
-// Binding 18 is the image of the second value.
+// The image of the second value.
+@group(0) @binding(18) var second: texture_3d<f32>;
 
 const TABLE: i32 = 1024;
+// Texels of a shape in a transfer function of two values.
+const SHAPE_TEXELS: i32 = 4;
 const BRICK: f32 = 8.0;
 const MISSING: f32 = -3.4e38;
 // A mean that includes a missing texel is below this.
 const SPOILT_BELOW: f32 = -1e30;
+
+fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
+    return linear_in(image, texel, size);
+}
 
 fn has_none() -> bool {
     return textureDimensions(image).x == 0u;
@@ -69,6 +76,53 @@ fn slope_at(texel: vec3<f32>) -> vec3<f32> {
     return (high - low) * 0.5;
 }
 
+// Where the squared gradient per mm is below this, the image is flat.
+const MIN_SQUARED_SLOPE: f32 = 1e-24;
+
+// Mean curvature of the surface of constant value, 1/mm: H = ½ ∇·(−∇v / |∇v|), positive where higher values bulge towards
+// lower ones; MISSING where the image is flat or a value is missing.
+fn mean_curvature_at(texel: vec3<f32>) -> f32 {
+    let size = vec3<f32>(textureDimensions(image));
+    let middle = linear_at(texel, size);
+    var slope = vec3<f32>(0.0);
+    var twice = vec3<f32>(0.0);
+    var mixed = vec3<f32>(0.0);
+    var least = middle;
+    for (var a = 0; a < 3; a++) {
+        var step = vec3<f32>(0.0);
+        step[a] = 1.0;
+        let low = linear_at(texel - step, size);
+        let high = linear_at(texel + step, size);
+        slope[a] = 0.5 * (high - low);
+        twice[a] = high - 2.0 * middle + low;
+        // The derivative along the other two axes.
+        var u = vec3<f32>(0.0);
+        var v = vec3<f32>(0.0);
+        u[(a + 1) % 3] = 1.0;
+        v[(a + 2) % 3] = 1.0;
+        let same = vec2<f32>(linear_at(texel + u + v, size), linear_at(texel - u - v, size));
+        let other = vec2<f32>(linear_at(texel + u - v, size), linear_at(texel - u + v, size));
+        mixed[a] = 0.25 * (same.x + same.y - other.x - other.y);
+        least = min(least, min(min(low, high), min(min(same.x, same.y), min(other.x, other.y))));
+    }
+    if least <= SPOILT_BELOW {
+        return MISSING;
+    }
+    let hessian = mat3x3<f32>(vec3<f32>(twice.x, mixed.z, mixed.y), vec3<f32>(mixed.z, twice.y, mixed.x),
+        vec3<f32>(mixed.y, mixed.x, twice.z));
+    let to_texels = transpose(mat3x3<f32>(volume.texel_x.xyz, volume.texel_y.xyz, volume.texel_z.xyz));
+    let in_mm = transpose(to_texels) * hessian * to_texels;
+    let gradient = in_world(slope);
+    let squared = dot(gradient, gradient);
+    if squared <= MIN_SQUARED_SLOPE {
+        return MISSING;
+    }
+    // A unit vector, so that no power of a small gradient underflows.
+    let normal = gradient * inverseSqrt(squared);
+    let trace = in_mm[0].x + in_mm[1].y + in_mm[2].z;
+    return 0.5 * (dot(normal, in_mm * normal) - trace) * inverseSqrt(squared);
+}
+
 // Gradient per texel of the share of values present.
 fn presence_slope_at(texel: vec3<f32>) -> vec3<f32> {
     let x = vec3<f32>(1.0, 0.0, 0.0);
@@ -110,8 +164,15 @@ fn mean_extinction(a: f32, b: f32) -> vec4<f32> {
 
 // Position of the second value in its window at a distance along the ray; MISSING where there is none.
 fn second_at(ray: Ray, at_mm: f32) -> f32 {
-    var value = length(in_world(slope_at(ray.start + at_mm * ray.slope)));
-    if has(SECOND_IMAGE) {
+    var value = 0.0;
+    if has(CURVATURE) {
+        value = mean_curvature_at(ray.start + at_mm * ray.slope);
+        if value <= SPOILT_BELOW {
+            return MISSING;
+        }
+    } else if !has(SECOND_IMAGE) {
+        value = length(in_world(slope_at(ray.start + at_mm * ray.slope)));
+    } else {
         let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
         let size = vec3<f32>(textureDimensions(second));
         let texel = vec3<f32>(dot(volume.second[0], world), dot(volume.second[1], world),
@@ -119,7 +180,7 @@ fn second_at(ray: Ray, at_mm: f32) -> f32 {
         if any(texel < vec3<f32>(-0.5)) || any(texel > size - 0.5) {
             return MISSING;
         }
-        value = second_linear_at(texel, size);
+        value = linear_in(second, texel, size);
         if value <= SPOILT_BELOW {
             return MISSING;
         }
@@ -129,15 +190,21 @@ fn second_at(ray: Ray, at_mm: f32) -> f32 {
 
 // Extinction × colour, and extinction, of all shapes at a pair of values.
 fn extinction_of_pair(pair: vec2<f32>) -> vec4<f32> {
-    let count = i32(textureDimensions(transfer).x) / 3;
+    let count = i32(textureDimensions(transfer).x) / SHAPE_TEXELS;
     var sum = vec4<f32>(0.0);
     for (var i = 0; i < count; i++) {
-        let limits = textureLoad(transfer, vec2<i32>(3 * i, 0), 0);
-        let edge = textureLoad(transfer, vec2<i32>(3 * i + 1, 0), 0);
-        let look = textureLoad(transfer, vec2<i32>(3 * i + 2, 0), 0);
+        let limits = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i, 0), 0);
+        let edge = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i + 1, 0), 0);
+        let look = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i + 2, 0), 0);
         let rise = min(pair - limits.xy, limits.zw - pair) / edge.xy;
         var share = min(rise.x, rise.y);
-        if edge.w > 0.5 {
+        if edge.w > 1.5 {
+            // A trapezoid: its width rises with the second value.
+            let sides = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i + 3, 0), 0);
+            let up = clamp((pair.y - sides.y) / (sides.z - sides.y), 0.0, 1.0);
+            let off = abs(pair.x - 0.5 * (limits.x + limits.z)) / (0.5 * (limits.z - limits.x));
+            share = min((mix(sides.x, 1.0, up) - off) / edge.z, rise.y);
+        } else if edge.w > 0.5 {
             let off = (pair - 0.5 * (limits.xy + limits.zw)) / (0.5 * (limits.zw - limits.xy));
             share = (1.0 - length(off)) / edge.z;
         }
@@ -158,9 +225,9 @@ fn mean_of_pairs(a: vec2<f32>, b: vec2<f32>) -> vec4<f32> {
 
 // Whether no shape shows any value between two positions in the window.
 fn shows_none(a: f32, b: f32) -> bool {
-    let count = i32(textureDimensions(transfer).x) / 3;
+    let count = i32(textureDimensions(transfer).x) / SHAPE_TEXELS;
     for (var i = 0; i < count; i++) {
-        let limits = textureLoad(transfer, vec2<i32>(3 * i, 0), 0);
+        let limits = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i, 0), 0);
         if max(a, b) >= limits.x && min(a, b) <= limits.z {
             return false;
         }

@@ -34,6 +34,7 @@ Examples:
   arcuate render tracks.trk t1.nii.gz --clip plane:1,0,0:10:streamlines --depth-cue 0.6 --out half.png
   arcuate render dwi.nii.gz --glyphs superquadrics --glyph-scale fa --view coronal --out glyphs.png
   arcuate render fa.nii.gz peaks.nii.gz --show fa --glyphs peaks --view axial --out peaks.png
+  arcuate render t1.nii.gz --fixels fixels/afd.mif --peak-colour value --view axial --out fixels.png
   arcuate render angiogram.nii.gz --projection angiogram:maximum:200..900 --out vessels.png
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
@@ -331,8 +332,7 @@ impl Options {
                 (None, None) => window.act(FilesAction::Open(vec![path]))?,
             }
         }
-
-        Ok(())
+        self.content.glyphs.open(window)
     }
 
     /// Applies the options for convention, layers, regions, mosaic and crosshair to the opened data.

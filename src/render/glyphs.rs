@@ -8,7 +8,7 @@ use super::view::SceneView;
 use crate::data::clip::keep;
 use crate::data::{Grid, PeakField};
 use crate::scene::draw_list::{
-    GlyphScale, GlyphShape, Glyphs, PeakGlyphs, SlicePane, TensorGlyphs,
+    GlyphScale, GlyphShape, Glyphs, PeakColours, PeakGlyphs, SlicePane, TensorGlyphs,
 };
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3, DVec4};
@@ -314,16 +314,24 @@ impl TensorGlyphRenderer {
                 true => f64::from(GlyphScale::factor_or_full(scale, centre)),
                 false => 0.0,
             };
-            let field = &field;
-            let line = move |vector: DVec3| {
+            let (field, n) = (&field, field.grid.voxel_count());
+            let fixels = volume.fixels.as_deref();
+            let line = move |(peak, vector): (usize, DVec3)| {
+                let at = peak * n + voxel;
+                let value = fixels.map_or(vector.length(), |f| f.value(at, vector.length()));
+                let is_within = glyphs.limits.is_none_or(|limits| limits.contain(value));
                 let full = glyphs.full_amplitude.map(f64::from);
                 let share = full.map_or(1.0, |full| (vector.length() / full.max(1e-30)).min(1.0));
                 let (factor, along) = (factor * share, (glyphs.turn * vector).normalize_or_zero());
-                let is_drawn = factor > 0.0 && along != DVec3::ZERO;
-                is_drawn.then(|| packed(centre, factor as f32, along_line(along, factor)))
+                let is_drawn = is_within && factor > 0.0 && along != DVec3::ZERO;
+                is_drawn.then(|| {
+                    let colour = glyphs.colours.map_or(BY_DIRECTION, |c| colour_of(c, value));
+                    let line = packed(centre, factor as f32, along_line(along, factor));
+                    coloured(line, colour)
+                })
             };
             (0..field.count())
-                .filter_map(move |peak| field.peak(voxel, peak))
+                .filter_map(move |peak| Some((peak, field.peak(voxel, peak)?)))
                 .filter_map(line)
         });
         lines.take(TensorGlyphs::MAXIMUM_COUNT).collect()
@@ -397,6 +405,27 @@ fn along_line(u: DVec3, length: f64) -> [f32; 6] {
         entry(1, 2),
         entry(2, 2),
     ]
+}
+
+/// The colour of glyphs that are coloured by their direction.
+const BY_DIRECTION: f32 = 0.0;
+
+/// The colour of a value as the shader reads it: 1 + red + 256 green + 65536 blue, which float32 holds exactly.
+fn colour_of(colours: PeakColours, value: f64) -> f32 {
+    let (low, high) = colours.window;
+    let width = f64::from(high - low);
+    let share = match width == 0.0 {
+        true => f64::from(u8::from(value >= f64::from(high))),
+        false => (value - f64::from(low)) / width,
+    };
+    let [r, g, b] = colours.colour_map.at(share as f32).map(u32::from);
+    (1 + r + 256 * g + 65536 * b) as f32
+}
+
+/// A glyph with a colour of its own.
+fn coloured(mut glyph: [f32; 12], colour: f32) -> [f32; 12] {
+    glyph[10] = colour;
+    glyph
 }
 
 /// A centre, a size relative to the full one, then a tensor, in the shader's layout.

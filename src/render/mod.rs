@@ -12,6 +12,7 @@ mod blit;
 mod bricks;
 mod clips;
 mod composite;
+mod cut_outs;
 mod device;
 mod empty_bricks;
 mod end_marks;

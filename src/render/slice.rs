@@ -282,8 +282,13 @@ impl Slices {
             let world = plane.origin + plane.across * u + plane.down * v;
             (*clip_from_world * world.extend(1.0)).as_vec4().to_array()
         });
-        let cut = list.cut_out.as_ref().map(|mask| {
-            let (key, texture) = textures.cut_out(gpu, &mask.0);
+        // Without a mask, the head in the lowest image outlines itself.
+        let mask = list.cut_out.as_ref().map(|mask| CutShape::Mask(&mask.0));
+        let lowest = list.images.first();
+        let head = || lowest.map(|image| CutShape::Head(&image.volume.0, image.frame));
+        let shape = mask.or_else(head);
+        let cut = shape.and_then(|shape| textures.cut_out(gpu, shape));
+        let cut = cut.map(|(key, texture)| {
             used.push(key);
             texture
         });

@@ -1,6 +1,7 @@
 //! Volumes and masks on the graphics device, by the id of their data.
 
 use super::bricks::Bricks;
+use super::cut_outs::{CutOut, CutOuts, CutShape};
 use super::gpu::{Gpu, half, keys_beyond_budget};
 use super::pages::Pools;
 use super::shared::SharedTexture;
@@ -28,6 +29,8 @@ pub(super) enum Key {
     Surface(DataId),
     /// A mask, lightly smoothed and with narrow gaps closed: cut-outs of heads.
     CutOut(DataId),
+    /// The head in a volume of an image.
+    Head(DataId, usize),
     /// A mask, strongly smoothed, as gradient and value: the head's outline.
     Rim(DataId),
     /// Lower bound of the distance from its boundary.
@@ -64,6 +67,7 @@ pub(super) struct Textures {
     /// One row of 256 colours per map, in the order of [`ColourMap::ALL`].
     pub colour_maps: wgpu::TextureView,
     bricks: OnceLock<Bricks>,
+    cut_outs: CutOuts,
     /// Surfaces in bricks.
     pub pools: Pools,
 }
@@ -81,6 +85,7 @@ impl Textures {
             no_mask: gpu.texture_3d([1; 3], wgpu::TextureFormat::R8Unorm, &[0]),
             colour_maps: colour_maps(gpu),
             bricks: OnceLock::new(),
+            cut_outs: CutOuts::default(),
             pools: Pools::new(gpu),
         }
     }
@@ -149,11 +154,26 @@ impl Textures {
         })
     }
 
-    /// The shape to which slices in the 3-D view are cut.
-    pub fn cut_out(&mut self, gpu: &Gpu, mask: &Mask) -> (Key, Arc<Texture>) {
-        self.get(Key::CutOut(mask.id()), || {
-            upload_shares_inside(gpu, &Smooth::closed(mask, 256.min(side(gpu))))
-        })
+    /// The shape to which slices in the 3-D view are cut; `None` if there is none, or while a thread computes it.
+    pub fn cut_out(&mut self, gpu: &Gpu, shape: CutShape<'_>) -> Option<(Key, Arc<Texture>)> {
+        let key = shape.key();
+        if !self.kept.contains_key(&key) {
+            let waits = self.deadline.is_none();
+            let texels = 256.min(side(gpu));
+            let texture = match self.cut_outs.get(shape, texels, waits) {
+                CutOut::Ready(smooth) => upload_shares_inside(gpu, &smooth),
+                CutOut::Nothing => return None,
+                CutOut::Pending => {
+                    self.has_pending = true;
+                    return None;
+                }
+            };
+            return Some(self.get(key, || texture));
+        }
+        self.clock += 1;
+        let kept = self.kept.get_mut(&key)?;
+        kept.used = self.clock;
+        Some((key, kept.texture.clone()))
     }
 
     /// The first frame of an image as shares of a window.
@@ -210,6 +230,7 @@ impl Textures {
     pub fn clear(&mut self) {
         self.kept.clear();
         self.pools.clear();
+        self.cut_outs = CutOuts::default();
         self.has_pending = false;
     }
 

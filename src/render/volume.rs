@@ -12,7 +12,8 @@ use super::view::SceneView;
 use super::{volume_bricks, volume_image};
 use crate::data::BrickImage;
 use crate::scene::draw_list::{
-    BrickSurface, CutAway, CutPlane, Fade, ScenePane, SurfaceColours, VolumeDraw, VolumeStyle,
+    BrickSurface, CutAway, CutPlane, Fade, ScenePane, SecondSource, SurfaceColours, VolumeDraw,
+    VolumeStyle,
 };
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat4};
@@ -64,6 +65,7 @@ const HAS_FADE: u32 = 512;
 const COLOURED: u32 = 1024;
 pub(super) const SHAPED: u32 = 16384;
 const SECOND_IMAGE: u32 = 32768;
+pub(super) const CURVATURE: u32 = 262144;
 pub(super) const PROJECTED: u32 = 65536;
 pub(super) const SMALLEST: u32 = 131072;
 /// Must match FAR in shaders/volume.wgsl.
@@ -427,7 +429,10 @@ impl VolumeUniform {
         used: &mut Vec<Key>,
     ) -> Option<wgpu::TextureView> {
         let shaped = drawn.image().and_then(volume_image::shapes)?;
-        let (key, texture) = textures.frame(gpu, &shaped.second.as_ref()?.0, 0);
+        let SecondSource::Image(image) = &shaped.second else {
+            return None;
+        };
+        let (key, texture) = textures.frame(gpu, &image.0, 0);
         used.push(key);
         self.kind[0] |= SECOND_IMAGE;
         self.second[..3].copy_from_slice(&affine_rows(&texture.texel_from_world));

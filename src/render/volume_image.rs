@@ -7,31 +7,27 @@ use super::scene::FogQuality;
 use super::textures::colour_map_row;
 use super::view::SceneView;
 use super::volume::{
-    BELOW, HAS_FACE, LIT, March, PROJECTED, SHADER, SHAPED, SKIPS, SMALLEST, SURFACE,
+    BELOW, CURVATURE, HAS_FACE, LIT, March, PROJECTED, SHADER, SHAPED, SKIPS, SMALLEST, SURFACE,
     VolumeUniform, in_front, rgb,
 };
 use crate::data::appearance::{Colours, TABLE, TransferShape};
-use crate::scene::draw_list::{Interpolation, ShapedTransfer, VolumeDraw, VolumeStyle};
+use crate::scene::draw_list::{
+    Interpolation, SecondSource, ShapedTransfer, VolumeDraw, VolumeStyle,
+};
 use glam::DAffine3;
 use wgpu::TextureUsages as Usage;
 
 const IMAGE: &str = include_str!("../../shaders/volume_image.wgsl");
 
-/// How a shader interpolates between voxels: with a sampler if possible, else itself. Missing voxels are so far below
-/// all others that a mean reveals any among its eight.
+/// How a shader interpolates between voxels of an image: with a sampler if possible, else itself. Missing voxels are so
+/// far below all others that a mean reveals any among its eight.
 const FILTERED: &str = "
-@group(0) @binding(2) var image: texture_3d<f32>;
-fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
-    return textureSampleLevel(image, smooth_sampler, (texel + 0.5) / size, 0.0).r;
-}
-@group(0) @binding(18) var second: texture_3d<f32>;
-fn second_linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
-    return textureSampleLevel(second, smooth_sampler, (texel + 0.5) / size, 0.0).r;
+fn linear_in(from: texture_3d<f32>, texel: vec3<f32>, size: vec3<f32>) -> f32 {
+    return textureSampleLevel(from, smooth_sampler, (texel + 0.5) / size, 0.0).r;
 }
 ";
 const INTERPOLATED_IN_SHADER: &str = "
-@group(0) @binding(2) var image: texture_3d<f32>;
-fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
+fn linear_in(from: texture_3d<f32>, texel: vec3<f32>, size: vec3<f32>) -> f32 {
     let base = vec3<i32>(floor(texel));
     let f = texel - floor(texel);
     var sum = 0.0;
@@ -39,20 +35,7 @@ fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
         let corner = vec3<i32>(i & 1, (i >> 1) & 1, i >> 2);
         let w = mix(1.0 - f, f, vec3<f32>(corner));
         let at = clamp(base + corner, vec3<i32>(0), vec3<i32>(size) - 1);
-        sum += w.x * w.y * w.z * textureLoad(image, at, 0).r;
-    }
-    return sum;
-}
-@group(0) @binding(18) var second: texture_3d<f32>;
-fn second_linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
-    let base = vec3<i32>(floor(texel));
-    let f = texel - floor(texel);
-    var sum = 0.0;
-    for (var i = 0; i < 8; i++) {
-        let corner = vec3<i32>(i & 1, (i >> 1) & 1, i >> 2);
-        let w = mix(1.0 - f, f, vec3<f32>(corner));
-        let at = clamp(base + corner, vec3<i32>(0), vec3<i32>(size) - 1);
-        sum += w.x * w.y * w.z * textureLoad(second, at, 0).r;
+        sum += w.x * w.y * w.z * textureLoad(from, at, 0).r;
     }
     return sum;
 }
@@ -140,6 +123,9 @@ pub(super) fn describe(
     uniform.fade(volume.fade.as_ref());
     if let Some(shaped) = shapes(volume) {
         uniform.kind[0] |= SHAPED;
+        if shaped.second == SecondSource::Curvature {
+            uniform.kind[0] |= CURVATURE;
+        }
         let [low, per_width] = shares(shaped.window);
         uniform.second[3] = [low, per_width, volume.reference_mm.max(1e-6).recip(), 0.0];
     }
@@ -159,9 +145,10 @@ pub(super) fn table(gpu: &Gpu, volume: &VolumeDraw) -> wgpu::TextureView {
             let texels = volume.transfer.table(volume.reference_mm);
             (texels, [TABLE as u32, 2])
         }
-        // Three texels of zeros show nothing.
+        // A shape without opacity shows nothing.
         Some(shaped) if shaped.shapes.is_empty() => {
-            (vec![[0.0; 4], [1.0, 1.0, 1.0, 0.0], [0.0; 4]], [3, 1])
+            let texels = vec![[0.0; 4], [1.0, 1.0, 1.0, 0.0], [0.0; 4], [0.0; 4]];
+            (texels, [TransferShape::TEXELS as u32, 1])
         }
         Some(shaped) => {
             let shapes = shaped.shapes.iter().take(TransferShape::MAX_COUNT);

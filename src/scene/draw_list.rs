@@ -205,12 +205,21 @@ pub struct VolumeDraw {
 /// A transfer function of two values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShapedTransfer {
-    /// The second value; `None`: the gradient magnitude of the image itself, units per mm. Outside the grid of a second
-    /// image, nothing is drawn.
-    pub second: Option<ById<Volume>>,
+    pub second: SecondSource,
     /// Values at 0 and 1 of the shapes' second axis.
     pub window: (f32, f32),
     pub shapes: Vec<TransferShape>,
+}
+
+/// Where the second value of a transfer function comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SecondSource {
+    /// Gradient magnitude of the image itself, units per mm.
+    Gradient,
+    /// Mean curvature of the surface of constant value, 1/mm; nothing is drawn where the image is flat.
+    Curvature,
+    /// Another image; nothing is drawn outside its grid.
+    Image(ById<Volume>),
 }
 
 /// Colours of a surface by the values of another image at its points. A cut face that a mask limits excludes them.
@@ -344,13 +353,17 @@ pub enum Glyphs {
     Peaks(PeakGlyphs),
 }
 
-/// Peaks of fibres as lines through the centres of voxels, coloured by direction.
+/// Peaks of fibres as lines through the centres of voxels.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PeakGlyphs {
     /// Three volumes per peak: a vector in world axes whose length is the amplitude.
     pub peaks: ById<Volume>,
     /// Rotation of the vectors since the image was read.
     pub turn: DMat3,
+    /// Colours of their values; `None`: coloured by direction.
+    pub colours: Option<PeakColours>,
+    /// Peaks with values outside these limits are not drawn; `None`: all are.
+    pub limits: Option<PeakLimits>,
     pub place: GlyphPlace,
     /// Length of a line relative to a voxel's edge.
     pub size: f32,
@@ -362,6 +375,34 @@ pub struct PeakGlyphs {
     pub clips: Vec<Clip>,
     /// `None`: all have the full size.
     pub scale: Option<GlyphScale>,
+}
+
+/// Colours of the values of peaks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PeakColours {
+    pub colour_map: ColourMap,
+    /// Values of the first and the last colour.
+    pub window: (f32, f32),
+}
+
+/// Limits of the values of peaks that are drawn.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PeakLimits {
+    pub low: f32,
+    pub high: f32,
+    /// The limits are those of values without their sign.
+    pub is_symmetric: bool,
+}
+
+impl PeakLimits {
+    pub fn contain(&self, value: f64) -> bool {
+        let value = if self.is_symmetric {
+            value.abs()
+        } else {
+            value
+        };
+        (f64::from(self.low)..=f64::from(self.high)).contains(&value)
+    }
 }
 
 /// Fibre orientation distributions as surfaces: the distance from the centre is the amplitude.

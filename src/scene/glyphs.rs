@@ -1,7 +1,8 @@
 //! Glyphs of tensors, distributions and peaks: which voxels have one, and how many there are.
 
 use super::draw_list::{
-    ById, Clip, CutPlane, GlyphPlace, GlyphScale, Glyphs, OdfGlyphs, PeakGlyphs, TensorGlyphs,
+    ById, Clip, CutPlane, GlyphPlace, GlyphScale, Glyphs, OdfGlyphs, PeakColours, PeakGlyphs,
+    PeakLimits, TensorGlyphs,
 };
 use super::{pathways, volume_of};
 use crate::data::Grid;
@@ -76,13 +77,33 @@ fn peaks(
     let look = state.view.glyphs;
     let layer = state.document.shown_peaks(look.peaks)?;
     let volume = layer.content.volume()?;
+    // Fixels have no other picture that the eye of their layer could hide.
+    if volume.fixels.is_some() && !state.shows(layer) {
+        return None;
+    }
+    let display = &layer.display;
+    let limits = display.overlay.limits.map(|(low, high)| PeakLimits {
+        low,
+        high,
+        is_symmetric: display.overlay.is_symmetric,
+    });
+    let (low, high) = display.window;
     Some(Glyphs::Peaks(PeakGlyphs {
         peaks: ById(volume.clone()),
         turn: state.document.moved_by(layer.id).matrix3,
+        colours: look.peaks.by_value.then_some(PeakColours {
+            colour_map: display.colour_map,
+            window: display.window,
+        }),
+        // Those of other images are limits of their volumes.
+        limits: limits.filter(|_| volume.fixels.is_some()),
         place,
         size: look.size,
         every: peaks_every(state),
-        full_amplitude: (!look.peaks.same_length).then_some(layer.display.window.1),
+        full_amplitude: (!look.peaks.same_length).then_some(match volume.fixels {
+            Some(_) => low.abs().max(high.abs()),
+            None => high,
+        }),
         clips,
         scale,
     }))
@@ -90,16 +111,34 @@ fn peaks(
 
 /// Spacing of the lines of peaks: the requested one, or the smallest that stays within the number that can be drawn.
 fn peaks_every(state: &State) -> usize {
+    let every = state.view.glyphs.every;
+    thinned_peaks(state).map_or(every, |thinned| thinned.every)
+}
+
+/// Lines of peaks of which only some are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ThinnedPeaks {
+    /// One voxel in this many, along each axis, has its lines.
+    pub every: usize,
+    /// Voxels on the slices that have their lines, and those that would have without a limit.
+    pub drawn: usize,
+    pub requested: usize,
+}
+
+/// `None` if the lines of all voxels that were requested are drawn.
+pub fn thinned_peaks(state: &State) -> Option<ThinnedPeaks> {
     let look = state.view.glyphs;
-    let layer = state.document.shown_peaks(look.peaks);
-    let Some(volume) = layer.and_then(|layer| layer.content.volume()) else {
-        return look.every;
-    };
-    let fits = |every: &usize| {
-        let voxels = crossed(&volume.grid, state.view.turn.axes(), *every);
-        voxels * volume.frames / 3 <= TensorGlyphs::MAXIMUM_COUNT
-    };
-    (look.every.max(1)..).find(fits).unwrap_or(look.every)
+    let layer = state.document.shown_peaks(look.peaks)?;
+    let volume = layer.content.volume()?;
+    let voxels = |every: usize| crossed(&volume.grid, state.view.turn.axes(), every);
+    let fits = |every: &usize| voxels(*every) * (volume.frames / 3) <= TensorGlyphs::MAXIMUM_COUNT;
+    let requested = look.every.max(1);
+    let every = (requested..).find(fits)?;
+    (every > requested).then(|| ThinnedPeaks {
+        every,
+        drawn: voxels(every),
+        requested: voxels(requested),
+    })
 }
 
 /// The image whose value scales glyphs, if one is chosen and open.

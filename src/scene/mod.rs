@@ -35,7 +35,7 @@ use glyphs::GlyphView;
 pub use colours::line_colour;
 pub use ends::end_shape;
 pub use flats::{Flat, flats};
-pub use glyphs::{every as glyphs_every, omitted_on_slice};
+pub use glyphs::{ThinnedPeaks, every as glyphs_every, omitted_on_slice, thinned_peaks};
 pub use volumes::{layer_volumes, second_image, volume_of};
 
 /// A pane's size on screen.
@@ -225,6 +225,10 @@ pub fn images(state: &State) -> Vec<Image> {
             Content::Mask(mask) => mask.image(),
             Content::Tractogram(_) | Content::InPlace(_) => continue,
         };
+        // Fixels are drawn as lines only.
+        if volume.fixels.is_some() {
+            continue;
+        }
         let display = &layer.display;
         let labelled = volume.labels.is_some();
         let overlay = &display.overlay;

@@ -3,17 +3,19 @@
 use super::head_mask;
 use crate::data::{Volume, VolumeKind};
 use crate::scene::draw_list::{
-    ById, CutAway, CutFace, CutPlane, Fade, ShapedTransfer, VolumeDraw, VolumeStyle as Drawn,
+    ById, CutAway, CutFace, CutPlane, Fade, SecondSource, ShapedTransfer, VolumeDraw,
+    VolumeStyle as Drawn,
 };
 use crate::state::core::layer::Layer;
 use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeCut, VolumeLook, VolumeStyle};
 use crate::state::{Camera, State, View};
 use glam::DVec3;
 
-/// The image of a layer if it can be shown as a volume: numbers, not colours or labels.
+/// The image of a layer if it can be shown as a volume: numbers, not colours, labels or fixels.
 pub fn volume_of(layer: &Layer) -> Option<&Volume> {
     let volume = layer.content.volume()?;
-    (volume.kind == VolumeKind::Scalar && volume.labels.is_none()).then_some(volume)
+    let is_scalar = volume.kind == VolumeKind::Scalar && volume.labels.is_none();
+    (is_scalar && volume.fixels.is_none()).then_some(volume)
 }
 
 /// Bottom to top, of the visible layers.
@@ -90,7 +92,7 @@ fn draw(
 /// The second image of a transfer function of two values, if it has one and is open.
 pub fn second_image(state: &State, second: SecondValue) -> Option<&Volume> {
     match second {
-        SecondValue::Gradient => None,
+        SecondValue::Gradient | SecondValue::Curvature => None,
         SecondValue::Image(id) => volume_of(state.document.layer(id)?),
     }
 }
@@ -99,8 +101,11 @@ pub fn second_image(state: &State, second: SecondValue) -> Option<&Volume> {
 fn shaped(state: &State, two: &TwoValues) -> Option<ShapedTransfer> {
     let two = two.finite();
     let second = match two.second {
-        SecondValue::Gradient => None,
-        image @ SecondValue::Image(_) => Some(ById(second_image(state, image)?.clone())),
+        SecondValue::Gradient => SecondSource::Gradient,
+        SecondValue::Curvature => SecondSource::Curvature,
+        image @ SecondValue::Image(_) => {
+            SecondSource::Image(ById(second_image(state, image)?.clone()))
+        }
     };
     Some(ShapedTransfer {
         second,

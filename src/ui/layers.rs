@@ -93,6 +93,10 @@ fn row_sign(state: &State, layer: &Layer) -> Sign {
 fn row_fact(state: &State, layer: &Layer) -> String {
     match &layer.content {
         Content::Scan { dwi, .. } => format::with_unit(&dwi.frames.to_string(), "vol"),
+        Content::Image(volume) if volume.fixels.is_some() => {
+            let count = volume.fixels.as_ref().map_or(0, |fixels| fixels.count);
+            format::count(count as u64)
+        }
         Content::Image(volume) if volume.frames > 1 && volume.kind == VolumeKind::Scalar => {
             format::with_unit(&volume.frames.to_string(), "vol")
         }

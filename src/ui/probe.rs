@@ -414,6 +414,11 @@ fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
             Some(Reading::or_outside(Quantity::Other, name, value))
         }
         Content::Image(volume) if volume.kind == VolumeKind::Rgb => None,
+        Content::Image(volume) if volume.fixels.is_some() => {
+            let values = fibres::fixel_values(volume, at);
+            let name = layer.name.clone();
+            Some(Reading::or_outside(Quantity::Other, name, values))
+        }
         Content::Image(volume) if volume.labels.is_some() => {
             let number = volume.nearest(0, at).map(|v| v as u32);
             let text = number.map(|number| match (number, &volume.labels) {

@@ -2,10 +2,13 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
-use super::shapes::image;
-use crate::scene::draw_list::GlyphShape;
-use crate::state::ViewAction;
+use super::shapes::{image, range};
+use crate::scene;
+use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, OdfLook};
+use crate::state::core::overlay::Overlay;
+use crate::state::{Display, FilesAction, LayerAction, Phase, ViewAction};
+use std::path::PathBuf;
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Glyphs")]
@@ -16,6 +19,40 @@ pub struct GlyphOptions {
     /// Image by whose value glyphs are smaller: from nothing at the low end of its range to the full size at its high end
     #[arg(long, value_name = "LAYER", requires = "glyphs")]
     pub glyph_scale: Option<String>,
+    /// Open fixels (a folder of MRtrix with index and directions, or a list of values in it) and draw them as lines; a list
+    /// gives their lengths
+    #[arg(long, value_name = "FOLDER|FILE", conflicts_with = "glyphs")]
+    pub fixels: Option<PathBuf>,
+    /// Length of the lines of peaks and fixels: by value or same
+    #[arg(long, value_enum)]
+    pub peak_length: Option<PeakLength>,
+    /// Colour of the lines of peaks and fixels: by direction, or by value in the layer's colour map and range
+    #[arg(long, value_enum)]
+    pub peak_colour: Option<PeakColour>,
+    /// Values of fixels at the ends of their colour map; lines have the full length at the higher one
+    #[arg(long, value_name = "LOW..HIGH", requires = "fixels", value_parser = range, allow_hyphen_values = true)]
+    pub fixel_range: Option<(f32, f32)>,
+    /// Draw only fixels with values between these limits
+    #[arg(long, value_name = "LOW..HIGH", requires = "fixels", value_parser = range, allow_hyphen_values = true)]
+    pub fixel_limits: Option<(f32, f32)>,
+}
+
+/// The length of the lines of peaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum PeakLength {
+    /// The full length at the high end of the layer's range
+    Value,
+    /// All the same
+    Same,
+}
+
+/// The colour of the lines of peaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum PeakColour {
+    /// Red along left–right, green along back–front, blue along bottom–top
+    Direction,
+    /// The colour map of the layer
+    Value,
 }
 
 /// The glyphs of a picture.
@@ -32,8 +69,68 @@ pub enum GlyphKind {
 }
 
 impl GlyphOptions {
+    /// Opens the fixels, which are then shown.
+    pub fn open(&self, window: &mut Headless) -> Result<(), Failure> {
+        let Some(path) = &self.fixels else {
+            return Ok(());
+        };
+        window.act(FilesAction::Open(vec![path.clone()]))?;
+        let layers = &window.state.document.layers;
+        let opened = layers.iter().rev().find(|layer| {
+            let volume = layer.content.volume();
+            volume.is_some_and(|volume| volume.fixels.is_some())
+        });
+        let Some(layer) = opened.cloned() else {
+            return Err(Failure::new(format!(
+                "Found no fixels, expected a folder with index and directions, or a list of values in it; name that: {}",
+                path.display()
+            )));
+        };
+        let limits = self.fixel_limits.or(layer.display.overlay.limits);
+        let display = Display {
+            window: self.fixel_range.unwrap_or(layer.display.window),
+            overlay: Overlay {
+                limits,
+                ..layer.display.overlay.clone()
+            },
+            ..layer.display.clone()
+        };
+        window.act(LayerAction::SetDisplay {
+            layer: layer.id,
+            display,
+            phase: Phase::Done,
+        })
+    }
+
     /// Shows the glyphs, if there is anything that they can show.
     pub fn apply(&self, window: &mut Headless) -> Result<(), Failure> {
+        self.show(window)?;
+        let mut look = window.state.view.glyphs;
+        look.peaks.same_length = match self.peak_length {
+            Some(length) => length == PeakLength::Same,
+            None => look.peaks.same_length,
+        };
+        look.peaks.by_value = match self.peak_colour {
+            Some(colour) => colour == PeakColour::Value,
+            None => look.peaks.by_value,
+        };
+        if look != window.state.view.glyphs {
+            window.act(ViewAction::SetGlyphs(look))?;
+        }
+        let is_peaks = look.shown && look.content == GlyphContent::Peaks;
+        if let Some(thinned) = scene::thinned_peaks(&window.state).filter(|_| is_peaks) {
+            note!(
+                "More than {} lines: those of {} of {} voxels on the slices are drawn, one in {} along each axis",
+                TensorGlyphs::MAXIMUM_COUNT,
+                thinned.drawn,
+                thinned.requested,
+                thinned.every
+            );
+        }
+        Ok(())
+    }
+
+    fn show(&self, window: &mut Headless) -> Result<(), Failure> {
         let Some(kind) = self.glyphs else {
             return Ok(());
         };

@@ -4,7 +4,7 @@ use super::super::headless::Headless;
 use super::super::runner::Failure;
 use super::value_error::ValueError;
 use crate::data::appearance::{ShapeKind, TransferShape};
-use crate::data::joint_histogram::gradient_window;
+use crate::data::joint_histogram::{curvature_window, gradient_window};
 use crate::scene::volume_of;
 use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeLook, VolumeStyle};
 use crate::state::{Display, Layer, LayerAction, Phase};
@@ -13,13 +13,20 @@ use std::sync::Arc;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Clouds by two values")]
 pub struct ShapeOptions {
-    /// Show an image as a cloud where its value and a second one, “gradient” (per mm) or another layer, lie in a box or
-    /// an ellipse, with a colour and an opacity of 0 to 1, as in t1:gradient:box:300..500:20..90:E69F00:0.4
+    /// Show an image as a cloud where its value and a second one, “gradient” (per mm), “curvature” (of surfaces of
+    /// constant value, 1/mm) or another layer, lie in a box, an ellipse or a trapezoid, with a colour and an opacity of 0
+    /// to 1, as in t1:gradient:box:300..500:20..90:E69F00:0.4
     #[arg(long, value_name = "LAYER:SECOND:FORM:LOW..HIGH:LOW..HIGH:RRGGBB:OPACITY", value_parser = shape, allow_hyphen_values = true)]
     pub cloud_shape: Vec<NamedShape>,
     /// Part of the half width over which the opacity of these shapes rises from their edges
     #[arg(long, value_name = "0.02..1", default_value = "0.3", value_parser = softness)]
     pub cloud_softness: f32,
+    /// Width of the lower side of trapezoids relative to the upper one; 0 makes triangles
+    #[arg(long, value_name = "0..1", default_value = "0.25", value_parser = foot)]
+    pub cloud_foot: f32,
+    /// Second values at the ends of that axis, as in 0..90, of all these shapes [default: nearly all values that occur]
+    #[arg(long, value_name = "LOW..HIGH", requires = "cloud_shape", value_parser = range, allow_hyphen_values = true)]
+    pub cloud_second_range: Option<(f32, f32)>,
 }
 
 /// A shape in the values of two images.
@@ -39,27 +46,37 @@ fn softness(text: &str) -> Result<f32, ValueError> {
     value.ok_or_else(|| ValueError::new("a number from 0.02 to 1", text))
 }
 
+fn foot(text: &str) -> Result<f32, ValueError> {
+    let value = text.trim().parse().ok();
+    let value = value.filter(|v| (0.0..=1.0).contains(v));
+    value.ok_or_else(|| ValueError::new("a number from 0 to 1", text))
+}
+
+fn number(text: &str) -> Option<f32> {
+    text.trim().parse::<f32>().ok().filter(|v| v.is_finite())
+}
+
+fn limits(text: &str) -> Option<(f32, f32)> {
+    let (low, high) = text.split_once("..")?;
+    let limits = (number(low)?, number(high)?);
+    (limits.0 < limits.1).then_some(limits)
+}
+
+pub(super) fn range(text: &str) -> Result<(f32, f32), ValueError> {
+    limits(text).ok_or_else(|| ValueError::new("two rising numbers, as in 0..90", text))
+}
+
 fn shape(text: &str) -> Result<NamedShape, ValueError> {
     let read = || {
         let parts: Vec<&str> = text.split(':').map(str::trim).collect();
         let [layer, second, kind, first, other, colour, opacity] = parts[..] else {
             return None;
         };
-        let number = |text: &str| text.trim().parse::<f32>().ok().filter(|v| v.is_finite());
-        let limits = |text: &str| {
-            let (low, high) = text.split_once("..")?;
-            let limits = (number(low)?, number(high)?);
-            (limits.0 < limits.1).then_some(limits)
-        };
         let digits = colour.len() == 6 && colour.bytes().all(|b| b.is_ascii_hexdigit());
         let rgb = u32::from_str_radix(colour, 16).ok().filter(|_| digits)?;
         let [_, r, g, b] = rgb.to_be_bytes();
         let opacity = number(opacity).filter(|v| (0.0..=1.0).contains(v))?;
-        let kind = match kind {
-            "box" => ShapeKind::Box,
-            "ellipse" => ShapeKind::Ellipse,
-            _ => return None,
-        };
+        let kind = ShapeKind::from_key(kind)?;
         (!layer.is_empty() && !second.is_empty()).then_some(NamedShape {
             layer: layer.to_owned(),
             second: second.to_owned(),
@@ -69,7 +86,7 @@ fn shape(text: &str) -> Result<NamedShape, ValueError> {
             opacity,
         })
     };
-    let expected = "layer, second value, box or ellipse, limits of both values, colour and opacity, as in \
+    let expected = "layer, second value, box, ellipse or trapezoid, limits of both values, colour and opacity, as in \
                     t1:gradient:box:300..500:20..90:E69F00:0.4";
     read().ok_or_else(|| ValueError::new(expected, text))
 }
@@ -91,6 +108,7 @@ impl ShapeOptions {
         let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
         let (second, window_of_second) = match named.second.as_str() {
             "gradient" => (SecondValue::Gradient, gradient_window(volume, frame)),
+            "curvature" => (SecondValue::Curvature, curvature_window(volume, frame)),
             name => {
                 let other = image(name, window)?;
                 (SecondValue::Image(other.id), other.display.window)
@@ -103,7 +121,7 @@ impl ShapeOptions {
             .filter(|two| two.second == second)
             .unwrap_or(TwoValues {
                 second,
-                window: window_of_second,
+                window: self.cloud_second_range.unwrap_or(window_of_second),
                 shapes: Vec::new(),
             });
         if two.shapes.len() >= TransferShape::MAX_COUNT {
@@ -125,6 +143,7 @@ impl ShapeOptions {
             colour: named.colour,
             opacity: named.opacity,
             softness: self.cloud_softness,
+            foot: self.cloud_foot,
         };
         two.shapes.push(shape.sanitized());
         let display = Display {

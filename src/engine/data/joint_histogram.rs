@@ -1,13 +1,16 @@
-//! How often two values occur together in an image: value and gradient magnitude, or the values of two images.
+//! How often two values occur together in an image: value and gradient magnitude or curvature, or the values of two
+//! images.
 
 use super::Volume;
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 /// The second of two values.
 #[derive(Clone, Copy, Debug)]
 pub enum SecondValue<'a> {
     /// Gradient magnitude of the image itself, units per mm.
     Gradient,
+    /// Mean curvature of the surface of constant value, 1/mm: see [`mean_curvature`].
+    Curvature,
     /// Another image, interpolated linearly in world space.
     Image(&'a Volume),
 }
@@ -31,6 +34,56 @@ pub fn gradient_magnitude(volume: &Volume, frame: usize, voxel: [usize; 3]) -> O
     let length = (grid.voxel_from_world.matrix3.transpose() * slope).length() as f32;
     length.is_finite().then_some(length)
 }
+
+/// Mean curvature of the surface of constant value through a voxel, 1/mm, by central differences; edges are continued.
+/// Positive where higher values bulge towards lower ones: 1 / radius on a bright ball. `None` where the image is flat,
+/// which has no such surface, and if a value is missing.
+pub fn mean_curvature(volume: &Volume, frame: usize, voxel: [usize; 3]) -> Option<f32> {
+    let values = volume.frame(frame);
+    let grid = &volume.grid;
+    let at = |steps: [isize; 3]| {
+        let moved = [0, 1, 2].map(|a| {
+            let to = voxel[a].saturating_add_signed(steps[a]);
+            to.min(grid.shape[a] - 1)
+        });
+        f64::from(values[grid.index(moved)])
+    };
+    let along = |axis: usize, step: isize| {
+        let mut steps = [0; 3];
+        steps[axis] = step;
+        at(steps)
+    };
+    let both = |a: usize, b: usize, step: [isize; 2]| {
+        let mut steps = [0; 3];
+        steps[a] = step[0];
+        steps[b] = step[1];
+        at(steps)
+    };
+    let slope = DVec3::from_array([0, 1, 2].map(|a| 0.5 * (along(a, 1) - along(a, -1))));
+    let second = |a: usize| along(a, 1) - 2.0 * at([0; 3]) + along(a, -1);
+    let mixed = |a: usize, b: usize| {
+        let same = both(a, b, [1, 1]) + both(a, b, [-1, -1]);
+        0.25 * (same - both(a, b, [1, -1]) - both(a, b, [-1, 1]))
+    };
+    let [xy, xz, yz] = [mixed(0, 1), mixed(0, 2), mixed(1, 2)];
+    let hessian = DMat3::from_cols(
+        DVec3::new(second(0), xy, xz),
+        DVec3::new(xy, second(1), yz),
+        DVec3::new(xz, yz, second(2)),
+    );
+    let to_voxels = grid.voxel_from_world.matrix3;
+    let slope = to_voxels.transpose() * slope;
+    let hessian = to_voxels.transpose() * hessian * to_voxels;
+    let squared = slope.length_squared();
+    // H = ½ ∇·(−∇v / |∇v|).
+    let trace = hessian.x_axis.x + hessian.y_axis.y + hessian.z_axis.z;
+    let bent = slope.dot(hessian * slope) - trace * squared;
+    let curvature = (0.5 * bent / squared.powf(1.5)) as f32;
+    (squared > MIN_SQUARED_SLOPE && curvature.is_finite()).then_some(curvature)
+}
+
+/// Where the squared gradient is below this, per mm, the image is flat.
+const MIN_SQUARED_SLOPE: f64 = 1e-24;
 
 /// The value at a place by linear interpolation; `None` outside the grid or next to a missing value.
 fn linear(volume: &Volume, world: DVec3) -> Option<f32> {
@@ -72,6 +125,7 @@ fn pairs(
         let voxel = volume.grid.voxel(i);
         let other = match second {
             SecondValue::Gradient => gradient_magnitude(volume, frame, voxel)?,
+            SecondValue::Curvature => mean_curvature(volume, frame, voxel)?,
             SecondValue::Image(image) => {
                 let at = DVec3::from_array(voxel.map(|n| n as f64));
                 linear(image, volume.grid.world(at))?
@@ -101,6 +155,16 @@ pub fn joint_histogram(
         }
     }
     counts
+}
+
+/// A window for curvatures: both signs, up to the size that 5 % exceed. Noise in flat regions has large curvatures.
+pub fn curvature_window(volume: &Volume, frame: usize) -> (f32, f32) {
+    let all = pairs(volume, frame, SecondValue::Curvature);
+    let mut sizes: Vec<f32> = all.map(|pair| pair.1.abs()).collect();
+    sizes.sort_by(f32::total_cmp);
+    let high = sizes.get(sizes.len().saturating_sub(1) * 95 / 100);
+    let high = high.copied().filter(|v| *v > 0.0).unwrap_or(1.0);
+    (-high, high)
 }
 
 /// A window for gradient magnitudes: 0 to the value that 0.2 % exceed.

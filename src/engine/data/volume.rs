@@ -18,7 +18,7 @@
 //! ```
 
 use super::content::VisibleContent;
-use super::{Grid, Labels, Shared, TensorLayout};
+use super::{Fixels, Grid, Labels, Shared, TensorLayout};
 use crate::compute::{DataId, DeviceCopy};
 use glam::DVec3;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -52,6 +52,8 @@ pub struct Volume {
     pub labels: Option<Arc<Labels>>,
     /// Set for a tensor image.
     pub tensors: Option<TensorLayout>,
+    /// Set for peaks that were read from fixels, which are drawn as lines only.
+    pub fixels: Option<Arc<Fixels>>,
     device: Option<DeviceCopy>,
     /// Colours of a label map's voxels, displayed instead of its values; 0 is transparent.
     texels: Option<Arc<[[u8; 4]]>>,
@@ -95,6 +97,7 @@ impl Volume {
             counts: None,
             labels: None,
             tensors: None,
+            fixels: None,
             device: None,
             texels: None,
             painted: Arc::default(),
@@ -148,6 +151,14 @@ impl Volume {
             grid,
             painted: Arc::new(painted.map_or_else(OnceLock::new, OnceLock::from)),
             ..self.clone()
+        }
+    }
+
+    /// States the fixels that the peaks were read from.
+    pub fn with_fixels(self, fixels: Arc<Fixels>) -> Self {
+        Self {
+            fixels: Some(fixels),
+            ..self
         }
     }
 

@@ -10,7 +10,9 @@ use super::source::READING;
 use super::text::counted;
 use super::{Error, image};
 use crate::compute::{Control, memory};
-use crate::data::{Grid, PeakField, Volume, VolumeKind};
+use crate::data::statistics::quantile;
+use crate::data::text::file_name;
+use crate::data::{Fixels, Grid, PeakField, Volume, VolumeKind};
 use glam::DVec3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,11 +49,27 @@ impl Files {
         if is_folder || path == index || path == directions {
             return Some(files(None));
         }
-        // Other images may lie beside the lists.
-        let grid = image::read_grid(path, &Control::new()).ok()?;
-        let is_list = grid.shape.iter().filter(|size| **size > 1).count() <= 1;
-        is_list.then(|| files(Some(path.to_owned())))
+        is_list(path).then(|| files(Some(path.to_owned())))
     }
+}
+
+/// Whether a file is a list of values: other images may lie beside the lists.
+fn is_list(path: &Path) -> bool {
+    let grid = image::read_grid(path, &Control::new());
+    grid.is_ok_and(|grid| grid.shape.iter().filter(|size| **size > 1).count() <= 1)
+}
+
+/// The lists of values in a folder of fixels, in the order of their names.
+fn lists(folder: &Path) -> Vec<PathBuf> {
+    let mut paths = super::names_in(folder).unwrap_or_default();
+    paths.retain(|path| {
+        let name = file_name(path);
+        let stem = ENDINGS
+            .iter()
+            .find_map(|e| name.strip_suffix(&format!(".{e}")));
+        stem.is_some_and(|stem| ![INDEX, DIRECTIONS].contains(&stem)) && is_list(path)
+    });
+    paths
 }
 
 fn find(folder: &Path, name: &str) -> Option<PathBuf> {
@@ -64,6 +82,32 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
 /// Whether a folder is one of fixels.
 pub(super) fn is_folder(path: &Path) -> bool {
     find(path, INDEX).is_some() && find(path, DIRECTIONS).is_some()
+}
+
+/// An error for a folder that has one of the two images of fixels, or for a list in it.
+pub(super) fn half(path: &Path) -> Option<Error> {
+    let is_folder = path.is_dir();
+    let folder = if is_folder { path } else { path.parent()? };
+    let (there, missing) = match (find(folder, INDEX), find(folder, DIRECTIONS)) {
+        (Some(there), None) => (there, DIRECTIONS),
+        (None, Some(there)) => (there, INDEX),
+        _ => return None,
+    };
+    // The index of some other thing is none of fixels.
+    let is_meant = match is_folder {
+        true => missing == INDEX || !lists(folder).is_empty(),
+        false => path != there && is_list(path),
+    };
+    is_meant.then(|| {
+        Error::malformed(
+            folder,
+            format!("a folder with {} and without {missing}", file_name(&there)),
+            (
+                format!("both {INDEX} and {DIRECTIONS}, as a folder of fixels has them"),
+                "copy the whole folder",
+            ),
+        )
+    })
 }
 
 /// An error for a folder that is none of fixels.
@@ -112,6 +156,17 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
         ));
     }
     let places = places(&files.index, &numbers, directions.rows)?;
+    let indexed: usize = places.iter().map(|(count, _)| count).sum();
+    if indexed != directions.rows {
+        return Err(Error::malformed(
+            &files.directions,
+            format!("directions of {}", counted(directions.rows, "fixel")),
+            (
+                format!("those of the {indexed} in {INDEX}"),
+                "copy the whole folder of fixels, or write them again",
+            ),
+        ));
+    }
     let count = places
         .iter()
         .map(|(count, _)| *count)
@@ -122,18 +177,37 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
     let memory_error = |e| Error::memory(&files.index, e);
     memory::claim_for::<f32>(READING, size, 1).map_err(memory_error)?;
     let mut values = vec![0f32; size];
+    let all_values = lengths.as_ref().map(List::all).unwrap_or_default();
+    let has_sign = all_values.iter().any(|v| *v < 0.0);
+    let signed_size = if has_sign { count * n } else { 0 };
+    memory::claim_for::<f32>(READING, signed_size, 1).map_err(memory_error)?;
+    let mut signed = vec![0f32; signed_size];
+    let mut skewed = 0usize;
     for (voxel, &(fixels, first)) in places.iter().enumerate() {
         for peak in 0..fixels {
             let row = first + peak;
             let [x, y, z] = [0, 1, 2].map(|axis| directions.at(row, axis));
             let length = lengths.as_ref().map_or(1.0, |lengths| lengths.at(row, 0));
-            let vector = DVec3::new(x, y, z).normalize_or_zero() * length;
+            let direction = DVec3::new(x, y, z);
+            skewed += usize::from((direction.length() - 1.0).abs() > MAX_OFF_UNIT);
+            let vector = direction.normalize_or_zero() * length;
+            if let Some(signed) = signed.get_mut(peak * n + voxel) {
+                *signed = length as f32;
+            }
             if vector.is_finite() {
                 for axis in 0..3 {
                     values[(3 * peak + axis) * n + voxel] = vector[axis] as f32;
                 }
             }
         }
+    }
+    let mut warnings = info.warnings;
+    if skewed > 0 {
+        warnings.push(format!(
+            "{} of {} directions are no unit vectors; expected directions in world axes, as MRtrix writes them: check \
+             {DIRECTIONS}",
+            skewed, directions.rows
+        ));
     }
     let mut notes = info.notes;
     notes.push(match &files.values {
@@ -148,13 +222,46 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
         ),
     });
     let field = PeakField::new(index.grid, count, values);
+    let (range, window) = match files.values {
+        Some(_) => range_and_window(all_values),
+        None => ((0.0, 1.0), (0.0, 1.0)),
+    };
+    let folder = files.index.parent().unwrap_or(Path::new("."));
+    let fixels = Fixels {
+        count: directions.rows,
+        values_list: files.values.clone(),
+        lists: lists(folder),
+        signed: has_sign.then(|| signed.into()),
+        range,
+        window,
+    };
     let all = [Some(files.index), Some(files.directions), files.values];
     Ok(OpenedPeaks {
         field,
+        fixels: Some(Arc::new(fixels)),
         files: all.into_iter().flatten().collect(),
-        warnings: info.warnings,
+        warnings,
         notes,
     })
+}
+
+/// How far the length of a direction may be from 1: float32 and text formats round.
+const MAX_OFF_UNIT: f64 = 0.01;
+
+/// The smallest and the largest value, and a range that nearly all lie in: of positive values from 0, of both signs
+/// symmetric.
+fn range_and_window(mut values: Vec<f64>) -> ((f32, f32), (f32, f32)) {
+    values.retain(|v| v.is_finite());
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if least > most {
+        return ((0.0, 1.0), (0.0, 1.0));
+    }
+    let mut sizes: Vec<f64> = values.iter().map(|v| v.abs()).collect();
+    let high = quantile(&mut sizes, 0.99).filter(|v| *v > 0.0);
+    let high = high.unwrap_or(1.0) as f32;
+    let low = if least < 0.0 { -high } else { 0.0 };
+    ((least.min(0.0) as f32, most.max(0.0) as f32), (low, high))
 }
 
 /// Number of fixels and place of the first in each voxel.
@@ -217,6 +324,11 @@ impl List {
             first: axes.first,
             steps: [axes.steps[0], axes.steps[1]],
         })
+    }
+
+    /// The values of a list of one column, in any order.
+    fn all(&self) -> Vec<f64> {
+        self.values.clone()
     }
 
     fn at(&self, row: usize, column: usize) -> f64 {

@@ -16,7 +16,7 @@ use crate::data::peak_field::dyads_prefix;
 use crate::data::spherical_harmonics::count;
 use crate::data::statistics::quantile;
 use crate::data::text::file_name;
-use crate::data::{Grid, PeakField, Volume, VolumeKind};
+use crate::data::{Fixels, Grid, PeakField, Volume, VolumeKind};
 use glam::{DAffine3, DMat3};
 use rayon::prelude::*;
 use std::f64::consts::PI;
@@ -231,6 +231,8 @@ fn mapped(
 pub struct OpenedPeaks {
     /// Peaks in world axes.
     pub field: PeakField,
+    /// The fixels that they were read from.
+    pub fixels: Option<Arc<Fixels>>,
     /// All files that were read.
     pub files: Vec<PathBuf>,
     /// One sentence each, without the path.
@@ -257,6 +259,7 @@ pub fn open_peaks(
             let (field, warnings) = dsi_studio::read_peaks(path, control)?;
             OpenedPeaks {
                 field,
+                fixels: None,
                 files: vec![path.to_owned()],
                 warnings,
                 notes: Vec::new(),
@@ -284,6 +287,36 @@ pub fn open_peaks(
         opened.field = opened.field.turned(grid, by.matrix3, true);
     }
     Ok(opened)
+}
+
+/// Opens fixels for display: a folder, one of its lists, or the index or the directions in it. The lengths are the values,
+/// which have any unit; an affine moves the image, and the directions turn, but no value changes. `None` for other paths.
+pub fn open_fixels(
+    path: &Path,
+    affine: Option<&AffineReading>,
+    control: &Control,
+) -> Result<Option<(Volume, OpenedPeaks)>, Error> {
+    if let Some(error) = fixels::half(path) {
+        return Err(error);
+    }
+    let Some(files) = fixels::Files::named_by(path) else {
+        return Ok(None);
+    };
+    let mut opened = fixels::read_peaks(files, control)?;
+    if let Some(by) = affine {
+        let by = in_world(by, Some(&opened.field.grid), control)?;
+        opened.warnings.extend(super::affine::mirror_warning(by));
+        let note = "The directions were turned with the image";
+        opened.notes.push(note.to_owned());
+        let grid = Arc::new(moved_grid(path, &opened.field.grid, by)?);
+        opened.field = opened.field.turned(grid, by.matrix3, false);
+    }
+    let volume = opened.field.volume();
+    let volume = match &opened.fixels {
+        Some(fixels) => volume.with_fixels(fixels.clone()),
+        None => volume,
+    };
+    Ok(Some((volume, opened)))
 }
 
 /// Refuses coefficients of distributions where peaks are expected: 45 of them are not 15 peaks.
@@ -317,6 +350,7 @@ fn open_vectors(path: &Path, control: &Control) -> Result<OpenedPeaks, Error> {
     })?;
     Ok(OpenedPeaks {
         field,
+        fixels: None,
         files: vec![path.to_owned()],
         warnings: info.warnings,
         notes: info.notes,
@@ -404,6 +438,7 @@ fn open_dyads(path: &Path, stem: &str, control: &Control) -> Result<OpenedPeaks,
     ));
     Ok(OpenedPeaks {
         field,
+        fixels: None,
         files,
         warnings,
         notes,

@@ -145,6 +145,7 @@ fn two_values(fields: &mut Fields, look: &VolumeLook) {
     let (name, detail) = match second {
         None => ("off", String::new()),
         Some(SecondValue::Gradient) => ("gradient", String::new()),
+        Some(SecondValue::Curvature) => ("curvature", String::new()),
         Some(SecondValue::Image(id)) => ("another image", format!("{id:?}")),
     };
     fields.detailed("Second value", name, detail);

@@ -90,6 +90,9 @@ pub struct PeakLook {
     pub layer: Option<LayerId>,
     /// Whether all lines have the same length; otherwise the high end of the layer's range has the full one.
     pub same_length: bool,
+    /// Whether the colour is that of the value in the layer's colour map and range; otherwise that of the direction.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_value: bool,
 }
 
 impl PeakLook {

@@ -68,6 +68,8 @@ impl VolumeCut {
 pub enum SecondValue {
     /// Gradient magnitude of the image, units per mm.
     Gradient,
+    /// Mean curvature of the image's surfaces of constant value, 1/mm.
+    Curvature,
     /// The first volume of another image.
     Image(LayerId),
 }
@@ -82,6 +84,18 @@ pub struct TwoValues {
 }
 
 impl TwoValues {
+    /// Another window of the second value; the shapes keep their values.
+    pub fn in_window(&self, window: (f32, f32)) -> Self {
+        let shapes = self.shapes.iter();
+        Self {
+            second: self.second,
+            window,
+            shapes: shapes
+                .map(|shape| shape.in_window(self.window, window))
+                .collect(),
+        }
+    }
+
     /// A form that can be written and drawn: valid shapes, not too many of them, and a finite window.
     pub fn finite(&self) -> Self {
         let (low, high) = self.window;

@@ -1,11 +1,12 @@
 //! Turns opened files into layers.
 
-use crate::data::appearance::LineStyle;
+use crate::data::appearance::{ColourMap, LineStyle};
 use crate::data::{AffineSource, Gradients, Volume};
 use crate::io::{Reading, Remark};
 use crate::jobs::Folder;
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
+use crate::state::core::glyph_look::{GlyphContent, GlyphPlace};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::slice_turn::SliceTurn;
@@ -86,7 +87,10 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     };
     let summary = match &loaded {
         Loaded::Scan { dwi, gradients, .. } => scan_summary(dwi, gradients.as_deref()),
-        Loaded::Image(volume) => grid_summary(volume),
+        Loaded::Image(volume) => match &volume.fixels {
+            Some(fixels) => counted(fixels.count, "fixel"),
+            None => grid_summary(volume),
+        },
         Loaded::Mask(mask) => format!("{} inside", counted(mask.count(), "voxel")),
         Loaded::Tractogram(tractogram) => counted(tractogram.len(), "streamline"),
         Loaded::InPlace(lines) => counted(lines.file.len(), "streamline"),
@@ -417,8 +421,18 @@ pub(in crate::state) fn add(
             let known = known
                 .and_then(|r| r.window)
                 .filter(|(low, high)| low < high);
-            let default_value = || volume.percentiles(0, 0.01, 0.99);
+            let default_value = || match &volume.fixels {
+                Some(fixels) => fixels.window,
+                None => volume.percentiles(0, 0.01, 0.99),
+            };
             let display = display::image_display(known.unwrap_or_else(default_value));
+            let display = match volume.fixels {
+                Some(_) => Display {
+                    colour_map: ColourMap::Viridis,
+                    ..display
+                },
+                None => display,
+            };
             match volume.labels.is_some() && !state.document.is_empty() {
                 true => Display {
                     opacity: display::LABEL_OPACITY,
@@ -454,7 +468,7 @@ pub(in crate::state) fn add(
                 (id, document.layers.len(), display, None)
             }
         };
-        let covers = content.volume().is_some();
+        let covers = content.volume().is_some_and(|v| v.fixels.is_none());
         let name = document.free_layer_name(&name);
         let layer = Layer {
             notes,
@@ -479,13 +493,34 @@ pub(in crate::state) fn add(
     });
     if let Some(opened) = opened {
         report_hidden(state, opened);
+        show_fixels(state, opened);
     }
+}
+
+/// The user opens fixels to see them: their lines are shown.
+fn show_fixels(state: &mut State, opened: LayerId) {
+    let layer = state.document.layer(opened);
+    let volume = layer.and_then(|layer| layer.content.volume());
+    if volume.is_none_or(|volume| volume.fixels.is_none()) {
+        return;
+    }
+    let glyphs = &mut state.view.glyphs;
+    if !glyphs.shown {
+        glyphs.place = GlyphPlace::Slices;
+    }
+    glyphs.shown = true;
+    glyphs.content = GlyphContent::Peaks;
+    glyphs.peaks.layer = Some(opened);
 }
 
 /// The user opens an image to see it: why Segment does not show it.
 fn report_hidden(state: &mut State, opened: LayerId) {
     let opened = state.document.layer(opened);
-    let opened = opened.filter(|layer| layer.content.volume().is_some() && layer.display.visible);
+    let is_image = |layer: &Layer| {
+        let volume = layer.content.volume();
+        volume.is_some_and(|volume| volume.fixels.is_none())
+    };
+    let opened = opened.filter(|layer| is_image(layer) && layer.display.visible);
     let (Some(image), Some(opened)) = (state.image_alone(), opened) else {
         return;
     };

@@ -100,6 +100,32 @@ impl SceneLook {
         }
     }
 
+    /// A sentence about clips of a session that are left out, since only so many are drawn or since they have no valid
+    /// shape; `None` if there are none.
+    pub fn left_out(&self) -> Option<String> {
+        let drawn = self.valid().clips;
+        let is_left_out = |clip: &&SceneClip| {
+            let valid = clip.shape.valid();
+            !drawn.iter().any(|d| d.name == clip.name && Some(d.shape) == valid)
+        };
+        let names: Vec<&str> = self
+            .clips
+            .iter()
+            .filter(is_left_out)
+            .map(|clip| clip.name.as_str())
+            .collect();
+        let count = self.clips.len() - drawn.len();
+        (count > 0).then(|| {
+            format!(
+                "Found {} clip planes and boxes, expected at most {} with valid numbers; left out: {}. Delete some in the \
+                 session's file, or make do with the others",
+                self.clips.len(),
+                Self::MAX_CLIPS,
+                names.join(", ")
+            )
+        })
+    }
+
     /// The clips that hide parts of one kind of objects.
     pub fn clips_of(&self, is_kind: impl Fn(&ClippedKinds) -> bool) -> Vec<Clip> {
         let active = self.clips.iter().filter(|c| c.is_on && is_kind(&c.kinds));

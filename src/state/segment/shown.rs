@@ -1,6 +1,7 @@
 //! The image that Segment shows. It does not change the eyes of the layers: the other tasks show what they showed before.
 
-use crate::state::core::layer::{Layer, LayerId};
+use crate::data::AffineSource;
+use crate::state::core::layer::{Layer, LayerId, grid_of};
 use crate::state::{Document, State, Task};
 
 impl State {
@@ -10,6 +11,13 @@ impl State {
             Some(image) if layer.content.volume().is_some() => layer.id == image,
             _ => layer.display.visible,
         }
+    }
+
+    /// Whether it is unknown which side of the shown images and masks is the patient's right.
+    pub fn sides_unknown(&self) -> bool {
+        let shown = self.document.layers.iter().filter(|l| self.shows(l));
+        let mut grids = shown.filter_map(|layer| grid_of(layer));
+        grids.any(|grid| grid.source == AffineSource::Pixdim)
     }
 
     /// The image that is shown in place of the others.

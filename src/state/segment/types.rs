@@ -428,7 +428,8 @@ pub fn frame_of(layer: &Layer, volume: &Volume) -> usize {
 /// The image of a layer if it can be segmented: numbers, not colours or labels.
 pub fn scalar(layer: &Layer) -> Option<&Volume> {
     let volume = layer.content.volume()?;
-    (volume.kind == VolumeKind::Scalar && volume.labels.is_none()).then_some(volume)
+    let is_scalar = volume.kind == VolumeKind::Scalar && volume.labels.is_none();
+    (is_scalar && volume.fixels.is_none()).then_some(volume)
 }
 
 /// The radius of a sphere that a click places, mm.

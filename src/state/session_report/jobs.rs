@@ -6,12 +6,10 @@ mod regions;
 mod streamlines;
 
 use crate::compute::Control;
-use crate::data::AffineSource;
 use crate::io::html::{Column, Page, PagePicture};
 use crate::io::text::counted;
 use crate::jobs::{JobError, Saved, Worker};
 use crate::state::State;
-use crate::state::core::layer::grid_of;
 use crate::state::core::pane::Pane;
 use crate::state::files::jobs::{WriteFile, saved};
 use crate::state::session_report::ReportPicture;
@@ -160,7 +158,7 @@ impl Report<'_> {
         let (right, _) = self.state.view.screen_axes(pane)?;
         let axis = nearest_axis(right);
         let is_reversed = right[axis] < 0.0;
-        if axis == 0 && self.sides_unknown() {
+        if axis == 0 && self.state.sides_unknown() {
             return Some("the file does not state which side is the patient's left".to_owned());
         }
         let text = match (axis, is_reversed) {
@@ -172,15 +170,6 @@ impl Report<'_> {
             (_, false) => "the top of the head is on the right",
         };
         Some(text.to_owned())
-    }
-
-    /// Whether a shown layer has no position in the patient.
-    fn sides_unknown(&self) -> bool {
-        let layers = self.state.document.layers.iter();
-        let mut grids = layers
-            .filter(|layer| layer.display.visible)
-            .filter_map(|layer| grid_of(layer));
-        grids.any(|grid| grid.source == AffineSource::Pixdim)
     }
 
     /// Tables of the parameters, and the commands.

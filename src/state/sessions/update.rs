@@ -334,7 +334,8 @@ pub(in crate::state) fn was_loaded(
             notes.push(Remark { sentence, ..note });
         }
     }
-    notes.extend(built.omitted.into_iter().chain(lacks).map(Remark::from));
+    let clips = content.document.scene_look.left_out();
+    notes.extend(built.omitted.into_iter().chain(lacks).chain(clips).map(Remark::from));
     let mut kept = std::mem::take(&mut state.runtime.notices.messages);
     let arriving = state.runtime.sessions.arriving.take();
     empty(state, effects);

@@ -252,6 +252,7 @@ impl Document {
                 && volume.labels.is_none()
                 && volume.tensors.is_none();
             let fits = volume.frames.is_multiple_of(3) && volume.frames <= 3 * PeakLook::MAX_PEAKS;
+            let fits = fits || volume.fixels.is_some();
             is_vectors && fits && Some(volume.id()) != distributions
         })
     }

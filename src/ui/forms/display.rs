@@ -1,6 +1,6 @@
 //! Display of a layer: window, brightness, colours, opacity.
 
-use super::{lines, overlay};
+use super::{fixels, lines, overlay};
 use crate::data::appearance::ColourMap;
 use crate::data::{Volume, VolumeKind};
 use crate::parameters::shortest_f64;
@@ -83,6 +83,9 @@ pub fn controls(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
+    if let Some(fixels) = layer.content.volume().and_then(|v| v.fixels.as_ref()) {
+        return fixels::show(ui, state, (layer, fixels), actions);
+    }
     let mut set = |display: Display, phase: Phase| {
         actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,

@@ -140,7 +140,8 @@ fn peaks(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphL
     ];
     let now = look.shown.then_some(look.peak_place());
     let at = PLACES.iter().position(|(_, place)| *place == now);
-    let help = "A line along each peak of an image with three volumes per peak, coloured by direction (Shift+G)";
+    let help =
+        "A line along each fixel, or each peak of an image with three volumes per peak (Shift+G)";
     let names = PLACES.map(|(name, _)| name);
     if let Some(i) = segment_row(ui, "Lines", help, &names, at.unwrap_or(1)) {
         let place = PLACES[i].1;
@@ -157,7 +158,7 @@ fn peaks(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphL
     let layers: Vec<_> = state.document.peak_layers().collect();
     let shown = state.document.shown_peaks(look.peaks);
     if layers.len() > 1 {
-        let help = "Images whose number of volumes is a multiple of three";
+        let help = "Fixels, and images whose number of volumes is a multiple of three";
         let name = shown.map_or("", |layer| layer.name.as_str());
         let chosen = select_row(ui, "Peaks of", help, name, |ui| {
             let mut chosen = None;
@@ -187,8 +188,31 @@ fn peaks(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphL
         };
         set(GlyphLook { peaks, ..look });
     }
+    let help = "By value, in the colour map and the range of the layer: of fixels their value, of peaks their amplitude";
+    let now = usize::from(look.peaks.by_value);
+    if let Some(i) = segment_row(ui, "Colour", help, &["Direction", "Value"], now) {
+        let peaks = PeakLook {
+            by_value: i == 1,
+            ..look.peaks
+        };
+        set(GlyphLook { peaks, ..look });
+    }
     let (defaults, all) = (GlyphLook::default(), Rows::AllBut(&[]));
     parameters::rows(ui, &look, &defaults, all, &mut |look, _| set(look));
+    if let Some(thinned) = scene::thinned_peaks(state) {
+        rows::hint(ui, &thinned_text(thinned));
+    }
+}
+
+/// How many lines are drawn where not all can be.
+fn thinned_text(thinned: scene::ThinnedPeaks) -> String {
+    format!(
+        "More than {} lines: those of {} of {} voxels on the slices are shown, one in {} along each axis",
+        format::count(TensorGlyphs::MAXIMUM_COUNT as u64),
+        format::count(thinned.drawn as u64),
+        format::count(thinned.requested as u64),
+        thinned.every
+    )
 }
 
 /// The rows of tensors.

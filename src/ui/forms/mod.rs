@@ -10,6 +10,7 @@ pub mod curve_parameters;
 pub mod density;
 pub mod display;
 pub mod eikonal;
+mod fixels;
 pub mod geodesic;
 pub mod glyphs;
 pub mod in_place;

@@ -1,9 +1,9 @@
-//! The fold “Two values” of a cloud: a transfer function of the value and its gradient, or of two images.
+//! The fold “Two values” of a cloud: a transfer function of the value and its gradient or curvature, or of two images.
 
 use super::display::{colour_maps_and, segment_row, select_row, short_unit};
 use crate::data::Volume;
 use crate::data::appearance::{ShapeKind, TransferShape};
-use crate::data::joint_histogram::gradient_window;
+use crate::data::joint_histogram::SecondValue as Counted;
 use crate::scene::draw_list::Colours;
 use crate::scene::{second_image, volume_of};
 use crate::state::core::layer::LayerId;
@@ -11,7 +11,7 @@ use crate::state::core::text::decimals_of;
 use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeLook};
 use crate::state::{Layer, Phase, State};
 use crate::ui::widgets::button::Button;
-use crate::ui::widgets::shapes::{ShapesChange, ShapesEditor};
+use crate::ui::widgets::shapes::{ShapesChange, ShapesEditor, window_of_second};
 use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
 use crate::ui::widgets::{menu, paint, section};
 use crate::ui::{Memory, theme};
@@ -63,14 +63,20 @@ pub fn show(
     let shown = |(low, high): (f32, f32), by: f64| (f64::from(low) * by, f64::from(high) * by);
     let (axis, by) = match two.second {
         SecondValue::Gradient => ("Gradient per mm".to_owned(), scale),
+        SecondValue::Curvature => ("Curvature, 1/mm".to_owned(), 1.0),
         SecondValue::Image(id) => name_and_scale(state, id),
+    };
+    let counted = match (two.second, second) {
+        (SecondValue::Curvature, _) => Counted::Curvature,
+        (_, Some(image)) => Counted::Image(image),
+        (_, None) => Counted::Gradient,
     };
     let windows = [layer.display.window, two.window];
     let ranges = [shown(windows[0], scale), shown(windows[1], by)];
     let editor = ShapesEditor {
         shapes: &two.shapes,
         chosen,
-        counts: memory.caches.joint.get((volume, frame), second, windows),
+        counts: memory.caches.joint.get((volume, frame), counted, windows),
         ranges,
         axes: ["value", &axis],
     };
@@ -83,6 +89,12 @@ pub fn show(
             change(Some(with(&two, i, shape)), phase);
         }
         Some(ShapesChange::Removed(i)) => change(Some(without(&two, i)), Phase::Done),
+    }
+    let natural = memory.caches.joint.window((volume, frame), counted);
+    let by_default = || shown(window_of(state, (volume, frame), two.second), by);
+    if let Some((window, phase)) = window_row(ui, ranges[1], shown(natural, by), &by_default) {
+        let back = |v: f64| (v / by) as f32;
+        change(Some(two.in_window((back(window.0), back(window.1)))), phase);
     }
     let units = [short_unit(layer), ""];
     if let Some((changed, phase)) = limit_rows(ui, &two, chosen, (ranges, units)) {
@@ -127,9 +139,11 @@ fn second_row(
     let name = match now {
         None => "Off".to_owned(),
         Some(SecondValue::Gradient) => "Gradient".to_owned(),
+        Some(SecondValue::Curvature) => "Curvature".to_owned(),
         Some(SecondValue::Image(id)) => name_and_scale(state, id).0,
     };
-    let help = "Shapes over the value and a second value replace the opacity curve";
+    let help = "Shapes over the value and a second value replace the opacity curve. Curvature is that of surfaces of \
+                constant value, positive where higher values bulge towards lower ones";
     select_row(ui, "Second value", help, &name, |ui| {
         let mut chosen = None;
         let mut row = |ui: &mut Ui, name: &str, second: Option<SecondValue>| {
@@ -139,6 +153,7 @@ fn second_row(
         };
         row(ui, "Off", None);
         row(ui, "Gradient", Some(SecondValue::Gradient));
+        row(ui, "Curvature", Some(SecondValue::Curvature));
         let others = state.document.layers.iter().filter(|l| l.id != layer.id);
         for other in others.filter(|l| volume_of(l).is_some()) {
             row(ui, &other.name, Some(SecondValue::Image(other.id)));
@@ -154,19 +169,55 @@ fn started(
     look: &VolumeLook,
     second: SecondValue,
 ) -> TwoValues {
-    let window = match second {
-        SecondValue::Gradient => gradient_window(volume, frame),
-        SecondValue::Image(id) => {
-            let layer = state.document.layer(id);
-            layer.map_or((0.0, 1.0), |l| l.display.window)
-        }
-    };
+    let window = window_of(state, (volume, frame), second);
     let shapes = look.two_values.as_ref().map(|two| two.shapes.clone());
     TwoValues {
         second,
         window,
         shapes: shapes.unwrap_or_else(|| vec![first_shape(second)]),
     }
+}
+
+/// The window of a second value that was just chosen.
+fn window_of(state: &State, image: (&Volume, usize), second: SecondValue) -> (f32, f32) {
+    match second {
+        SecondValue::Gradient => window_of_second(image, Counted::Gradient),
+        SecondValue::Curvature => window_of_second(image, Counted::Curvature),
+        SecondValue::Image(id) => {
+            let layer = state.document.layer(id);
+            layer.map_or((0.0, 1.0), |l| l.display.window)
+        }
+    }
+}
+
+/// The second values at the ends of the plot's vertical axis.
+fn window_row(
+    ui: &mut Ui,
+    now: (f64, f64),
+    natural: (f64, f64),
+    default: &dyn Fn() -> (f64, f64),
+) -> Option<((f64, f64), Phase)> {
+    let (first, last) = (natural.0.min(now.0), natural.1.max(now.1));
+    let span = last - first;
+    if !(span.is_finite() && span > 0.0) {
+        return None;
+    }
+    let row = RangeRow {
+        name: "Second range",
+        values: now,
+        scale: Scale {
+            range: first..=last,
+            logarithmic: false,
+            decimals: decimals_of(span),
+        },
+        default,
+        unit: "",
+        help: "Second values at the ends of the plot's vertical axis; shapes keep their values",
+        limits: f64::MIN..=f64::MAX,
+        waits: false,
+    };
+    // An empty window has no scale.
+    row.show(ui).filter(|((low, high), _)| low < high)
 }
 
 fn new_shape(i: usize) -> TransferShape {
@@ -177,6 +228,7 @@ fn new_shape(i: usize) -> TransferShape {
         colour: theme::CATEGORIES[i % theme::CATEGORIES.len()],
         opacity: 0.4,
         softness: 0.3,
+        foot: TransferShape::FOOT,
     }
 }
 
@@ -189,7 +241,7 @@ fn first_shape(second: SecondValue) -> TransferShape {
             high: [shape.high[0], 0.25],
             ..shape
         },
-        SecondValue::Image(_) => shape,
+        SecondValue::Curvature | SecondValue::Image(_) => shape,
     }
 }
 
@@ -264,11 +316,11 @@ fn limit_rows(
 fn chosen_rows(ui: &mut Ui, two: &TwoValues, chosen: usize) -> Option<(TwoValues, Phase)> {
     let shape = *two.shapes.get(chosen)?;
     let mut changed = None;
-    let names = ["Box", "Ellipse"];
-    let now = usize::from(shape.kind == ShapeKind::Ellipse);
+    let names = ShapeKind::ALL.map(ShapeKind::name);
+    let now = ShapeKind::ALL.iter().position(|kind| *kind == shape.kind);
     let help = "Form of the chosen shape; drag it, or its corners, in the plot";
-    if let Some(i) = segment_row(ui, "Shape", help, &names, now) {
-        let kind = [ShapeKind::Box, ShapeKind::Ellipse][i];
+    if let Some(i) = segment_row(ui, "Shape", help, &names, now.unwrap_or(0)) {
+        let kind = ShapeKind::ALL[i];
         changed = Some((TransferShape { kind, ..shape }, Phase::Done));
     }
     let named = || theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES);
@@ -301,6 +353,15 @@ fn chosen_rows(ui: &mut Ui, two: &TwoValues, chosen: usize) -> Option<(TwoValues
     if let Some((v, phase)) = percent("Soft edge", shape.softness, low, 30.0, help).value(ui) {
         let softness = v as f32 / 100.0;
         changed = Some((TransferShape { softness, ..shape }, phase));
+    }
+    if shape.kind == ShapeKind::Trapezoid {
+        let default = f64::from(TransferShape::FOOT) * 100.0;
+        let help = "Width of the lower side relative to the upper one; 0 makes a triangle";
+        let row = percent("Lower side", shape.foot, 0.0, default, help);
+        if let Some((v, phase)) = row.value(ui) {
+            let foot = v as f32 / 100.0;
+            changed = Some((TransferShape { foot, ..shape }, phase));
+        }
     }
     changed.map(|(shape, phase)| (with(two, chosen, shape), phase))
 }

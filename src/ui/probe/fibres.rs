@@ -1,8 +1,8 @@
 //! Fibres at the crosshair: peaks, directions in anatomical letters, and fractions of tissues.
 
 use super::{OUTSIDE_MASK, Quantity, Reading, reading_of};
-use crate::data::AffineSource;
 use crate::data::odf_field::Tissue;
+use crate::data::{AffineSource, Fixels, PeakField, Volume};
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::view::letter;
 use crate::state::{Layer, State};
@@ -90,6 +90,24 @@ pub fn peaks(state: &State) -> Vec<Reading> {
     let angles = other_angles(&peaks);
     all.extend(angles.map(|angles| reading_of(Quantity::Peaks, "Angles of peaks", angles)));
     all
+}
+
+/// The values of the fixels in the voxel at a place; `None` outside the grid.
+pub fn fixel_values(volume: &Volume, at: DVec3) -> Option<String> {
+    let voxel = volume.grid.index(volume.grid.nearest(at)?);
+    let field = PeakField::from_volume(volume)?;
+    let n = volume.grid.voxel_count();
+    let all = (0..field.count()).filter_map(|peak| {
+        let length = field.peak(voxel, peak)?.length();
+        let value = |fixels: &Fixels| fixels.value(peak * n + voxel, length);
+        let value = volume.fixels.as_deref().map_or(length, value);
+        Some(format::measure(value))
+    });
+    let all: Vec<String> = all.collect();
+    Some(match all.is_empty() {
+        true => "no fixel".to_owned(),
+        false => all.join(", "),
+    })
 }
 
 const PEAKS: &str = "Peaks";

@@ -1,6 +1,6 @@
 //! The letters at the edges of a slice, which name the sides of the patient there.
 
-use super::slice_paint::{MARGIN, sides_unknown};
+use super::slice_paint::MARGIN;
 use super::slice_view::Slice;
 use super::{annotations, chrome};
 use crate::ui::theme::{self, IN_VIEW, size};
@@ -62,7 +62,7 @@ pub(super) fn show(
         return Vec::new();
     };
     let mut placed = Vec::new();
-    let unknown = sides_unknown(slice.state);
+    let unknown = slice.state.sides_unknown();
     let rect = slice.rect.shrink(MARGIN);
     let places = [
         (rect.left_center(), Align2::LEFT_CENTER, 1.0),

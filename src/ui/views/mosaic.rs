@@ -33,7 +33,7 @@ fn key(ui: &Ui, pane: Pane, rect: Rect, state: &State) {
     let tilt_deg = tilt_deg(slice.plane.normal());
     let turned = !state.view.turn.is_straight();
     let tilt = (tilt_deg >= STRAIGHT_DEG).then(|| format!("{}°", fixed(tilt_deg, 1)));
-    let (sides, colour) = match slice_paint::sides_unknown(state) {
+    let (sides, colour) = match state.sides_unknown() {
         true => ("left and right unknown".to_owned(), IN_VIEW.warning),
         false => slice_paint::orientation(&slice.plane),
     };

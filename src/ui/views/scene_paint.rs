@@ -5,7 +5,6 @@ use super::cut::Cut;
 use super::drag::{CLICK, DragKind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
-use super::slice_paint::sides_unknown;
 use super::{
     Views, annotations, badge, chrome, clip_outline, fan, leak, pointer, rings, ruler, sampling,
     shortest_line, spheres,
@@ -326,7 +325,7 @@ fn title(
             below.y += LINE;
         }
     }
-    if sides_unknown(scene.state) {
+    if scene.state.sides_unknown() {
         let span = ("left and right unknown", font, p.warning);
         lines.push(text(below, &[span]));
     }
@@ -381,7 +380,7 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) ->
         .collect();
     // The nearest arm is drawn last.
     arms.sort_by(|a, b| a.1.dot(axes.z_axis).total_cmp(&b.1.dot(axes.z_axis)));
-    let unknown = sides_unknown(scene.state);
+    let unknown = scene.state.sides_unknown();
     let dec = dec_on_ground(scene.state);
     let on_screen = |direction: DVec3| {
         vec2(

@@ -9,7 +9,7 @@ use super::{
     Views, annotations, chrome, fan, leak, letters, pointer, region_drag, rings, sampling,
     scene_paint, spheres,
 };
-use crate::data::{AffineSource, VolumeKind};
+use crate::data::VolumeKind;
 use crate::scene;
 use crate::state::regions::region_radius_mm;
 use crate::state::view::{Plane, STRAIGHT_DEG, nearest_axis, tilt_deg};
@@ -361,13 +361,6 @@ fn grid(layer: &Layer) -> Option<&crate::data::Grid> {
     }
 }
 
-/// Whether it is unknown which side of the shown data is the patient's right.
-pub fn sides_unknown(state: &State) -> bool {
-    shown_layers(state)
-        .filter_map(grid)
-        .any(|g| g.source == AffineSource::Pixdim)
-}
-
 /// Suffix of the title if pixels are not voxels: `oblique 12°`, `resampled`.
 pub(super) fn resampled(state: &State) -> Option<String> {
     let grids: Vec<_> = shown_layers(state).filter_map(grid).collect();
@@ -418,7 +411,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     let axis = nearest_axis(normal);
     let value = crosshair[axis];
     let tilt_deg = tilt_deg(normal);
-    let unknown = sides_unknown(state);
+    let unknown = state.sides_unknown();
     let is_straight = tilt_deg < STRAIGHT_DEG;
     let position = match is_straight {
         true => format!(

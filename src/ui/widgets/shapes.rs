@@ -4,7 +4,9 @@ use super::super::format;
 use super::super::theme::{self, size, space};
 use super::paint;
 use crate::data::appearance::{ShapeKind, TransferShape};
-use crate::data::joint_histogram::{SecondValue, joint_histogram};
+use crate::data::joint_histogram::{
+    SecondValue, curvature_window, gradient_window, joint_histogram,
+};
 use crate::data::{DataId, Volume};
 use crate::state::Phase;
 use egui::{
@@ -170,6 +172,17 @@ impl ShapesEditor<'_> {
                         stroke,
                     ))
                 }
+                ShapeKind::Trapezoid => {
+                    let shorter = 0.5 * place.width() * (1.0 - shape.foot);
+                    let across = vec2(shorter, 0.0);
+                    let sides = vec![
+                        place.left_top(),
+                        place.right_top(),
+                        place.right_bottom() - across,
+                        place.left_bottom() + across,
+                    ];
+                    inside.add(Shape::convex_polygon(sides, fill, stroke))
+                }
             };
             if i == self.chosen {
                 for corner in corners(place) {
@@ -218,26 +231,68 @@ fn corners(place: Rect) -> [Pos2; 4] {
     ]
 }
 
-type CountsKey = (DataId, usize, Option<DataId>, [u32; 4]);
+/// The image, its volume, whether the second value is the curvature, its image, and the windows.
+type CountsKey = (DataId, usize, bool, Option<DataId>, [u32; 4]);
+/// The same without the windows.
+type WindowKey = (DataId, usize, bool, Option<DataId>);
 
-/// Caches the last joint histogram.
+/// Caches the last joint histogram, and the window of all second values.
 #[derive(Default)]
-pub struct JointCache(Option<(CountsKey, Vec<u32>)>);
+pub struct JointCache {
+    counts: Option<(CountsKey, Vec<u32>)>,
+    window: Option<(WindowKey, (f32, f32))>,
+}
+
+/// Whether the second value is the curvature, and its image if it is another one.
+fn key_of(second: SecondValue<'_>) -> (bool, Option<DataId>) {
+    match second {
+        SecondValue::Gradient => (false, None),
+        SecondValue::Curvature => (true, None),
+        SecondValue::Image(image) => (false, Some(image.id())),
+    }
+}
+
+/// A window that nearly all second values lie in.
+pub fn window_of_second((volume, frame): (&Volume, usize), second: SecondValue<'_>) -> (f32, f32) {
+    match second {
+        SecondValue::Gradient => gradient_window(volume, frame),
+        SecondValue::Curvature => curvature_window(volume, frame),
+        SecondValue::Image(image) => image.percentiles(0, 0.0, 1.0),
+    }
+}
 
 impl JointCache {
     pub fn get(
         &mut self,
         (volume, frame): (&Volume, usize),
-        second: Option<&Volume>,
+        second: SecondValue<'_>,
         windows: [(f32, f32); 2],
     ) -> &[u32] {
         let bits = [windows[0].0, windows[0].1, windows[1].0, windows[1].1].map(f32::to_bits);
-        let key = (volume.id(), frame, second.map(Volume::id), bits);
-        if self.0.as_ref().is_none_or(|known| known.0 != key) {
-            let second = second.map_or(SecondValue::Gradient, SecondValue::Image);
+        let (is_curvature, image) = key_of(second);
+        let key = (volume.id(), frame, is_curvature, image, bits);
+        if self.counts.as_ref().is_none_or(|known| known.0 != key) {
             let counts = joint_histogram(volume, frame, second, windows, BINS);
-            self.0 = Some((key, counts));
+            self.counts = Some((key, counts));
         }
-        self.0.as_ref().map_or(&[], |known| &known.1)
+        self.counts.as_ref().map_or(&[], |known| &known.1)
+    }
+
+    /// The window that nearly all second values lie in.
+    pub fn window(
+        &mut self,
+        (volume, frame): (&Volume, usize),
+        second: SecondValue<'_>,
+    ) -> (f32, f32) {
+        let (is_curvature, image) = key_of(second);
+        let key = (volume.id(), frame, is_curvature, image);
+        match self.window {
+            Some((known, window)) if known == key => window,
+            _ => {
+                let window = window_of_second((volume, frame), second);
+                self.window = Some((key, window));
+                window
+            }
+        }
     }
 }

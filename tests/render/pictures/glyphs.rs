@@ -133,6 +133,8 @@ fn peaks() {
             glyphs: Some(Glyphs::Peaks(PeakGlyphs {
                 peaks: ById(volume),
                 turn,
+                colours: None,
+                limits: None,
                 place: GlyphPlace::Planes(vec![CutPlane {
                     point: DVec3::ZERO,
                     normal: DVec3::Z,

@@ -11,11 +11,38 @@ pub enum ShapeKind {
     Box,
     /// The largest ellipse within those limits.
     Ellipse,
+    /// A trapezoid between those limits whose lower side is narrower (Kniss, Kindlmann and Hansen 2002): at a border
+    /// between two tissues, the gradient is largest in the middle of their values.
+    Trapezoid,
+}
+
+impl ShapeKind {
+    /// All forms, in the order of choices.
+    pub const ALL: [Self; 3] = [Self::Box, Self::Ellipse, Self::Trapezoid];
+
+    /// The name of the form in the window.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Box => "Box",
+            Self::Ellipse => "Ellipse",
+            Self::Trapezoid => "Trapezoid",
+        }
+    }
+
+    /// The number of the form in the shader.
+    fn number(self) -> f32 {
+        match self {
+            Self::Box => 0.0,
+            Self::Ellipse => 1.0,
+            Self::Trapezoid => 2.0,
+        }
+    }
 }
 
 keyed!(ShapeKind, serde {
     Box = "box",
     Ellipse = "ellipse",
+    Trapezoid = "trapezoid",
 });
 
 /// A region of two values with its colour and opacity (Kniss, Kindlmann and Hansen 2002). Positions are shares of the
@@ -24,9 +51,10 @@ keyed!(ShapeKind, serde {
 pub struct TransferShape {
     /// Form within the limits.
     pub kind: ShapeKind,
-    /// Lower limits of the first and the second value. A box whose limit is exactly 0 has no lower limit.
+    /// Lower limits of the first and the second value. A box whose limit is exactly 0 has no lower limit there, and a
+    /// trapezoid none of the second value.
     pub low: [f32; 2],
-    /// Upper limits. A box whose limit is exactly 1 has no upper limit.
+    /// Upper limits, with the same rule for exactly 1.
     pub high: [f32; 2],
     /// sRGB.
     pub colour: [u8; 3],
@@ -34,6 +62,9 @@ pub struct TransferShape {
     pub opacity: f32,
     /// Part of the half width over which the opacity rises from 0 at the edge, 0.02..1.
     pub softness: f32,
+    /// Width of a trapezoid's lower side relative to the upper one, 0..1; 0 makes a triangle.
+    #[serde(default = "TransferShape::default_foot")]
+    pub foot: f32,
 }
 
 const MAX_OPACITY: f32 = 0.9999;
@@ -44,8 +75,14 @@ impl TransferShape {
     pub const MAX_COUNT: usize = 8;
     /// Smallest width of a shape along either axis.
     pub const MIN_WIDTH: f32 = 0.01;
+    /// Default of [`TransferShape::foot`].
+    pub const FOOT: f32 = 0.25;
     /// Smallest softness: a sharper edge would show the steps of rays.
     pub const MIN_SOFTNESS: f32 = 0.02;
+
+    fn default_foot() -> f32 {
+        Self::FOOT
+    }
 
     /// The shape with valid numbers: ordered, finite limits, and an opacity and a softness within their ranges.
     pub fn sanitized(self) -> Self {
@@ -63,6 +100,7 @@ impl TransferShape {
         }
         shape.opacity = or(self.opacity, 0.5).clamp(0.0, 1.0);
         shape.softness = or(self.softness, 0.3).clamp(Self::MIN_SOFTNESS, 1.0);
+        shape.foot = or(self.foot, Self::FOOT).clamp(0.0, 1.0);
         shape
     }
 
@@ -70,23 +108,58 @@ impl TransferShape {
     fn edges(&self) -> ([f32; 2], [f32; 2], [f32; 2]) {
         let half = [0, 1].map(|a| 0.5 * (self.high[a] - self.low[a]));
         let rise = half.map(|h| (h * self.softness).max(1e-6));
-        if self.kind == ShapeKind::Ellipse {
-            return (self.low, self.high, rise);
+        let (mut low, mut high) = (self.low, self.high);
+        for axis in 0..2 {
+            if self.is_open(axis, 0.0) {
+                low[axis] = -NO_LIMIT;
+            }
+            if self.is_open(axis, 1.0) {
+                high[axis] = NO_LIMIT;
+            }
         }
-        let low = self.low.map(|v| if v == 0.0 { -NO_LIMIT } else { v });
-        let high = self.high.map(|v| if v == 1.0 { NO_LIMIT } else { v });
         (low, high, rise)
     }
 
-    /// Three texels for the shader: limits; widths of the edges, softness and kind; colour and opacity.
-    pub fn texels(&self) -> [[f32; 4]; 3] {
+    /// Whether the shape has no limit along an axis where it reaches this end of the window exactly.
+    fn is_open(&self, axis: usize, end: f32) -> bool {
+        let reached = if end == 0.0 { self.low } else { self.high };
+        let may_be_open = match self.kind {
+            ShapeKind::Box => true,
+            ShapeKind::Ellipse => false,
+            ShapeKind::Trapezoid => axis == 1,
+        };
+        may_be_open && reached[axis] == end
+    }
+
+    /// The shape with the same limits of the second value in another window of it. Open ends stay open.
+    pub fn in_window(self, old: (f32, f32), new: (f32, f32)) -> Self {
+        let share = |share: f32| {
+            let value = old.0 + share * (old.1 - old.0);
+            (value - new.0) / (new.1 - new.0)
+        };
+        let mut shape = self;
+        if !self.is_open(1, 0.0) {
+            shape.low[1] = share(self.low[1]);
+        }
+        if !self.is_open(1, 1.0) {
+            shape.high[1] = share(self.high[1]);
+        }
+        shape.sanitized()
+    }
+
+    /// Number of texels of a shape.
+    pub const TEXELS: usize = 4;
+
+    /// The shape for the shader: limits; widths of the edges, softness and kind; colour and opacity; of a trapezoid, the
+    /// width of the lower side, and the second values at both ends of the slanted sides.
+    pub fn texels(&self) -> [[f32; 4]; Self::TEXELS] {
         let (low, high, rise) = self.edges();
         let [r, g, b] = self.colour.map(|c| f32::from(c) / 255.0);
-        let is_ellipse = f32::from(u8::from(self.kind == ShapeKind::Ellipse));
         [
             [low[0], low[1], high[0], high[1]],
-            [rise[0], rise[1], self.softness, is_ellipse],
+            [rise[0], rise[1], self.softness, self.kind.number()],
             [r, g, b, self.opacity.min(MAX_OPACITY)],
+            [self.foot, self.low[1], self.high[1], 0.0],
         ]
     }
 }

@@ -5,6 +5,7 @@ use crate::compute::{Control, memory};
 use crate::data::odf_field::order_of_distributions;
 use crate::data::tractogram::LENGTH;
 use crate::data::{Gradients, Grid, Mask, OdfLayout, Region, Role, Tractogram, Volume, VolumeKind};
+use crate::io::orientations::OpenedPeaks;
 use crate::io::{self, InPlace, SampleLimits};
 use crate::jobs::{
     Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, ValueNames, Worker,
@@ -320,6 +321,24 @@ pub fn open_in_place(
     }))
 }
 
+/// The fixels of a path; `None` for other files, and where the user states another content.
+fn fixels(
+    path: &Path,
+    reading: &io::Reading,
+    control: &Control,
+) -> Result<Option<(Volume, OpenedPeaks)>, io::Error> {
+    let affine = reading.affine.as_deref();
+    let is_plain = io::Reading {
+        affine: None,
+        ..reading.clone()
+    }
+    .is_empty();
+    match is_plain {
+        true => io::orientations::open_fixels(path, affine, control),
+        false => Ok(None),
+    }
+}
+
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
 pub fn open(
     path: &Path,
@@ -327,6 +346,16 @@ pub fn open(
     reading: &io::Reading,
     control: &Control,
 ) -> Result<Opened, io::Error> {
+    if let Some((volume, opened)) = fixels(path, reading, control)? {
+        return Ok(Opened::File(Box::new(OpenedFile {
+            path: path.to_owned(),
+            notes: io::Remark::all(&opened.warnings, &opened.notes),
+            loaded: Loaded::Image(volume),
+            reading: reading.clone(),
+            companion_mask: None,
+            gradients_refused: None,
+        })));
+    }
     if io::bids::is_folder(path) {
         return io::bids::find(path).map(Opened::Folder);
     }

@@ -5,10 +5,14 @@ use crate::pictures::offscreen;
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::data::appearance::{ShapeKind, TransferShape};
-use arcuate::data::joint_histogram::{SecondValue, gradient_window, joint_histogram};
+use arcuate::data::joint_histogram::{
+    SecondValue, curvature_window, gradient_window, joint_histogram, mean_curvature,
+};
 use arcuate::render::March;
 use arcuate::render::offscreen::Picture;
-use arcuate::scene::draw_list::{ById, ScenePane, ShapedTransfer, Transfer, VolumeDraw};
+use arcuate::scene::draw_list::{
+    ById, ScenePane, SecondSource, ShapedTransfer, Transfer, VolumeDraw,
+};
 use arcuate::state::core::layer::LayerId;
 use arcuate::state::core::volume_look::{SecondValue as Second, TwoValues, VolumeLook};
 use glam::DVec3;
@@ -20,6 +24,10 @@ pub fn tests() -> Vec<Trial> {
             "render::clouds by value and gradient are integrals",
             gradient,
         ),
+        test(
+            "render::clouds by value and curvature are integrals",
+            curvature,
+        ),
         test("render::clouds by two images are integrals", two_images),
         test(
             "render::empty bricks of two values change no pixel",
@@ -29,6 +37,14 @@ pub fn tests() -> Vec<Trial> {
         test(
             "render::shapes of two values are stored and repaired",
             stored,
+        ),
+        test(
+            "render::curvatures of voxels are those of spheres and cylinders",
+            curvatures_of_voxels,
+        ),
+        test(
+            "render::shapes keep their values in another window",
+            other_window,
         ),
     ]
 }
@@ -43,13 +59,16 @@ fn shape(kind: ShapeKind, limits: [[f32; 2]; 2], opacity: f32) -> TransferShape 
         colour: [255; 3],
         opacity,
         softness: 0.4,
+        foot: 0.3,
     }
 }
 
 fn shaped(volume: &Volume, second: Option<&Volume>, window: (f32, f32)) -> VolumeDraw {
     VolumeDraw {
         shapes: Some(ShapedTransfer {
-            second: second.map(|v| ById(v.clone())),
+            second: second.map_or(SecondSource::Gradient, |v| {
+                SecondSource::Image(ById(v.clone()))
+            }),
             window,
             shapes: Vec::new(),
         }),
@@ -68,6 +87,16 @@ fn with(draw: &VolumeDraw, shapes: &[TransferShape]) -> VolumeDraw {
 /// Extinction of a shape at two shares, 1/mm, from its definition.
 fn extinction(shape: &TransferShape, pair: [f64; 2]) -> f64 {
     let soft = f64::from(shape.softness);
+    if shape.kind == ShapeKind::Trapezoid {
+        let [low, high] = [shape.low, shape.high].map(|ends| ends.map(f64::from));
+        let up = (pair[1] - low[1]) / (high[1] - low[1]);
+        let wide = f64::from(shape.foot) + (1.0 - f64::from(shape.foot)) * up.clamp(0.0, 1.0);
+        let off = (2.0 * pair[0] - low[0] - high[0]).abs() / (high[0] - low[0]);
+        // The distance from the lower and the upper side in half heights.
+        let within = 2.0 * up.min(1.0 - up);
+        let rise = ((wide - off) / soft).min(within / soft).clamp(0.0, 1.0);
+        return -(1.0 - f64::from(shape.opacity) * rise).ln() / REFERENCE_MM;
+    }
     // 0 in the middle, 1 at the edge.
     let off = [0, 1].map(|a| {
         let (low, high) = (f64::from(shape.low[a]), f64::from(shape.high[a]));
@@ -75,7 +104,7 @@ fn extinction(shape: &TransferShape, pair: [f64; 2]) -> f64 {
     });
     let off = match shape.kind {
         ShapeKind::Box => off[0].max(off[1]),
-        ShapeKind::Ellipse => off[0].hypot(off[1]),
+        ShapeKind::Ellipse | ShapeKind::Trapezoid => off[0].hypot(off[1]),
     };
     let opacity = f64::from(shape.opacity) * ((1.0 - off) / soft).clamp(0.0, 1.0);
     -(1.0 - opacity).ln() / REFERENCE_MM
@@ -120,7 +149,7 @@ fn gradient() {
     let mut offscreen = offscreen();
     let volume = distances(any_grid(&mut random, 64, 19.0), DVec3::ZERO);
     let draw = shaped(&volume, None, (0.0, 2.0));
-    for kind in [ShapeKind::Box, ShapeKind::Ellipse] {
+    for kind in ShapeKind::ALL {
         let around = shape(kind, [[0.2, 0.6], [0.1, 0.9]], 0.2);
         let list = shown(vec![with(&draw, &[around])], any_eye(&mut random));
         let picture = offscreen.scene(&list).expect("a picture");
@@ -133,6 +162,96 @@ fn gradient() {
         let brightest = pixels().map(|(x, y)| picture.pixel(x, y)[0]).max();
         assert!(brightest <= Some(2), "{brightest:?}");
     }
+}
+
+/// The surfaces of constant distance from a point are spheres, whose curvature is 1 / radius; distances rise outwards, so
+/// that it is negative.
+fn curvature() {
+    let mut random = Random::fresh("two values, curvature");
+    let mut offscreen = offscreen();
+    let volume = distances(any_grid(&mut random, 64, 19.0), DVec3::ZERO);
+    let window = (-0.3f32, 0.1f32);
+    let mut draw = shaped(&volume, None, window);
+    if let Some(shaped) = &mut draw.shapes {
+        shaped.second = SecondSource::Curvature;
+    }
+    // Radii from 6 to 14 mm, all of which have curvatures within the second limits of some shape.
+    for kind in ShapeKind::ALL {
+        let around = shape(kind, [[0.3, 0.7], [0.05, 0.7]], 0.2);
+        let list = shown(vec![with(&draw, &[around])], any_eye(&mut random));
+        let picture = offscreen.scene(&list).expect("a picture");
+        compare(&picture, &list, &[around], |at| {
+            let curvature = -1.0 / at.length();
+            let share = (curvature - f64::from(window.0)) / f64::from(window.1 - window.0);
+            [at.length() / f64::from(WIDE), share]
+        });
+    }
+    // No sphere of distances bulges outwards.
+    let away = shape(ShapeKind::Box, [[0.2, 0.7], [0.8, 0.95]], 0.9);
+    let list = shown(vec![with(&draw, &[away])], any_eye(&mut random));
+    let picture = offscreen.scene(&list).expect("a picture");
+    let brightest = pixels().map(|(x, y)| picture.pixel(x, y)[0]).max();
+    assert!(brightest <= Some(2), "{brightest:?}");
+}
+
+/// The mean curvature of a sphere is 1 / radius, that of a cylinder half of that, whatever the grid; the sign says which
+/// side is brighter.
+fn curvatures_of_voxels() {
+    let mut random = Random::fresh("curvatures of voxels");
+    let axis = random.direction();
+    let radius = |at: DVec3, is_cylinder: bool| match is_cylinder {
+        true => at.reject_from(axis).length(),
+        false => at.length(),
+    };
+    for (is_cylinder, sign) in [(false, -1.0), (false, 1.0), (true, 1.0)] {
+        let volume = field(any_grid(&mut random, 60, 19.0), |at| {
+            (100.0 - sign * radius(at, is_cylinder)) as f32
+        });
+        let grid = &volume.grid;
+        let mut checked = 0;
+        for i in (0..grid.voxel_count()).step_by(97) {
+            let voxel = grid.voxel(i);
+            let inner = (0..3).all(|a| (1..grid.shape[a] - 1).contains(&voxel[a]));
+            let at = grid.world(DVec3::from_array(voxel.map(|n| n as f64)));
+            let r = radius(at, is_cylinder);
+            if !inner || !(6.0..14.0).contains(&r) {
+                continue;
+            }
+            let expected = sign * if is_cylinder { 0.5 } else { 1.0 } / r;
+            let found = mean_curvature(&volume, 0, voxel).map(f64::from);
+            let found = found.expect("a curvature");
+            // Second differences are wrong by about (h / r)², and single precision of values near 100 by 1e-5 / h².
+            assert!(
+                (found - expected).abs() < 0.03 * expected.abs() + 2e-4,
+                "{found} {expected}"
+            );
+            checked += 1;
+        }
+        assert!(checked > 200, "{checked}");
+    }
+    let flat = field(any_grid(&mut random, 12, 19.0), |_| 3.0);
+    assert_eq!(mean_curvature(&flat, 0, [5, 5, 5]), None);
+    assert_eq!(curvature_window(&flat, 0), (-1.0, 1.0));
+}
+
+/// A shape has the same second values in another window, and open ends stay open.
+fn other_window() {
+    let two = TwoValues {
+        second: Second::Curvature,
+        window: (-1.0, 3.0),
+        shapes: vec![
+            shape(ShapeKind::Ellipse, [[0.1, 0.5], [0.25, 0.75]], 0.5),
+            shape(ShapeKind::Box, [[0.1, 0.5], [0.0, 0.75]], 0.5),
+            shape(ShapeKind::Trapezoid, [[0.1, 0.5], [0.25, 1.0]], 0.5),
+        ],
+    };
+    let wider = two.in_window((-2.0, 6.0));
+    let limits = |i: usize| [wider.shapes[i].low[1], wider.shapes[i].high[1]];
+    // 0 and 2 in either window.
+    assert_eq!(limits(0), [0.25, 0.5]);
+    assert_eq!(limits(1), [0.0, 0.5]);
+    assert_eq!(limits(2), [0.25, 1.0]);
+    assert_eq!(wider.in_window(two.window), two);
 }
 
 /// Two shapes over two images on different grids.
@@ -247,4 +366,9 @@ fn stored() {
     assert_eq!((shape.low, shape.high), ([0.2, 0.0], [0.8, 1.0]));
     assert_eq!(shape.opacity, 1.0);
     assert_eq!(shape.softness, TransferShape::MIN_SOFTNESS);
+    // Sessions of earlier versions have no lower side.
+    let mut earlier = serde_json::to_value(shape).expect("a value");
+    earlier.as_object_mut().map(|o| o.remove("foot"));
+    let read: TransferShape = serde_json::from_value(earlier).expect("a shape");
+    assert_eq!(read.foot, TransferShape::FOOT);
 }
