@@ -6,6 +6,7 @@ mod bundle;
 mod commit;
 mod errors;
 mod fod;
+mod model;
 mod parameters;
 mod pathway;
 mod phantom;
@@ -16,6 +17,7 @@ mod run;
 mod segment;
 mod solve;
 mod tables;
+mod track;
 mod types;
 
 use pyo3::prelude::*;
@@ -29,6 +31,8 @@ mod _engine {
     #[pymodule_export]
     use super::fod::fod;
     #[pymodule_export]
+    use super::model::layout_remark;
+    #[pymodule_export]
     use super::pathway::pathway;
     #[pymodule_export]
     use super::phantom::phantom;
@@ -39,9 +43,11 @@ mod _engine {
     #[pymodule_export]
     use super::segment::segment;
     #[pymodule_export]
-    use super::solve::{Fit, density, fit, open, track};
+    use super::solve::{Fit, density, fit, open};
     #[pymodule_export]
     use super::tables::parameters;
+    #[pymodule_export]
+    use super::track::track;
     #[pymodule_export]
     use super::types::{Image, Streamlines};
 
