@@ -10,6 +10,7 @@ mod model;
 mod parameters;
 mod pathway;
 mod phantom;
+mod random_pairs;
 mod rays;
 mod regions;
 mod results;

@@ -1,6 +1,6 @@
 //! What streamlines, rays and pathways follow: the tensors of a fit, or fibre orientation distributions.
 
-use crate::errors::{Failure, raised};
+use crate::errors::{Failure, raised, unknown_key};
 use crate::parameters::{Given, Row};
 use crate::run::{Common, run};
 use crate::solve::Fit;
@@ -90,17 +90,11 @@ fn layout(stated: (Option<&str>, Option<&str>)) -> Result<OdfLayout, Failure> {
             ));
         }
     };
-    let unknown = |found: &str, name: &str, keys: &[&str]| {
-        let keys = keys.join(", ");
-        Failure::Parameter(format!(
-            "Found {found} for {name}, expected one of {keys}; choose one of them"
-        ))
-    };
+    let unknown = |found, name, keys| Failure::Parameter(unknown_key(found, name, keys));
     Ok(OdfLayout {
-        basis: Basis::from_key(basis)
-            .ok_or_else(|| unknown(basis, "odf_basis", &Basis::KEYS))?,
+        basis: Basis::from_key(basis).ok_or_else(|| unknown(basis, "odf_basis", Basis::KEYS))?,
         frame: TensorFrame::from_key(frame)
-            .ok_or_else(|| unknown(frame, "odf_frame", &TensorFrame::KEYS))?,
+            .ok_or_else(|| unknown(frame, "odf_frame", TensorFrame::KEYS))?,
     })
 }
 

@@ -14,7 +14,7 @@ use arcuate_engine::data::tissue_map::{numbering_text, unknown_labels_text};
 use arcuate_engine::data::{Mask, OdfField, Region, Response, Shells, TissueMap, Tractogram};
 use arcuate_engine::io;
 use arcuate_engine::solvers::odf_tracking::{self, Fibres, Method};
-use arcuate_engine::solvers::{csd, curves, response, tensor_fit, tracking, tractogram};
+use arcuate_engine::solvers::{csd, curves, tensor_fit, tracking, tractogram};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
@@ -174,9 +174,7 @@ impl Tracking<'_> {
                 backend,
                 control,
             )?,
-            _ => {
-                odf_tracking::track(&fibres, map, regions, &params, memory(), backend, control)?
-            }
+            _ => odf_tracking::track(&fibres, map, regions, &params, memory(), backend, control)?,
         };
         backend.install(|| output.on_host())?;
         remarks.extend(map.and_then(|map| odf_tracking::tissue_doubt(&fibres, map)));
@@ -196,7 +194,8 @@ impl Tracking<'_> {
         let params = for_method(for_method(Method::Probabilistic)?.method)?;
         match params.at_interface && !has_tissues {
             true => Err(Failure::Parameter(
-                "Found seed_interface without tissues, expected them; give an image as tissues".to_owned(),
+                "Found seed_interface without tissues, expected them; give an image as tissues"
+                    .to_owned(),
             )),
             false => Ok(params),
         }
@@ -255,7 +254,7 @@ impl Inputs {
         }
         csd::matching_shells(shells, &all).map_err(|error| Failure::Input(error.to_string()))?;
         if let [white] = all.as_mut_slice() {
-            *white = response::outer_shell(white);
+            *white = white.outer_shell();
         }
         Ok(all)
     }
@@ -269,7 +268,7 @@ fn tissue_map(image: &Image, remarks: &mut Vec<String>) -> Result<TissueMap, Fai
         return TissueMap::from_volume(volume).map_err(|error| refused(&error));
     }
     let (map, unknown) = TissueMap::from_labels(volume).map_err(|error| refused(&error))?;
-    remarks.extend(numbering_text(volume));
+    remarks.extend(numbering_text(volume).map(str::to_owned));
     remarks.extend(unknown_labels_text(&unknown));
     Ok(map)
 }
