@@ -52,6 +52,13 @@ mod _engine {
     #[pymodule_export]
     use super::types::{Image, Streamlines};
 
+    /// Cards are shared with other processes of the program.
+    #[pymodule_init]
+    fn init(_: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
+        arcuate_engine::io::card_claims::install();
+        Ok(())
+    }
+
     /// The version of the engine.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
