@@ -308,9 +308,11 @@ impl Global {
         Backend::begin(&choice).map_err(|e| Failure::new(e.to_string()))
     }
 
-    /// Silences the messages of drivers, and applies the memory limit to the window, whose settings may lower it.
+    /// Silences the messages of drivers, shares cards with other processes, and applies the memory limit to the window,
+    /// whose settings may lower it.
     pub fn begin_window(&self) {
         driver_messages::suppress();
+        crate::io::card_claims::install();
         if let Some(gb) = self.memory {
             crate::io::limit_memory_for_good((gb * 1e9) as u64);
         }
@@ -389,6 +391,7 @@ fn may_draw(command: &Command) -> bool {
 
 /// Runs a subcommand.
 pub fn run(command: Command, global: &Global) -> ExitCode {
+    crate::io::card_claims::install();
     if may_draw(&command) {
         driver_messages::suppress();
     }

@@ -1,6 +1,6 @@
 //! Questions about streamlines: what they connect, values along them, and those that rules keep.
 
-use crate::errors::Failure;
+use crate::errors::{Failure, unknown_key};
 use crate::parameters::{filled, given};
 use crate::regions::{GivenRegion, by_role, owned, regions_of, shape};
 use crate::results::{Array, Fact, Parts};
@@ -191,10 +191,8 @@ pub fn select(
     run(py, &common, move |backend, control| {
         all.regions = regions_of(regions, by_role)?;
         for (image, low, high, how) in &images {
-            let counting = PointStatistic::from_key(how).ok_or_else(|| {
-                let known = PointStatistic::KEYS.join(", ");
-                Failure::Input(format!("Found {how} in images, expected one of {known}"))
-            })?;
+            let counting = PointStatistic::from_key(how)
+                .ok_or_else(|| Failure::Input(unknown_key(how, "images", PointStatistic::KEYS)))?;
             all.images.push(OnImage {
                 volume: image.scalar("images")?.clone(),
                 frame: 0,
@@ -204,10 +202,10 @@ pub fn select(
             });
         }
         if let Some(key) = &stop {
-            all.stop = Some(StopReason::from_key(key).ok_or_else(|| {
-                let known = StopReason::KEYS.join(", ");
-                Failure::Input(format!("Found {key} for stop, expected one of {known}"))
-            })?);
+            all.stop = Some(
+                StopReason::from_key(key)
+                    .ok_or_else(|| Failure::Input(unknown_key(key, "stop", StopReason::KEYS)))?,
+            );
         }
         if all.is_empty() || all == only_inverted() {
             return Err(Failure::Input(

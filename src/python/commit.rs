@@ -18,6 +18,7 @@ use arcuate_engine::solvers::commit::{Inputs, Params, Prepared};
 use arcuate_engine::solvers::tensor_fit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
 
 /// Value per streamline of the weights, as in files.
 const WEIGHT: &str = "commit";
@@ -32,6 +33,8 @@ pub struct Further<'py> {
     gamma: Vec<(f64, f64)>,
     pulse: Option<f64>,
     between: Option<f64>,
+    /// A Camino scheme file with the timing of each volume.
+    scheme: Option<PathBuf>,
 }
 
 /// Fits the weights. Returns them with the maps of the three compartments and of the error.
@@ -53,6 +56,7 @@ pub fn commit(
         start: further.start,
         gamma: further.gamma,
         pulses: (further.pulse, further.between),
+        scheme: further.scheme,
     };
     run(py, &common, move |backend, control| {
         fit.run(&given, backend, control)
@@ -67,6 +71,7 @@ struct Weights {
     start: Option<Vec<f32>>,
     gamma: Vec<(f64, f64)>,
     pulses: (Option<f64>, Option<f64>),
+    scheme: Option<PathBuf>,
 }
 
 impl Weights {
@@ -78,8 +83,8 @@ impl Weights {
     ) -> Result<Parts, Failure> {
         // Parameters that fit no scan are refused first.
         self.params(given, 1)?;
-        let timing = self.timing()?;
         let gradients = self.scan.gradients.clone();
+        let (timing, remarks) = self.timing(gradients.as_deref())?;
         let switches = Params::defaults_for(1).switches;
         let samples = gradients
             .as_ref()
@@ -140,7 +145,8 @@ impl Weights {
             .fact("total_rmse", Fact::Number(fit.rmse))
             .fact("iterations", Fact::Whole(u64::from(fit.iterations)))
             .fact("converged", Fact::Flag(fit.ended != Ended::Iterations))
-            .fact("outside", Fact::Whole(prepared.dictionary.counts.outside)))
+            .fact("outside", Fact::Whole(prepared.dictionary.counts.outside))
+            .fact("remarks", Fact::Names(remarks)))
     }
 
     fn inputs<'a>(
@@ -181,23 +187,38 @@ impl Weights {
         Ok(params)
     }
 
-    fn timing(&self) -> Result<Vec<Timing>, Failure> {
-        let (pulse, between) = match self.pulses {
-            (Some(pulse), Some(between)) => (pulse, between),
-            (None, None) => return Ok(Vec::new()),
-            _ => {
-                return Err(Failure::Parameter(
-                    "Found one of pulse and between, expected both or neither; give the other one"
-                        .to_owned(),
-                ));
-            }
-        };
-        let ([pulse_ms, between_ms], _) =
-            scheme::in_ms(pulse, between).map_err(|error| Failure::Parameter(error.to_string()))?;
-        Ok(vec![Timing {
+    /// The timing of all volumes or of each, and remarks about its units.
+    fn timing(&self, gradients: Option<&Gradients>) -> Result<(Vec<Timing>, Vec<String>), Failure> {
+        let timing = |[pulse_ms, between_ms]: [f64; 2]| Timing {
             pulse_ms,
             between_ms,
-        }])
+        };
+        match (self.pulses, &self.scheme) {
+            ((None, None), Some(path)) => {
+                let read = scheme::timing(path)?;
+                let differs = gradients.and_then(|g| read.against(&g.b_s_per_mm2));
+                let remarks = read.notes.into_iter().chain(differs);
+                let remarks = remarks.map(|remark| format!("{remark}: {}", path.display()));
+                Ok((
+                    read.rows.into_iter().map(timing).collect(),
+                    remarks.collect(),
+                ))
+            }
+            (_, Some(_)) => Err(Failure::Parameter(
+                "Found scheme beside pulse or between, expected one of them; leave out the others"
+                    .to_owned(),
+            )),
+            ((Some(pulse), Some(between)), None) => {
+                let (pulses, remark) = scheme::in_ms(pulse, between)
+                    .map_err(|error| Failure::Parameter(error.to_string()))?;
+                Ok((vec![timing(pulses)], remark.into_iter().collect()))
+            }
+            ((None, None), None) => Ok((Vec::new(), Vec::new())),
+            _ => Err(Failure::Parameter(
+                "Found one of pulse and between, expected both or neither; give the other one"
+                    .to_owned(),
+            )),
+        }
     }
 
     /// The directions of tensors that are fitted to the scan, for the water around fibres.

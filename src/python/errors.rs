@@ -67,6 +67,12 @@ fn with_arguments(sentence: &str) -> String {
     named.join(" ")
 }
 
+/// The sentence about a key that an argument does not have.
+pub fn unknown_key(found: &str, argument: &str, keys: &[&str]) -> String {
+    let keys = keys.join(", ");
+    format!("Found {found} for {argument}, expected one of {keys}; choose one of them")
+}
+
 /// The exception, whose classes are those of `arcuate/_errors.py`.
 pub fn raised(py: Python<'_>, failure: Failure) -> PyErr {
     let (class, sentence) = match failure {

@@ -1,6 +1,6 @@
 //! Fibre orientation distributions of a scan.
 
-use crate::errors::Failure;
+use crate::errors::{Failure, unknown_key};
 use crate::parameters::{Given, filled, given, is_given, split};
 use crate::results::{Fact, Parts};
 use crate::run::{Common, run};
@@ -224,10 +224,8 @@ fn algorithm(responses: &Responses, given: &Given) -> Result<Option<ResponseAlgo
         return Ok(None);
     };
     let algorithm = ResponseAlgorithm::from_key(key).ok_or_else(|| {
-        let known = ResponseAlgorithm::KEYS.join(", ");
-        Failure::Parameter(format!(
-            "Found {key} for response_algorithm, expected one of {known}"
-        ))
+        let keys = ResponseAlgorithm::KEYS;
+        Failure::Parameter(unknown_key(key, "response_algorithm", keys))
     })?;
     if !responses.files.is_empty() {
         return Err(Failure::Parameter(

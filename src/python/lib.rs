@@ -6,9 +6,11 @@ mod bundle;
 mod commit;
 mod errors;
 mod fod;
+mod model;
 mod parameters;
 mod pathway;
 mod phantom;
+mod random_pairs;
 mod rays;
 mod regions;
 mod results;
@@ -16,6 +18,7 @@ mod run;
 mod segment;
 mod solve;
 mod tables;
+mod track;
 mod types;
 
 use pyo3::prelude::*;
@@ -29,6 +32,8 @@ mod _engine {
     #[pymodule_export]
     use super::fod::fod;
     #[pymodule_export]
+    use super::model::layout_remark;
+    #[pymodule_export]
     use super::pathway::pathway;
     #[pymodule_export]
     use super::phantom::phantom;
@@ -39,11 +44,20 @@ mod _engine {
     #[pymodule_export]
     use super::segment::segment;
     #[pymodule_export]
-    use super::solve::{Fit, density, fit, open, track};
+    use super::solve::{Fit, density, fit, open};
     #[pymodule_export]
     use super::tables::parameters;
     #[pymodule_export]
+    use super::track::track;
+    #[pymodule_export]
     use super::types::{Image, Streamlines};
+
+    /// Cards are shared with other processes of the program.
+    #[pymodule_init]
+    fn init(_: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
+        arcuate_engine::io::card_claims::install();
+        Ok(())
+    }
 
     /// The version of the engine.
     #[pymodule_export]

@@ -1,7 +1,9 @@
 //! Keyword arguments from the tables of parameters: one for each row, with its name, help, default and check.
 
 use crate::errors::Failure;
-use arcuate_engine::parameters::{Kind, Param, ParamError, Parameters, Value, check, number_text};
+use arcuate_engine::parameters::{
+    DefaultText, Kind, Param, ParamError, Parameters, Value, check, number_text,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
@@ -46,9 +48,11 @@ fn described<P: Parameters>(row: &Param<P>, defaults: &P) -> Row {
         Kind::Switch(_) => ("switch", ""),
         Kind::Text(_) => ("text", ""),
     };
-    let default = match &row.kind {
+    let default = match (&row.kind, row.default_text) {
         // The argument means the flag, which is not given by default.
-        Kind::Switch(_) => "off".to_owned(),
+        (Kind::Switch(_), _) => "off".to_owned(),
+        // Notes that name options are about the command line.
+        (_, DefaultText::Noted(note)) if !note.contains("--") => note.replace("{}", &text),
         _ => text,
     };
     let help = row.help.to_owned();

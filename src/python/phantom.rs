@@ -1,6 +1,6 @@
 //! Synthetic heads and blocks, for examples and tests.
 
-use crate::errors::Failure;
+use crate::errors::{Failure, unknown_key};
 use crate::parameters::{filled, given};
 use crate::results::{Fact, Parts};
 use crate::run::{Common, run};
@@ -23,10 +23,8 @@ pub fn phantom(
 ) -> PyResult<Parts> {
     let given = given(arguments)?;
     run(py, &common, move |backend, control| {
-        let kind = PhantomKind::from_key(&kind).ok_or_else(|| {
-            let known = PhantomKind::KEYS.join(", ");
-            Failure::Parameter(format!("Found {kind} for kind, expected one of {known}"))
-        })?;
+        let kind = PhantomKind::from_key(&kind)
+            .ok_or_else(|| Failure::Parameter(unknown_key(&kind, "kind", PhantomKind::KEYS)))?;
         let params = filled(ScanParams::defaults_for(kind), &given, &[])?;
         let grid = scan_grid_of(kind, params.spacing_mm).ok_or_else(|| {
             Failure::Parameter(format!(

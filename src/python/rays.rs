@@ -1,13 +1,19 @@
-//! Geodesic rays of the tensors of a fit.
+//! Geodesic rays of the tensors of a fit, or along the lobes of fibre orientation distributions.
 
 use crate::errors::Failure;
-use crate::parameters::{filled, given, split};
+use crate::model::{GivenModel, Model};
+use crate::parameters::{Given, filled, given, split};
 use crate::regions::{GivenRegion, by_role, owned, regions_of};
 use crate::run::{Common, run};
-use crate::solve::{Fit, memory, with_lengths, with_target_names};
-use crate::tables::STREAMLINES_ONLY;
+use crate::solve::{Fit, finished, memory};
+use crate::tables::{self, STREAMLINES_ONLY, not_of_lobes};
 use crate::types::Streamlines;
-use arcuate_engine::solvers::geodesic::{RayMetric, Rays, rank, trace_within};
+use arcuate_engine::compute::{Backend, Control};
+use arcuate_engine::data::{OdfField, Region, Tractogram};
+use arcuate_engine::parameters::Parameters;
+use arcuate_engine::solvers::geodesic::{
+    OdfMetric, OdfSpeed, RayMetric, Rays, rank, trace_lobes, trace_within,
+};
 use arcuate_engine::solvers::{curves, tractogram};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,39 +23,78 @@ use std::sync::Arc;
 #[pyfunction]
 pub fn rays(
     py: Python<'_>,
-    fit: PyRef<'_, Fit>,
+    model: GivenModel<'_>,
     regions: Vec<GivenRegion<'_>>,
     arguments: &Bound<'_, PyDict>,
     common: Common,
 ) -> PyResult<Streamlines> {
     let given = given(arguments)?;
     let regions = owned(regions);
-    let whole = &fit.whole;
-    let (field, fa) = (whole.fit.field.clone(), whole.maps.fa.clone());
+    let model = Model::of(py, &model)?;
     run(py, &common, move |backend, control| {
-        let all = regions_of(regions, by_role)?;
-        let (of_curves, rest) = split::<curves::Params>(given);
-        let mut defaults = Rays::defaults();
-        defaults.params.curves = filled(defaults.params.curves, &of_curves, STREAMLINES_ONLY)?;
-        let rays = filled(defaults, &rest, &[])?;
+        model.refuse_foreign(&given, &tables::of_rays())?;
+        let regions = regions_of(regions, by_role)?;
+        let tracing = Tracing {
+            regions: &regions,
+            backend,
+            control,
+        };
+        let tractogram = match &model {
+            Model::Tensors(fit) => tracing.in_tensors(fit, given)?,
+            Model::Distributions(fibres) => tracing.in_lobes(&fibres.field(control)?, given)?,
+        };
+        Ok(Streamlines { tractogram })
+    })
+}
+
+/// Regions, and where to compute.
+struct Tracing<'a> {
+    regions: &'a [Region],
+    backend: &'a Backend,
+    control: &'a Control,
+}
+
+/// The given parameters of rays without these rows.
+fn with_given(mut defaults: Rays, given: Given, without: &[&str]) -> Result<Rays, Failure> {
+    let (of_curves, rest) = split::<curves::Params>(given);
+    defaults.params.curves = filled(defaults.params.curves, &of_curves, without)?;
+    filled(defaults, &rest, without)
+}
+
+impl Tracing<'_> {
+    fn in_tensors(&self, fit: &Fit, given: Given) -> Result<Tractogram, Failure> {
+        let (field, fa) = (&fit.whole.fit.field, &fit.whole.maps.fa);
+        let (backend, control) = (self.backend, self.control);
+        let rays = with_given(Rays::defaults(), given, STREAMLINES_ONLY)?;
         let (params, metric) = (&rays.params, rays.metric);
         let metric = RayMetric::new(
-            &field,
+            field,
             metric.sharpening,
             metric.precision,
             params.curves.interpolation,
             backend,
             control,
         )?;
-        let traced = trace_within(&metric, &all, params, memory(), backend, control)?;
+        let traced = trace_within(&metric, self.regions, params, memory(), backend, control)?;
         let output = Arc::unwrap_or_clone(traced.rays);
         let along = backend.install(|| {
             output.on_host()?;
-            Ok::<_, Failure>(tractogram::sampled(&fa, &output.kept))
+            Ok::<_, Failure>(tractogram::sampled(fa, &output.kept))
         })?;
-        let kept = with_lengths(output.kept.with_per_point("fa", along));
-        let kept = with_target_names(kept, &all).with_grid(field.grid.clone());
-        let (kept, _) = rank(&kept, rays.cut);
-        Ok(Streamlines { tractogram: kept })
-    })
+        let kept = output.kept.with_per_point("fa", along);
+        Ok(rank(&finished(kept, self.regions, &field.grid), rays.cut).0)
+    }
+
+    fn in_lobes(&self, field: &OdfField, given: Given) -> Result<Tractogram, Failure> {
+        let (backend, control) = (self.backend, self.control);
+        let (of_speed, rest) = split::<OdfSpeed>(given);
+        let speed = filled(OdfSpeed::defaults(), &of_speed, &[])?;
+        let rays = with_given(Rays::lobe_defaults(), rest, &not_of_lobes())?;
+        let metric = OdfMetric::new(field, speed, backend, control)?;
+        let (params, memory) = (&rays.params, memory());
+        let traced = trace_lobes(&metric, self.regions, params, memory, backend, control)?;
+        let output = Arc::unwrap_or_clone(traced.rays);
+        backend.install(|| output.on_host())?;
+        Ok(rank(&finished(output.kept, self.regions, &field.grid), rays.cut).0)
+    }
 }

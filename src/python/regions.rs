@@ -1,6 +1,6 @@
 //! Regions as Python gives them: spheres and boxes by their numbers, and masks.
 
-use crate::errors::Failure;
+use crate::errors::{Failure, unknown_key};
 use crate::types::Image;
 use arcuate_engine::data::region::RegionId;
 use arcuate_engine::data::{Mask, Region, Role, Shape};
@@ -45,7 +45,7 @@ pub fn shape(name: &str, numbers: &[f64], mask: Option<&Image>) -> Result<Shape,
         }
         _ => Err(Failure::Input(format!(
             "Found the numbers {numbers:?} for {name}, expected x, y, z and a radius, or x, y, z and three half-edges, \
-             in mm, with sizes above 0"
+             in mm, with sizes above 0; change them"
         ))),
     }
 }
@@ -58,8 +58,8 @@ pub fn regions_of(
     let mut all: Vec<Region> = Vec::with_capacity(given.len());
     for (key, numbers, mask) in given {
         let role = Role::from_key(&key).ok_or_else(|| {
-            let known = Role::ALL.map(|role: Role| role.key()).join(", ");
-            Failure::Input(format!("Found the role {key}, expected one of {known}"))
+            let keys = Role::ALL.map(|role: Role| role.key());
+            Failure::Input(unknown_key(&key, "a role", &keys))
         })?;
         let earlier = all.iter().filter(|r| r.role == role).count();
         let name = name(role, earlier);
@@ -77,14 +77,19 @@ pub fn regions_of(
     Ok(all)
 }
 
-/// The union of regions on the grid of an image, each of which must contain a voxel of it; `None` without regions.
-pub fn union(name: &str, given: &[OwnRegion], image: &Image) -> Result<Option<Mask>, Failure> {
+/// The union of regions on the grid of an image; `None` without regions. `meets`: each must contain a voxel of it.
+pub fn union(
+    name: &str,
+    given: &[OwnRegion],
+    image: &Image,
+    meets: bool,
+) -> Result<Option<Mask>, Failure> {
     let grid = &image.volume.grid;
     let join = |all: Mask, one: &Shape| combine(Combine::Union, &Shape::Mask(all), one, grid);
     let mut all: Option<Mask> = None;
     for (_, numbers, mask) in given {
         let here = join(Mask::empty(grid), &shape(name, numbers, mask.as_ref())?);
-        if here.count() == 0 {
+        if meets && here.count() == 0 {
             return Err(Failure::Input(format!(
                 "Found a region for {name} that holds no voxel of the image, expected one within it; move it"
             )));

@@ -1,26 +1,22 @@
-//! Opening files, fitting tensors, tracking, density: each function does what the command of its name does.
+//! Opening files, fitting tensors, density: each function does what the command of its name does.
 
 use crate::errors::Failure;
 use crate::parameters::{Given, filled, given, split};
-use crate::regions::{GivenRegion, by_role, owned, regions_of};
 use crate::run::{Common, run};
 use crate::types::{Image, Streamlines};
 use arcuate_engine::compute::{Backend, Control};
 use arcuate_engine::data::tractogram::LENGTH;
-use arcuate_engine::data::{Region, Role, Tractogram, Volume};
+use arcuate_engine::data::{Grid, Region, Role, Tractogram, Volume};
 use arcuate_engine::io::{self, gradients};
 use arcuate_engine::parameters::Parameters;
 use arcuate_engine::solvers::density::{
     DensityGrid, Params as DensityParams, Voxels, density as density_map,
 };
-use arcuate_engine::solvers::{curves, tensor_fit, tracking, tractogram};
+use arcuate_engine::solvers::tensor_fit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Rows of tracking that the package does not have yet: a bootstrap needs the residuals of the fit.
-pub const NOT_YET: &[&str] = &["bootstrap"];
 
 /// Bytes available to a result with many curves, as for commands.
 pub fn memory() -> Option<u64> {
@@ -73,20 +69,24 @@ pub fn with_lengths(tractogram: Tractogram) -> Tractogram {
     tractogram.with_per_streamline(LENGTH, lengths)
 }
 
-/// Adds the names of the targets that its numbers denote.
-pub fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> Tractogram {
+/// New curves with their lengths, the names of the targets that their numbers denote, and their grid.
+pub fn finished(curves: Tractogram, regions: &[Region], grid: &Arc<Grid>) -> Tractogram {
+    let curves = with_lengths(curves).with_grid(grid.clone());
     let targets = regions.iter().filter(|r| r.role == Role::Target);
     let names: Vec<String> = targets.map(|r| r.name.clone()).collect();
     match names.is_empty() {
-        true => tractogram,
-        false => tractogram.with_codes("target", names),
+        true => curves,
+        false => curves.with_codes("target", names),
     }
 }
 
-/// Fitted tensors with their maps.
+/// Fitted tensors with their maps. They share the memory of the scan, whose residuals a bootstrap needs.
 #[pyclass(frozen, module = "arcuate._engine", name = "RawFit")]
+#[derive(Clone)]
 pub struct Fit {
     pub whole: tensor_fit::WholeFit,
+    pub scan: Image,
+    pub params: tensor_fit::Params,
     /// The name of its mask in sentences.
     pub mask_name: &'static str,
 }
@@ -159,38 +159,11 @@ fn fitted(
         backend,
         control,
     )?;
-    Ok(Fit { whole, mask_name })
-}
-
-/// Follows streamlines through fitted tensors.
-#[pyfunction]
-pub fn track(
-    py: Python<'_>,
-    fit: PyRef<'_, Fit>,
-    regions: Vec<GivenRegion<'_>>,
-    arguments: &Bound<'_, PyDict>,
-    common: Common,
-) -> PyResult<Streamlines> {
-    let given = given(arguments)?;
-    let regions = owned(regions);
-    let whole = &fit.whole;
-    let (field, fa) = (whole.fit.field.clone(), whole.maps.fa.clone());
-    run(py, &common, move |backend, control| {
-        let all = regions_of(regions, by_role)?;
-        let mut defaults = curves::Params::defaults();
-        let has = |key: &str| given.iter().any(|(name, _)| name == key);
-        if has("deflect") && !has("integrator") {
-            defaults.integrator = curves::Integrator::Euler;
-        }
-        let params = filled(defaults, &given, NOT_YET)?;
-        params.check_reach()?;
-        let output = tracking::track_within(&field, &all, &params, memory(), backend, control)?;
-        output.on_host()?;
-        let along = backend.install(|| tractogram::sampled(&fa, &output.kept));
-        let kept = with_lengths(output.kept.with_per_point("fa", along));
-        Ok(Streamlines {
-            tractogram: with_target_names(kept, &all).with_grid(field.grid.clone()),
-        })
+    Ok(Fit {
+        whole,
+        scan: scan.clone(),
+        params,
+        mask_name,
     })
 }
 

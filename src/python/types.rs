@@ -107,14 +107,16 @@ impl Image {
             [x, y, z, frames] => ([x, y, z], frames),
             _ => {
                 let sentence = format!(
-                    "Found an array with the shape {shape:?} for the image, expected {expected}"
+                    "Found an array with the shape {shape:?} for the image, expected {expected}; add or remove axes"
                 );
                 return Err(raised(py, Failure::Input(sentence)));
             }
         };
         let grid = grid(voxels, &affine).map_err(|e| raised(py, e))?;
         if frames == 0 {
-            let sentence = "Found an image without volumes, expected at least one".to_owned();
+            let sentence =
+                "Found an image without volumes, expected at least one; give another array"
+                    .to_owned();
             return Err(raised(py, Failure::Input(sentence)));
         }
         Ok(Self::of_volume(Volume::new(
@@ -136,7 +138,8 @@ impl Image {
         let refuse = |sentence: String| raised(py, Failure::Input(sentence));
         if b.len() != frames || directions.len() != frames {
             return Err(refuse(format!(
-                "Found {} b-values and {} directions for {frames} volumes, expected one of each per volume",
+                "Found {} b-values and {} directions for {frames} volumes, expected one of each per volume; take \
+                 both from the files of this scan",
                 b.len(),
                 directions.len()
             )));
@@ -145,7 +148,7 @@ impl Image {
         if all.clone().any(|v| !v.is_finite()) || b.iter().any(|b| *b < 0.0) {
             let found = "Found a gradient that is negative or not finite";
             return Err(refuse(format!(
-                "{found}, expected b-values of at least 0 s/mm² and finite directions"
+                "{found}, expected b-values of at least 0 s/mm² and finite directions; correct it"
             )));
         }
         let gradients = Gradients {
@@ -233,7 +236,7 @@ impl Streamlines {
                 .getattr("shape")
                 .map_or("none".to_owned(), |s| s.to_string());
             return Err(refuse(format!(
-                "Found the shape {shape} for points, expected {expected}"
+                "Found the shape {shape} for points, expected {expected}; transpose or reshape them"
             )));
         }
         let (points, shape) = shared::<[f32; 3]>(points, "<f4", "C", ("points", expected))?;
@@ -244,7 +247,8 @@ impl Streamlines {
         if !is_division {
             let (first, last) = (offsets.first(), offsets.last());
             return Err(refuse(format!(
-                "Found offsets from {first:?} to {last:?}, expected ascending ones from 0 to the number of points, {count}"
+                "Found offsets from {first:?} to {last:?}, expected ascending ones from 0 to the number of points, \
+                 {count}; give the first point of each streamline, then the number of points"
             )));
         }
         if let Some(at) = points.iter().position(|p| p.iter().any(|v| !v.is_finite())) {

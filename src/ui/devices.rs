@@ -119,6 +119,8 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
                 row(ui, name, icons::GPU, &kind.to_string(), kind);
             }
             if names.len() > 1 {
+                let kind = BackendKind::Cuda(DeviceChoice::LeastUsed);
+                row(ui, "Least used card", icons::GPU, &kind.to_string(), kind);
                 let kind = BackendKind::Cuda(DeviceChoice::All);
                 let text = format!("All {} cards", names.len());
                 row(ui, &text, icons::GPU, &kind.to_string(), kind);

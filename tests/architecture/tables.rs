@@ -17,10 +17,21 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("parameters", &[]),
     (
         "io",
-        // Reading and writing can be cancelled, too; numbers are converted many at a time.
+        // Reading and writing can be cancelled, too; numbers are converted many at a time. Claims on cards are files, and
+        // processes wait for each other while they claim.
         &[
             ("data", All),
-            ("compute", Only(&["Cancelled", "Control", "memory", "simd"])),
+            (
+                "compute",
+                Only(&[
+                    "Cancelled",
+                    "Control",
+                    "card_claims",
+                    "memory",
+                    "simd",
+                    "thread",
+                ]),
+            ),
         ],
     ),
     (

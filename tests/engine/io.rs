@@ -1,6 +1,7 @@
 //! Files: reading, refusals with their sentences, writing.
 
 mod bids;
+mod card_claims;
 pub mod conversion;
 mod conversion_gradients;
 mod conversion_headers;
@@ -40,6 +41,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     [
         bids::tests(),
+        card_claims::tests(),
         images::tests(),
         in_place::tests(),
         conversion::tests(),

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::data::Volume;
+use crate::solvers::lifted::LEAST_EXCESS;
 use crate::state::KeptPathway;
+use crate::state::pathways::PathwayResult;
 use crate::state::pathways::jobs::MapSensitivity;
 use crate::state::pathways::recipe::{SensitivityRecipe, ShareRecipe};
-use crate::state::pathways::{LEAST_EXCESS, PathwayResult};
 use crate::state::track_noise::jobs::CompareRepetitions;
 use crate::state::track_noise::recipe::StreamlineShareRecipe;
 use crate::state::update::{find_pathway, find_pathway_of_layer, repeat_share};

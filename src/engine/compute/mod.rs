@@ -27,6 +27,7 @@
 //! ```
 
 mod backend;
+pub mod card_claims;
 mod choice;
 mod control;
 mod copy;

@@ -7,18 +7,17 @@
 //! A window that takes over the position of another writes it with the same number, which is not newer for any window: no
 //! echo can arise.
 
-use super::disk::{self, File, TryLockError};
+use super::disk::{self, File};
+use super::running::{self, UNFINISHED, path as file};
 use super::{Error, atomic};
 use glam::DVec3;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 const LOCK: &str = "lock";
 const POSITION: &str = "position";
-/// A file that does not have its final name yet.
-const UNFINISHED: &str = "new";
 /// First words of a file with a position, with the version of its format.
 const HEAD: &str = "arcuate-crosshair 1";
 /// Files without a lock are being created; after this time their creator no longer runs.
@@ -26,21 +25,9 @@ const CREATION_TIME: Duration = Duration::from_secs(60);
 /// Coordinates beyond this are no positions in a scanner, mm.
 const FARTHEST_MM: f64 = 1e5;
 
-/// The folder of the shared positions: `$XDG_RUNTIME_DIR/arcuate/crosshair`, which the system empties when the user logs
-/// out; without one, a folder among the user's temporary files or caches. `None` without any of these.
+/// The folder of the shared positions; `None` if the system has no folder for files of running programs.
 pub fn folder() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
-    let base = if cfg!(any(windows, target_os = "macos")) {
-        // Each user has a folder of temporary files.
-        Some(std::env::temp_dir())
-    } else {
-        let absolute = |name| set(name).map(PathBuf::from).filter(|p| p.is_absolute());
-        let cache = || set("HOME").map(|home| PathBuf::from(home).join(".cache"));
-        absolute("XDG_RUNTIME_DIR")
-            .or_else(|| absolute("XDG_CACHE_HOME"))
-            .or_else(cache)
-    };
-    base.map(|base| base.join("arcuate").join("crosshair"))
+    running::folder("crosshair")
 }
 
 /// The other windows, as read from their files.
@@ -70,10 +57,6 @@ impl Drop for SharedCrosshair {
     }
 }
 
-fn file(folder: &Path, name: &str, ending: &str) -> PathBuf {
-    folder.join(format!("{name}.{ending}"))
-}
-
 fn remove(folder: &Path, name: &str) {
     for ending in [POSITION, UNFINISHED, LOCK] {
         let _ = disk::remove_file(&file(folder, name, ending));
@@ -84,15 +67,8 @@ impl SharedCrosshair {
     /// Creates the files of this window, and the folder.
     pub fn new(folder: &Path) -> Result<Self, Error> {
         atomic::make_private_folder(folder)?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |d| d.as_nanos());
-        let name = format!("{now}-{}", std::process::id());
-        let unnamed = file(folder, &name, UNFINISHED);
-        let failed = |e: std::io::Error| Error::writing(&unnamed, &e);
-        // Locked before it has its name, so that no other process can lock it first.
-        let lock = File::create_new(&unnamed, 0o600).map_err(failed)?;
-        lock.try_lock().map_err(|e| failed(e.into()))?;
-        disk::rename(&unnamed, &file(folder, &name, LOCK)).map_err(failed)?;
+        let name = running::unique_name();
+        let lock = running::create_locked(folder, &name, LOCK)?;
         Ok(Self {
             folder: folder.to_owned(),
             name,
@@ -225,12 +201,5 @@ fn is_running(folder: &Path, name: &str) -> Option<bool> {
         let age = newest.and_then(|changed| changed.elapsed().ok());
         return age.is_some_and(|age| age > CREATION_TIME).then_some(false);
     };
-    match lock.try_lock() {
-        Ok(()) => {
-            lock.unlock();
-            Some(false)
-        }
-        Err(TryLockError::WouldBlock) => Some(true),
-        Err(TryLockError::Error(_)) => None,
-    }
+    running::is_running(&lock)
 }

@@ -18,7 +18,11 @@ const EXPECTED: &str = "one row of numbers for each shell: R_0, R_2, …";
 
 /// Reads and checks the table; rows without a list of shells have no b-values.
 pub fn read(path: &Path) -> Result<Response, Error> {
-    let text = read_text(path, TEXT_LIMIT_BYTES)?;
+    parse(&read_text(path, TEXT_LIMIT_BYTES)?, path)
+}
+
+/// [`read`] for the contents of a file, which `path` names in errors.
+pub fn parse(text: &str, path: &Path) -> Result<Response, Error> {
     let malformed = |found: String| Error::malformed(path, found, EXPECTED);
     let (mut rows, mut b_s_per_mm2) = (Vec::new(), None);
     for (number, line) in text.lines().enumerate() {

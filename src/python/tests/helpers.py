@@ -11,8 +11,10 @@ SEED, TARGET = "sphere:-24,-18,8,5", "sphere:-30,-22,58,9"
 
 
 def command(*arguments):
+    """Runs a command; returns its standard output."""
     done = subprocess.run([PROGRAM, *map(str, arguments), "--backend", "cpu"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def same(array, path):

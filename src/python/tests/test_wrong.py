@@ -53,14 +53,36 @@ def test_wrong_parameters_raise(fit, scan):
 def test_wrong_arguments_of_other_functions_raise(fit, scan):
     lines = arcuate.Streamlines(numpy.array([[0, 0, 0], [4, 0, 0]], numpy.float32), [0, 2])
     image = arcuate.Image(numpy.random.default_rng(1).random((8, 8, 8)), numpy.eye(4))
+    series = arcuate.Image(numpy.random.default_rng(1).random((8, 8, 8, 6)), numpy.eye(4))
     shell = {"backend": "cpu"}
+    mrtrix = {**shell, "odf_basis": "mrtrix", "odf_frame": "world"}
+    script = {"image": "none.nii.gz", "fill": [[1, 1, 1], 0.5], "run": {"steps": 3}}
     for call, sentence in [
         (lambda: arcuate.fod(scan, response_algorithm="other", **shell), "expected one of dhollander"),
         (lambda: arcuate.fod(scan, responses={"bone": "none.txt"}, **shell), "Found the tissue bone"),
         (lambda: arcuate.fod(scan, responses={"wm": "none.txt"}, white_fa=0.3, **shell), "white_fa"),
         (lambda: arcuate.fod(image, **shell), "without gradients"),
         (lambda: arcuate.rays(fit, seed=SEED, bootstrap=3, **shell), "does not have"),
-        (lambda: arcuate.rays(image, seed=SEED, **shell), "Found Image for fit"),
+        (lambda: arcuate.rays(fit, seed=SEED, speed_floor=0.1, **shell), "only distributions have it; leave it out"),
+        (lambda: arcuate.rays(image, seed=SEED, **shell), "Found 1 volume, expected 6"),
+        (lambda: arcuate.rays(scan.array, seed=SEED, **shell), "Found ndarray for fit"),
+        (lambda: arcuate.track(fit, seed=SEED, select=3, **shell), "only distributions have it; leave it out"),
+        (lambda: arcuate.track(fit, seed=SEED, scan=scan, **shell), "leave them out"),
+        (lambda: arcuate.track(fit, seed=SEED, odf_basis="mrtrix", **shell), "leave them out"),
+        (lambda: arcuate.track(series, seed=SEED, odf_basis="mrtrix", **shell), "give the other one"),
+        (lambda: arcuate.track(series, seed=SEED, odf_basis="other", odf_frame="world", **shell), "choose one of them"),
+        (lambda: arcuate.track(series, seed=SEED, bootstrap=3, **mrtrix), "without the scan"),
+        (lambda: arcuate.track(series, seed=SEED, fa=0.2, **mrtrix), "only tensors have it"),
+        (lambda: arcuate.pathway(fit, SEED, TARGET, null=5, **shell), "from 20 to"),
+        (lambda: arcuate.pathway(fit, SEED, TARGET, null_full=True, **shell), "without pairs"),
+        (lambda: arcuate.pathway(fit, SEED, TARGET, sensitivity="amplitude", **shell), "have no amplitudes"),
+        (lambda: arcuate.pathway(fit, SEED, TARGET, sensitivity="all", **shell), "choose one of them"),
+        (lambda: arcuate.segment(**shell), "neither image nor script"),
+        (lambda: arcuate.segment(image, script={"run": 3}, **shell), "expected its run.json"),
+        (lambda: arcuate.segment(image, script=script, add=(1, 1, 1, 1), **shell), "Found add beside script"),
+        (lambda: arcuate.segment(image, script=script, smoothness=2, **shell), "Found smoothness beside script"),
+        (lambda: arcuate.segment(image, script=script, **shell), "whose run cannot be read"),
+        (lambda: arcuate.commit(lines, scan, pulse=3, between=9, scheme="none.scheme", **shell), "beside pulse"),
         (lambda: arcuate.pathway(fit, "sphere:900,0,0,2", TARGET, **shell), "from_.* lies outside the volume"),
         (lambda: arcuate.pathway(fit, SEED, TARGET, costly_factor=3, **shell), "without costly"),
         (lambda: arcuate.pathway(fit, SEED, TARGET, epsilon=-1, **shell), "Found -1"),

@@ -3,7 +3,7 @@
 mod key;
 mod noise;
 
-pub use key::{HoverKey, LEAST_EXCESS, PathwayKey, PathwayParams};
+pub use key::{HoverKey, PathwayKey, PathwayParams};
 pub use noise::{
     DISTANCE_TO, DistanceTarget, DistancesAround, KEEP_SHARE, Level, NO_REPETITIONS, NOISE_ONLY,
     NoiseDistanceKey, NoiseDistances, NoiseFile, NoiseMargin, PathwayNoiseAction, PathwayNoiseKey,

@@ -35,6 +35,10 @@ fn menu() {
     window.run();
     for (name, kind) in [
         ("All 2 cards", BackendKind::Cuda(DeviceChoice::All)),
+        (
+            "Least used card",
+            BackendKind::Cuda(DeviceChoice::LeastUsed),
+        ),
         ("NVIDIA B", BackendKind::Cuda(DeviceChoice::Number(1))),
         ("Automatic", BackendKind::Auto),
         ("CPU", BackendKind::Cpu),

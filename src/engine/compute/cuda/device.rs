@@ -7,6 +7,7 @@ use super::error::{Error, driver_message, is_out_of_memory};
 use super::pool::Pool;
 use super::staging::{Staging, Wait};
 use super::{library, nccl, probe};
+use crate::compute::card_claims::{self, Claims};
 use crate::compute::kernels::KernelFile;
 use crate::compute::{Backend, DataId};
 use cudarc::driver::sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC;
@@ -54,6 +55,8 @@ struct Shared {
     buffers: Buffers,
     staging: Staging,
     pool: Option<Pool>,
+    /// Memory that this process is about to allocate.
+    claims: Claims,
     /// The groups of several cards of which this is the first, by their numbers.
     joined: Mutex<HashMap<Vec<usize>, Option<Arc<nccl::Group>>>>,
 }
@@ -89,6 +92,7 @@ impl Device {
             return Err(Error::OldDevice { name, capability });
         }
         let total = context.total_mem().map_err(opening)? as u64;
+        let uuid = context.uuid().map_err(opening)?.bytes.map(|b| b as u8);
         let multiprocessors = context
             .attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(opening)?;
@@ -108,6 +112,7 @@ impl Device {
                 buffers: Buffers::new(total / 2),
                 staging: Staging::default(),
                 pool: Pool::keep_memory(&context, total),
+                claims: Claims::new(uuid, card_claims::ledger()),
                 joined: Mutex::default(),
             }),
         };
@@ -157,8 +162,16 @@ impl Device {
         self.multiprocessors
     }
 
-    /// Bytes free at this moment, including memory that is kept for the next allocations, and in total.
+    /// Bytes free at this moment, including memory that is kept for the next allocations, without those that other
+    /// processes of this program are about to allocate; and bytes in total.
     pub fn memory(&self) -> Result<(u64, u64), Error> {
+        let others = self.shared.claims.of_others();
+        let (free, total) = self.free_and_total()?;
+        Ok((free.saturating_sub(others), total))
+    }
+
+    /// Free bytes, including memory that is kept for the next allocations, and bytes in total.
+    fn free_and_total(&self) -> Result<(u64, u64), Error> {
         let requested = self.stream.context().mem_get_info();
         let (free, total) = self.check("asking for its memory", requested)?;
         let idle = self.shared.pool.as_ref().map_or(0, Pool::idle);
@@ -242,14 +255,22 @@ impl Device {
         Ok(module)
     }
 
-    /// Checks whether `bytes` more would fit, after dropping unused cached buffers. To be called before a job that
-    /// allocates much: `needs(bytes, "tracing rays", "ask for fewer rays")`.
+    /// Checks whether `bytes` more would fit, after dropping unused cached buffers, and claims them among the processes
+    /// of this program. To be called before a job that allocates much:
+    /// `needs(bytes, "tracing rays", "ask for fewer rays")`.
     pub fn needs(&self, bytes: u64, what: &str, lower: &'static str) -> Result<(), Error> {
         let mut settled = false;
+        let requested = bytes.saturating_add(RESERVE);
         loop {
-            let (free, _) = self.memory()?;
-            let requested = bytes.saturating_add(RESERVE);
-            if requested <= free {
+            let mut free = Ok(0);
+            let is_granted = self.shared.claims.claim(bytes, &mut |others| {
+                free = self
+                    .free_and_total()
+                    .map(|(free, _)| free.saturating_sub(others));
+                free.as_ref().is_ok_and(|free| requested <= *free)
+            });
+            let free = free?;
+            if is_granted {
                 return Ok(());
             }
             let evicted = self.shared.buffers.evict(requested - free);
@@ -391,7 +412,10 @@ impl Device {
             Err(error) if is_out_of_memory(error) => {
                 Err(self.out_of_memory(OPERATION, bytes as u64))
             }
-            other => self.check("allocating memory", other),
+            other => {
+                self.shared.claims.allocated(bytes as u64);
+                self.check("allocating memory", other)
+            }
         }
     }
 

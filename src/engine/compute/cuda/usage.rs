@@ -11,6 +11,7 @@
 )]
 
 use super::Error;
+use crate::compute::card_claims;
 use cudarc::driver::{CudaContext, result, sys};
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -70,10 +71,26 @@ pub(super) fn least_used_now(count: usize) -> Result<usize, Error> {
     let nvml = Nvml::load();
     let usage = |number: usize| {
         let stated = nvml.as_ref().and_then(|nvml| nvml.usage(number));
-        stated.or_else(|| usage_of_open(number))
+        let stated = stated.or_else(|| usage_of_open(number))?;
+        Some(CardUsage {
+            free: stated.free.saturating_sub(claimed(number)),
+            ..stated
+        })
     };
     let cards: Vec<_> = (0..count).map(usage).collect();
     least_used(&cards, std::process::id()).ok_or(Error::NoDevice)
+}
+
+/// Bytes that other processes of this program are about to allocate on a card.
+fn claimed(number: usize) -> u64 {
+    let uuid = || {
+        let device = result::device::get(c_int::try_from(number).ok()?).ok()?;
+        result::device::get_uuid(device).ok()
+    };
+    match (card_claims::ledger(), uuid()) {
+        (Some(ledger), Some(uuid)) => ledger.of_others(&uuid.bytes.map(|b| b as u8)),
+        _ => 0,
+    }
 }
 
 /// The free memory of a card, which is opened for this; `None` if it cannot be opened.

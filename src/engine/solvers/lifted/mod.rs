@@ -68,6 +68,7 @@
 //!
 //! [`Pathway`]: super::pathway::Pathway
 
+mod between_regions;
 mod costs;
 mod cpu;
 mod cuda;
@@ -82,6 +83,7 @@ mod solution;
 mod stencil;
 mod trace;
 
+pub use between_regions::{LEAST_EXCESS, end, ends, joined};
 pub use costs::{Amplitudes, halved_distributions, largest_amplitudes};
 pub use directions::{DirectionSet, opposite};
 pub use parameters::{Params, TOLERANCE};

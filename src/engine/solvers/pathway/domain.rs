@@ -5,7 +5,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField, Volume};
 use crate::solvers::Error;
 use crate::solvers::eikonal::{CostSource, region_places};
-use crate::solvers::metric::{Metric, Places};
+use crate::solvers::metric::{Metric, Places, halved};
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -97,6 +97,24 @@ impl Domain<'_> {
         let all = format!("{} regions", role.name());
         let name = if is_single { first.name.clone() } else { all };
         Ok((name, zero))
+    }
+
+    /// Tensors and voxels of the domain on voxels of twice the size; unchanged if so few voxels would make no grid. It
+    /// starts the backend's threads itself.
+    pub fn halved(
+        &self,
+        field: &TensorField,
+        backend: &Backend,
+    ) -> Result<(TensorField, Mask), Error> {
+        let mask = backend.install(|| self.mask())?;
+        let halves = backend.install(|| halved(field, &mask));
+        Ok(halves.unwrap_or_else(|| (field.clone(), mask)))
+    }
+
+    /// Whether a world point lies in either end.
+    pub fn is_in_end(&self, at: DVec3) -> bool {
+        let mut ends = self.regions.iter();
+        ends.any(|r| matches!(r.role, Role::Seed | Role::Target) && r.shape.contains(at))
     }
 
     /// The metric of tensors in a mask, as the costly regions change it. It starts the backend's threads itself.
@@ -225,6 +243,14 @@ impl Domain<'_> {
             Some(_) => error,
         }
     }
+}
+
+/// The volumes of both ends, mm³: the sum over the regions of each.
+pub fn end_volumes_mm3(regions: &[Region]) -> [f64; 2] {
+    [Role::Seed, Role::Target].map(|role| {
+        let these = regions.iter().filter(|r| r.role == role);
+        these.map(|r| r.shape.volume_mm3()).sum()
+    })
 }
 
 /// The names of all regions of a role: `region “A”` or `regions “A”, “B”`; `None` without one.

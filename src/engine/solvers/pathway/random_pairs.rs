@@ -5,12 +5,12 @@
 //! to each of them. Sources and targets are balls with the volumes of the pathway's own regions around voxels of
 //! white matter. Pairs are at least one stretch apart, so that every path has a costliest stretch.
 
-use super::TOLERANCE;
 use super::error::InputError;
 use super::trace::{Path, trace};
+use super::{Domain, TOLERANCE};
 use crate::compute::{Backend, Control};
-use crate::data::TensorField;
 use crate::data::random::Stream;
+use crate::data::{Role, TensorField};
 use crate::solvers::Error;
 use crate::solvers::eikonal::{self, CostField, CostSource, Prepared, solve};
 use crate::solvers::metric::{Metric, Places};
@@ -297,6 +297,21 @@ impl RandomPairs {
             .ok_or(NoRates::NoPath)
             .and_then(|path| Rates::from_path(&path, metric, ends.holds).ok_or(NoRates::TooShort));
         Ok(rates)
+    }
+
+    /// [`Self::rates_between`] for the ends of a domain.
+    pub fn rates_in(
+        &self,
+        domain: &Domain<'_>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Result<Rates, NoRates>, Error> {
+        let source = |role| backend.install(|| domain.source(self.metric(), role));
+        let ends = Ends {
+            sources: [source(Role::Seed)?, source(Role::Target)?],
+            holds: &|at| domain.is_in_end(at),
+        };
+        self.rates_between(&ends, backend, control)
     }
 
     /// Metric in which the paths are computed.

@@ -91,6 +91,7 @@ class Fod:
     peak_dispersion: Image
     mask: Image
     order: int
+    scan: Image
     @property
     def responses(self) -> dict[str, str]: ...
 
@@ -108,6 +109,12 @@ class Pathway:
     cost: float
     length_mm: float
     cost_per_mm: float
+    excess_limit: float
+    pairs_tried: int
+    pairs_joined: int
+    weakest_above: float
+    cost_per_mm_above: float
+    sensitivity: Image
 
 class Segmentation:
     labels: Image
@@ -122,6 +129,13 @@ class Segmentation:
     volume_ml: float
     area_mm2: float
     diameter_mm: float
+    run: str
+    dice: float
+    sensitivity: float
+    specificity: float
+    correct: float
+    mean_mm: float
+    hausdorff95_mm: float
 
 class Weights:
     weights: numpy.ndarray
@@ -135,6 +149,7 @@ class Weights:
     iterations: int
     converged: bool
     outside: int
+    remarks: list[str]
 
 class Connectome:
     count: numpy.ndarray

@@ -5,9 +5,9 @@ import shutil
 import subprocess
 import warnings
 
-from . import _engine
+from . import _engine, _scripts
 from ._data import Fit, Image, Streamlines, _image, _mask, _streamlines
-from ._errors import Error, InputError, Remark
+from ._errors import Error, InputError, ParameterError, Remark
 from ._results import Connectome, Fod, Pathway, Phantom, Profile, Segmentation, Weights
 
 
@@ -18,11 +18,8 @@ def _common(backend, threads, progress):
 def open(path, *, progress=None):
     """Open an image, a scan with the gradients beside it, or streamlines; remarks about the file are warnings."""
     opened, remarks = _engine.open(os.fspath(path), _common("cpu", None, progress))
-    for remark in remarks:
-        warnings.warn(remark, Remark, stacklevel=2)
-    if isinstance(opened, _engine.RawStreamlines):
-        return Streamlines._of(opened)
-    return Image._of(opened)
+    kind = Streamlines if isinstance(opened, _engine.RawStreamlines) else Image
+    return kind._of(_warned(opened, remarks))
 
 
 def phantom(*, kind="plain", seed=1, backend="auto", threads=None, progress=None, **parameters):
@@ -60,7 +57,8 @@ def _region(name, role, one):
             numbers = []
         if len(numbers) != {"sphere": 4, "box": 6}.get(kind):
             raise InputError(
-                f"Found “{one}” for {name}, expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path"
+                f"Found “{one}” for {name}, expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path; "
+                "correct it"
             )
         return role, numbers, None
     if isinstance(one, tuple):
@@ -72,7 +70,7 @@ def _numbers(name, given):
     try:
         return [float(number) for number in given]
     except (TypeError, ValueError):
-        raise InputError(f"Found {given!r} for {name}, expected numbers in mm") from None
+        raise InputError(f"Found {given!r} for {name}, expected numbers in mm; correct them") from None
 
 
 def _points(name, given):
@@ -96,10 +94,29 @@ def _limits(name, given):
     return low, high
 
 
-def _fit(given):
-    if not isinstance(given, Fit):
-        raise InputError(f"Found {type(given).__name__} for fit, expected what arcuate.fit returns; fit the scan first")
-    return given._raw
+def _model(given, odf_basis=None, odf_frame=None):
+    """A fit, or distributions: a result of fod, or an image of their coefficients."""
+    model = {"fit": None, "fod": None, "odf_basis": odf_basis, "odf_frame": odf_frame}
+    if isinstance(given, Fit):
+        return {**model, "fit": given._raw}
+    if isinstance(given, Fod):
+        return {**model, "fod": given.wm_fod._raw}
+    if not isinstance(given, Image) and not hasattr(given, "dataobj"):
+        raise InputError(
+            f"Found {type(given).__name__} for fit, expected what arcuate.fit or arcuate.fod returns, or an image of "
+            "distributions; fit the scan first"
+        )
+    raw = _image(given)._raw
+    if odf_basis is None and odf_frame is None:
+        remark = _engine.layout_remark(raw, _common("cpu", None, None))
+        if remark:
+            warnings.warn(remark, Remark, stacklevel=3)
+    return {**model, "fod": raw}
+
+
+def _paths(files):
+    """Files by tissue."""
+    return [(tissue, os.fspath(path)) for tissue, path in (files or {}).items()]
 
 
 def fod(
@@ -115,9 +132,9 @@ def fod(
 ):
     common = _common(backend, threads, progress)
     mask = None if mask is None else _mask(mask, scan)
-    files = [(tissue, os.fspath(path)) for tissue, path in (responses or {}).items()]
-    given = {"files": files, "algorithm": response_algorithm}
-    return Fod(_engine.fod(_image(scan)._raw, mask, given, parameters, common))
+    given = {"files": _paths(responses), "algorithm": response_algorithm}
+    scan = _image(scan)
+    return Fod(_engine.fod(scan._raw, mask, given, parameters, common), scan)
 
 
 def track(
@@ -129,6 +146,11 @@ def track(
     exclude=None,
     terminate=None,
     within=None,
+    tissues=None,
+    scan=None,
+    responses=None,
+    odf_basis=None,
+    odf_frame=None,
     backend="auto",
     threads=None,
     progress=None,
@@ -137,8 +159,24 @@ def track(
     regions = _regions(
         seed=seed, target=target, include=include, exclude=exclude, terminate=terminate, within=within
     )
+    own = fit if isinstance(fit, Fod) else None
+    scan = own.scan if own and scan is None else scan
+    further = {
+        "tissues": None if tissues is None else _image(tissues)._raw,
+        "scan": None if scan is None else _image(scan)._raw,
+        "files": _paths(responses),
+        "texts": list(own.responses.items()) if own and not responses else [],
+    }
     common = _common(backend, threads, progress)
-    return Streamlines._of(_engine.track(_fit(fit), regions, parameters, common))
+    lines, remarks = _engine.track(_model(fit, odf_basis, odf_frame), regions, further, parameters, common)
+    return Streamlines._of(_warned(lines, remarks))
+
+
+def _warned(result, remarks):
+    """The result of a function of this module, after a warning for each remark."""
+    for remark in remarks:
+        warnings.warn(remark, Remark, stacklevel=3)
+    return result
 
 
 def rays(
@@ -150,6 +188,8 @@ def rays(
     exclude=None,
     terminate=None,
     within=None,
+    odf_basis=None,
+    odf_frame=None,
     backend="auto",
     threads=None,
     progress=None,
@@ -159,7 +199,7 @@ def rays(
         seed=seed, target=target, include=include, exclude=exclude, terminate=terminate, within=within
     )
     common = _common(backend, threads, progress)
-    return Streamlines._of(_engine.rays(_fit(fit), regions, parameters, common))
+    return Streamlines._of(_engine.rays(_model(fit, odf_basis, odf_frame), regions, parameters, common))
 
 
 def pathway(
@@ -170,18 +210,34 @@ def pathway(
     within=None,
     exclude=None,
     costly=None,
+    null=0,
+    null_full=False,
+    sensitivity=None,
+    odf_basis=None,
+    odf_frame=None,
     backend="auto",
     threads=None,
     progress=None,
     **parameters,
 ):
     regions = _regions(from_=from_, to=to, within=within, exclude=exclude, costly=costly)
+    evidence = {"null": null, "null_full": null_full, "sensitivity": sensitivity}
     common = _common(backend, threads, progress)
-    return Pathway(_engine.pathway(_fit(fit), regions, parameters, common))
+    return Pathway(_engine.pathway(_model(fit, odf_basis, odf_frame), regions, evidence, parameters, common))
+
+
+def _speed(layer=None, layer_volume=0, grow_here=None, not_here=None):
+    """The inputs of a level set's speed besides its image."""
+    return {
+        "layer": None if layer is None else _image(layer)._raw,
+        "layer_volume": layer_volume,
+        "grow_here": [_region("grow_here", "include", one) for one in _several(grow_here)],
+        "not_here": [_region("not_here", "exclude", one) for one in _several(not_here)],
+    }
 
 
 def segment(
-    image,
+    image=None,
     *,
     probe=None,
     add=None,
@@ -196,31 +252,44 @@ def segment(
     not_here=None,
     steps=1000,
     ignore_leaks=False,
+    reference=None,
+    script=None,
     backend="auto",
     threads=None,
     progress=None,
     **parameters,
 ):
-    beginning = {
-        "volume": volume,
-        "probe": _points("probe", probe),
-        "add": _points("add", add),
-        "remove": _points("remove", remove),
-        "mask": None if mask is None else _mask(mask, image),
-        "threshold": None if threshold is None else _limits("threshold", threshold),
-        "fill": None if fill is None else _numbers("fill", fill),
-        "layer": None if layer is None else _image(layer)._raw,
-        "layer_range": None if layer_range is None else _limits("layer_range", layer_range),
-        "grow_here": [_region("grow_here", "include", one) for one in _several(grow_here)],
-        "not_here": [_region("not_here", "exclude", one) for one in _several(not_here)],
-        "steps": steps,
-        "ignore_leaks": ignore_leaks,
-    }
+    given = {"probe": probe, "add": add, "remove": remove, "mask": mask, "threshold": threshold, "fill": fill}
+    given.update(layer=layer, layer_range=layer_range, grow_here=grow_here, not_here=not_here)
+    if script is not None:
+        beside = [name for name, value in given.items() if value is not None]
+        if beside:
+            raise ParameterError(
+                f"Found {beside[0]} beside script, which has all inputs, expected one of them; leave one out"
+            )
+        image, beginning = _scripts.beginning(script, image, open, _speed)
+    elif image is None:
+        raise InputError("Found neither image nor script, expected one of them; give the image to segment")
+    else:
+        spheres = [(True, one) for one in _points("add", add)] + [(False, one) for one in _points("remove", remove)]
+        beginning = {
+            "volume": volume,
+            "probe": _points("probe", probe),
+            "spheres": spheres,
+            "mask": None if mask is None else _mask(mask, image),
+            "threshold": None if threshold is None else _limits("threshold", threshold),
+            "fill": None if fill is None else _numbers("fill", fill),
+            "fill_tolerance": None,
+            "layer_range": None if layer_range is None else _limits("layer_range", layer_range),
+            "speeds": [_speed(layer, 0, grow_here, not_here)],
+            "steps": steps,
+            "script": None,
+        }
+    beginning["ignore_leaks"] = ignore_leaks
+    beginning["reference"] = None if reference is None else _mask(reference, image)
     common = _common(backend, threads, progress)
     result = Segmentation(_engine.segment(_image(image)._raw, beginning, parameters, common))
-    if result.remark:
-        warnings.warn(result.remark, Remark, stacklevel=2)
-    return result
+    return _warned(result, [result.remark] if result.remark else [])
 
 
 def commit(
@@ -233,6 +302,7 @@ def commit(
     gamma=None,
     pulse=None,
     between=None,
+    scheme=None,
     backend="auto",
     threads=None,
     progress=None,
@@ -245,10 +315,12 @@ def commit(
         "gamma": [tuple(_numbers("gamma", one)) for one in _several(gamma)],
         "pulse": pulse,
         "between": between,
+        "scheme": None if scheme is None else os.fspath(scheme),
     }
     common = _common(backend, threads, progress)
     lines = _streamlines(streamlines)._raw
-    return Weights(_engine.commit(lines, _image(scan)._raw, further, parameters, common))
+    result = Weights(_engine.commit(lines, _image(scan)._raw, further, parameters, common))
+    return _warned(result, result.remarks)
 
 
 def density(streamlines, *, template=None, backend="auto", threads=None, progress=None, **parameters):
@@ -316,7 +388,7 @@ def select(
     stop: the reason for which an end stopped: low-fa, angle, left-mask, …
     invert: keep those that the rules reject
     number: keep this many of the remaining ones, at random with random_seed
-    backend: auto, cpu, cuda, cuda:NUMBER or cuda:all
+    backend: auto, cpu, cuda, cuda:NUMBER, cuda:auto (the least used card) or cuda:all
     threads: worker threads; default one per core
     progress: a function of the stage and the share of it that is done, or None
 

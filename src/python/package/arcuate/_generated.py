@@ -9,6 +9,11 @@ _REGIONS = (
     '"sphere:-24,-18,8,5", or a mask; several regions are a list.'
 )
 
+_MODELS = (
+    "\n\nThe first argument is what fit returns, what fod returns, or an image of the coefficients of distributions, in\n"
+    "MRtrix's basis and world axes unless odf_basis and odf_frame (voxel or world) state others."
+)
+
 _INTRODUCTIONS = {
     "phantom": (
         "Make a synthetic head or block with its scan: kind is plain or crossing (heads), helix, diagonal,\nu-fibre or "
@@ -20,18 +25,33 @@ _INTRODUCTIONS = {
         "functions are estimated (response_algorithm: dhollander or tournier), or read from MRtrix's\ntext files: "
         'responses={"wm": …, "gm": …, "csf": …}.'
     ),
-    "track": "Follow streamlines through fitted tensors." + _REGIONS,
-    "rays": "Trace geodesic rays through fitted tensors, and keep the strongest." + _REGIONS,
-    "pathway": "Find the cheapest path between two regions, and the voxels of nearly the same cost." + _REGIONS,
+    "track": (
+        "Follow streamlines through fitted tensors or fibre orientation distributions." + _MODELS + "\ntissues are five "
+        "volumes or labels, which end streamlines in distributions. A bootstrap in distributions needs\ntheir scan and "
+        "responses, which what fod returns has." + _REGIONS
+    ),
+    "rays": (
+        "Trace geodesic rays through fitted tensors or along the lobes of distributions, and keep the strongest."
+        + _MODELS
+        + _REGIONS
+    ),
+    "pathway": (
+        "Find the cheapest path between two regions, and the voxels of nearly the same cost." + _MODELS + "\nnull is a "
+        "number of random pairs of the same head to compare with (0: none; the command compares with 200);\nnull_full "
+        "compares on the voxels of the pathway itself. sensitivity is cost or amplitude: the input of the\nvoxels to "
+        "which the image of that name refers." + _REGIONS
+    ),
     "segment": (
         "Grow a surface by a level set, from spheres (add), a mask, a threshold (low, high) or a point (fill).\n\nThe "
         "grey value comes from probes (x, y, z, radius) or from target and tolerance. remove keeps the\nsurface out of "
-        "spheres, grow_here and not_here are regions, layer is an image that acts as a speed."
+        "spheres, grow_here and not_here are regions, layer is an image that acts as a speed.\nreference is a mask to compare "
+        "with. script repeats a run: the run.json of an earlier one, with its own inputs."
     ),
     "commit": (
         "Fit a weight to each streamline by the diffusion signal that it explains.\n\nThe water around fibres has the "
         "directions of peaks (three volumes each; default: those of tensors).\nstart has weights to begin with; gamma is "
-        "(shape, scale) of radii; pulse and between are in ms."
+        "(shape, scale) of radii; pulse and between are in ms, or\nscheme is a Camino scheme file with the timing of "
+        "each volume."
     ),
     "density": "Map the density of streamlines, on the grid of a template or their own.",
     "connectome": (
@@ -71,7 +91,7 @@ def docstring(name):
         lines.append(f"{key}{unit}: {expected}; default {default}")
         lines.append(f"    {help_text}.")
     lines += [
-        "backend: auto, cpu, cuda, cuda:NUMBER or cuda:all",
+        "backend: auto, cpu, cuda, cuda:NUMBER, cuda:auto (the least used card) or cuda:all",
         "threads: worker threads; default one per core",
         "progress: a function of the stage and the share of it that is done, or None",
     ]

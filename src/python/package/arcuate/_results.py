@@ -45,6 +45,11 @@ class Fod(Result):
     dispersion, complexity, dec, mask; with ``bootstrap``, cone and peak_dispersion; order.
     """
 
+    def __init__(self, raw, scan):
+        super().__init__(raw)
+        #: The scan, whose residuals a bootstrap of ``track`` needs.
+        self.scan = scan
+
     @property
     def responses(self):
         """The response functions in use, by tissue, as the text of MRtrix's files."""
@@ -56,7 +61,12 @@ class Pathway(Result):
     """The cheapest path between two regions and the voxels of nearly the same cost.
 
     u1, u2, u (costs from each region, and of the path through a voxel), pathway (a mask), path (streamlines with cost and
-    fa per point), least, cost, length_mm, cost_per_mm, epsilon, joined, joined_from, volume_ml.
+    fa per point), least, cost, length_mm, cost_per_mm, epsilon, joined, joined_from, volume_ml; through distributions
+    excess_limit (costs are known up to this share above the least one, beyond it they are NaN).
+
+    With ``null``: pairs_tried, pairs_joined, and the share of the random pairs whose path costs less per mm, on its
+    costliest stretch (weakest_above) and along its whole length (cost_per_mm_above), NaN if there are too few. With
+    ``sensitivity``: the image sensitivity, in percent.
     """
 
 
@@ -68,7 +78,8 @@ class Segmentation(Result):
     """Voxels and surface of a level set.
 
     labels (a mask), points and triangles of the surface in world mm, target, tolerance, steps, at_rest, leaked,
-    volume_ml, area_mm2, diameter_mm.
+    volume_ml, area_mm2, diameter_mm; run (the parameters by step number, as the member run of a script). With
+    ``reference``: dice, sensitivity, specificity, correct, mean_mm, hausdorff95_mm.
     """
 
 
@@ -76,7 +87,7 @@ class Weights(Result):
     """Weights of streamlines, and how much of the signal they explain.
 
     weights, intra, extra, free and rmse (images), streamlines (with the value commit), objective, total_rmse, iterations,
-    converged, outside.
+    converged, outside, remarks.
     """
 
 

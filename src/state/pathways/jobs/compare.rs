@@ -1,18 +1,19 @@
 //! Compares a pathway with those of random pairs of the same head, on voxels of twice the size.
 
 use crate::compute::{Backend, Control};
-use crate::data::{DataId, Region, Role, Volume};
+use crate::data::{DataId, Region, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::Prepared;
 use crate::solvers::lifted;
-use crate::solvers::pathway::{Domain, Ends, NoRates, PairRates, Params, RandomPairs, Rates};
+use crate::solvers::pathway::{
+    Domain, NoRates, PairRates, Params, RandomPairs, Rates, end_volumes_mm3,
+};
 use crate::state::job_end::ended;
 use crate::state::pathways::PathwayParams;
-use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
-use crate::state::pathways::jobs::lifted::{FindLifted, PreparedLifted, source};
+use crate::state::pathways::jobs::find::{Wall, same_walls, walls};
+use crate::state::pathways::jobs::lifted::{FindLifted, PreparedLifted};
 use crate::state::tensors::jobs::input::{Distributions, Tensors};
 use crate::state::{Effect, State, pathways};
-use glam::DVec3;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
@@ -177,10 +178,7 @@ impl ComparePathway {
             params,
             full,
             walls: walls(&regions),
-            volumes_mm3: [Role::Seed, Role::Target].map(|role| {
-                let volumes = shapes(&regions, role).into_iter().map(|s| s.volume_mm3());
-                volumes.sum()
-            }),
+            volumes_mm3: end_volumes_mm3(&regions),
             pair_count,
         };
         let known = |inputs: &PairInputs| {
@@ -203,7 +201,7 @@ impl ComparePathway {
                     Some(known) => known,
                     None => {
                         let domain = Domain::of_tensors(&fa, params.min_fa, &regions);
-                        let (halved, mask) = coarse(&field, &domain, backend)?;
+                        let (halved, mask) = domain.halved(&field, backend)?;
                         let metric = domain.metric(&halved, &mask, &params, backend, control)?;
                         let prepared = Prepared::new(&metric, params.local, backend, control)?;
                         let volumes = inputs.volumes_mm3;
@@ -279,28 +277,15 @@ impl KnownPairs {
         backend: &Backend,
         control: &Control,
     ) -> Result<Result<Rates, NoRates>, JobError> {
-        let ends: Vec<&Region> = regions
-            .iter()
-            .filter(|r| matches!(r.role, Role::Seed | Role::Target))
-            .collect();
-        let holds = |at: DVec3| ends.iter().any(|r| r.shape.contains(at));
         let (values, min_value) = &self.domain;
         Ok(match &self.pairs {
             SolvedPairs::Tensors(pairs) => {
                 let domain = Domain::of_tensors(values, *min_value, regions);
-                let source = |role| backend.install(|| domain.source(pairs.metric(), role));
-                let ends = Ends {
-                    sources: [source(Role::Seed)?, source(Role::Target)?],
-                    holds: &holds,
-                };
-                pairs.rates_between(&ends, backend, control)?
+                pairs.rates_in(&domain, backend, control)?
             }
             SolvedPairs::Distributions(pairs) => {
                 let domain = Domain::of_distributions(values, *min_value, regions);
-                let places = &pairs.prepared().places;
-                let source = |role| source(&domain, places, role, backend);
-                let sources = [source(Role::Seed)?, source(Role::Target)?];
-                pairs.rates_between(&sources, &holds, backend, control)?
+                pairs.rates_in(&domain, backend, control)?
             }
         })
     }

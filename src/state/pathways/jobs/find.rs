@@ -6,7 +6,6 @@ use crate::data::{
 };
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
-use crate::solvers::metric::halved;
 use crate::solvers::pathway::{
     Domain, JointCosts, Params, Pathway, TOLERANCE, excess_on_card, not_joined, outside_tensors,
 };
@@ -60,20 +59,9 @@ pub(super) fn same_walls(a: &[Wall], b: &[Wall]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-pub(super) fn shapes(regions: &[Region], role: Role) -> Vec<Arc<Shape>> {
+fn shapes(regions: &[Region], role: Role) -> Vec<Arc<Shape>> {
     let these = regions.iter().filter(|r| r.role == role);
     these.map(|r| r.shape.clone()).collect()
-}
-
-/// Tensors and domain on voxels of twice the size; unchanged if so few voxels would make no grid.
-pub(super) fn coarse(
-    field: &TensorField,
-    domain: &Domain,
-    backend: &Backend,
-) -> Result<(TensorField, Mask), JobError> {
-    let mask = backend.install(|| domain.mask())?;
-    let halves = backend.install(|| halved(field, &mask));
-    Ok(halves.unwrap_or_else(|| (field.clone(), mask)))
 }
 
 /// Results that the next pathway need not recompute.
@@ -236,7 +224,7 @@ impl FindPathway {
         let known = adjacent.as_ref().filter(|k| k.params == self.params);
         let on = match (&adjacent, self.coarse) {
             (Some(adjacent), _) => adjacent.domain.clone(),
-            (None, true) => coarse(&field, &domain, backend)?,
+            (None, true) => domain.halved(&field, backend)?,
             (None, false) => (field.clone(), backend.install(|| domain.mask())?),
         };
         let prepared = match known {

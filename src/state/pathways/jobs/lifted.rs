@@ -1,21 +1,19 @@
 //! Pathways through fibre orientation distributions, which resolve crossings.
 
 use crate::compute::{Backend, Control};
-use crate::data::{DataId, Mask, OdfField, Region, Role, Volume};
+use crate::data::{DataId, Mask, OdfField, Region, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::Error;
 use crate::solvers::lifted::{
-    DirectionSet, LiftedPathway, Params, Prepared, Source, UNREACHED, halved_distributions,
-    largest_amplitudes, solve_both,
+    DirectionSet, Params, Prepared, ends, halved_distributions, joined, largest_amplitudes,
 };
-use crate::solvers::metric::Places;
-use crate::solvers::pathway::{Domain, end_outside_domain, separated};
+use crate::solvers::pathway::Domain;
 use crate::state::pathways::jobs::find::{
     LABEL, Wall, receive, same_walls, shares_above_minimum, slot, unfinished, walls,
 };
 use crate::state::pathways::{
-    ClippedEnd, CostliestStretch, KnownCosts, LEAST_EXCESS, PathwayCosts, PathwayKey,
-    PathwayParams, PathwayResult,
+    ClippedEnd, CostliestStretch, KnownCosts, PathwayCosts, PathwayKey, PathwayParams,
+    PathwayResult,
 };
 use crate::state::tensors::jobs::input::Distributions;
 use crate::state::{Effect, State};
@@ -24,10 +22,6 @@ use std::time::Instant;
 
 /// Directions of a coarse pathway: 32 degrees apart, enough for a preview.
 pub const COARSE_DIRECTIONS: DirectionSet = DirectionSet::Icosphere42;
-/// Where the voxels of a pathway join its ends only from a greater excess on, costs are computed this much further.
-const FARTHER: f64 = 3.0;
-/// Beyond this excess no pathway is sought.
-const GREATEST_EXCESS: f64 = 10.0;
 
 /// Finds a pathway through distributions.
 #[derive(Clone, Debug)]
@@ -113,29 +107,6 @@ impl Receive<State> for FindLifted {
     }
 }
 
-/// All regions of a role as one end, from which paths may leave in any direction.
-pub(super) fn source(
-    domain: &Domain<'_>,
-    places: &Places,
-    role: Role,
-    backend: &Backend,
-) -> Result<Arc<Source>, Error> {
-    let end = backend.install(|| domain.places(places, role));
-    let (name, zero) = end.map_err(|error| {
-        let amplitudes = domain.values.frame(0);
-        let inside: Vec<u8> = amplitudes.iter().map(|a| u8::from(*a > 0.0)).collect();
-        let fibres = Mask::new(domain.values.grid.clone(), inside);
-        let whose = ("the voxels with fibres", "");
-        end_outside_domain(domain.regions, role, &fibres, whose).unwrap_or(error)
-    })?;
-    let direction = None;
-    Ok(Arc::new(Source {
-        name,
-        zero,
-        direction,
-    }))
-}
-
 impl FindLifted {
     pub(super) fn solve(
         self,
@@ -149,11 +120,12 @@ impl FindLifted {
         let (known, costs_were_computed) = self.known(&field, backend, control)?;
         let prepared = &known.prepared;
         let domain = self.domain(&known.amplitude);
-        let source = |role| source(&domain, &prepared.places, role, backend);
-        let sources = [source(Role::Seed)?, source(Role::Target)?];
+        let sources = ends(&domain, &prepared.places, backend)?;
         let prepare_ms = started.elapsed().as_secs_f64() * 1e3;
         let started = Instant::now();
-        let (pathway, max_excess) = self.joined(prepared, &sources, backend, control)?;
+        let width = (self.epsilon, self.coarse);
+        let (pathway, max_excess) =
+            joined(prepared, &sources, &self.regions, width, backend, control)?;
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
         control.check()?;
         let nowhere = || Error::Input("No path leads through the voxel of least cost".into());
@@ -231,12 +203,8 @@ impl FindLifted {
                 self.on_grid(field, mask, backend)
             }
         };
-        let mut prepared = Prepared::new(&on.0, &on.1, &self.solved_params(), backend, control)?;
-        let factor = self.params.costly_factor;
-        let costly = backend.install(|| domain.costly(&prepared.places));
-        if let Some(is_costly) = costly.filter(|_| factor != 1.0) {
-            prepared = prepared.costlier(|place| is_costly[place], factor);
-        }
+        let prepared = Prepared::new(&on.0, &on.1, &self.solved_params(), backend, control)?;
+        let prepared = prepared.with_costly_regions(&domain, self.params.costly_factor, backend);
         let known = PreparedLifted {
             field: field.id(),
             params: self.params,
@@ -247,36 +215,6 @@ impl FindLifted {
             prepared,
         };
         Ok((known, true))
-    }
-
-    /// Costs far enough for a pathway that joins its ends, if that is possible, and the share above the least cost up to
-    /// which they are known.
-    fn joined(
-        &self,
-        prepared: &Prepared,
-        sources: &[Arc<Source>; 2],
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<(LiftedPathway, f64), Error> {
-        let mut max_excess = self.epsilon.max(LEAST_EXCESS);
-        loop {
-            let limit = max_excess as f32;
-            let [a, b] = solve_both(prepared, sources, limit, UNREACHED, backend, control)?;
-            let names = [0, 1].map(|i: usize| sources[i].name.as_str());
-            let reaches = |place: &u32| a.least(*place as usize).is_finite();
-            let is_reached = sources[1].zero.iter().any(reaches);
-            let separated = (!is_reached)
-                .then(|| separated(names, &self.regions))
-                .flatten();
-            let pathway = backend.install(|| LiftedPathway::new(a, b));
-            let pathway = pathway.map_err(|error| separated.unwrap_or(error))?;
-            // A preview during a drag is not searched further.
-            let is_far_enough = self.coarse || max_excess >= GREATEST_EXCESS;
-            if pathway.joining_epsilon <= max_excess || is_far_enough {
-                return Ok((pathway, max_excess));
-            }
-            max_excess = (max_excess * FARTHER).min(GREATEST_EXCESS);
-        }
     }
 
     /// The parameters of the solver. Few directions and large voxels go together: most of the error is theirs.

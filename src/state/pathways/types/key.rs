@@ -2,16 +2,13 @@
 
 use crate::data::{DataId, Region};
 use crate::parameters::ParamError;
-use crate::solvers::lifted;
+use crate::solvers::lifted::{self, LEAST_EXCESS};
 use crate::solvers::pathway::Params;
 use crate::state::core::live::LiveKey;
 use crate::state::pathways::result::PathwayResult;
 use crate::state::track::types::odf::Model;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// Costs through distributions are known up to this share above the least one, or as far as the pathway is wide.
-pub const LEAST_EXCESS: f64 = 0.3;
 
 /// The model of a pathway's costs, with its parameters. A session has a member of its own for each model.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]

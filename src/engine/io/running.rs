@@ -1,0 +1,60 @@
+//! Files of running processes, in a private folder of the user: each stays locked as long as its process runs. The system
+//! releases the lock when the process ends, however it ends, and others then remove the file.
+
+use super::Error;
+use super::disk::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A file that does not have its final name yet.
+pub const UNFINISHED: &str = "new";
+
+/// A folder of this name for files of running processes: `$XDG_RUNTIME_DIR/arcuate/NAME`, which the system empties when the
+/// user logs out; without one, a folder among the user's temporary files or caches. `None` without any of these.
+pub fn folder(name: &str) -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
+    let base = if cfg!(any(windows, target_os = "macos")) {
+        // Each user has a folder of temporary files.
+        Some(std::env::temp_dir())
+    } else {
+        let absolute = |name| set(name).map(PathBuf::from).filter(|p| p.is_absolute());
+        let cache = || set("HOME").map(|home| PathBuf::from(home).join(".cache"));
+        absolute("XDG_RUNTIME_DIR")
+            .or_else(|| absolute("XDG_CACHE_HOME"))
+            .or_else(cache)
+    };
+    base.map(|base| base.join("arcuate").join(name))
+}
+
+/// A name that no other process has, nor this one at another time.
+pub fn unique_name() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |d| d.as_nanos());
+    format!("{now}-{}", std::process::id())
+}
+
+pub fn path(folder: &Path, name: &str, ending: &str) -> PathBuf {
+    folder.join(format!("{name}.{ending}"))
+}
+
+/// Creates a file and locks it, before it has its name: no other process can lock it first.
+pub fn create_locked(folder: &Path, name: &str, ending: &str) -> Result<File, Error> {
+    let unnamed = path(folder, name, UNFINISHED);
+    let failed = |e: std::io::Error| Error::writing(&unnamed, &e);
+    let file = File::create_new(&unnamed, 0o600).map_err(failed)?;
+    file.try_lock().map_err(|e| failed(e.into()))?;
+    disk::rename(&unnamed, &path(folder, name, ending)).map_err(failed)?;
+    Ok(file)
+}
+
+/// Whether the process of this file runs; `None` if this cannot be determined.
+pub fn is_running(file: &File) -> Option<bool> {
+    match file.try_lock() {
+        Ok(()) => {
+            file.unlock();
+            Some(false)
+        }
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
+    }
+}
