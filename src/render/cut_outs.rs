@@ -271,8 +271,7 @@ impl Blocks {
     fn mask(&self, set: &[bool]) -> Option<Mask> {
         let factor = DVec3::from_array(self.factor.map(|f| f as f64));
         let first = (factor - 1.0) * 0.5 - factor * Self::MARGIN as f64;
-        let voxel_from_block =
-            DAffine3::from_mat3_translation(DMat3::from_diagonal(factor), first);
+        let voxel_from_block = DAffine3::from_mat3_translation(DMat3::from_diagonal(factor), first);
         let affine = self.source.world_from_voxel * voxel_from_block;
         let grid = Grid::new(self.shape, affine, self.source.source)?;
         let inside: Vec<u8> = set.iter().map(|is| u8::from(*is)).collect();
