@@ -7,7 +7,7 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Role, Shape, Tractogram, Volume};
-use arcuate::io::{InPlace, Reading, nifti, streamlines};
+use arcuate::io::{InPlace, Opened, Reading, nifti};
 use arcuate::solvers::commit;
 use arcuate::solvers::commit::lines::Lines as _;
 use arcuate::solvers::commit::model::{Intra, Model};
@@ -225,7 +225,10 @@ fn kept() {
             filter(&mut window, FilterAction::Save { file, path: to });
             match name.ends_with("trx") {
                 true => {
-                    let (lines, _) = streamlines::open(&path, &Control::new()).unwrap();
+                    let read = arcuate::io::open(&path, &Control::new()).unwrap();
+                    let Opened::Tractogram(lines, _) = read else {
+                        panic!("no streamlines");
+                    };
                     files.push(lines_as_text(&lines));
                 }
                 false => files.push(std::fs::read_to_string(&path).unwrap()),
