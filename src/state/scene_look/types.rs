@@ -106,7 +106,9 @@ impl SceneLook {
         let drawn = self.valid().clips;
         let is_left_out = |clip: &&SceneClip| {
             let valid = clip.shape.valid();
-            !drawn.iter().any(|d| d.name == clip.name && Some(d.shape) == valid)
+            !drawn
+                .iter()
+                .any(|d| d.name == clip.name && Some(d.shape) == valid)
         };
         let names: Vec<&str> = self
             .clips

@@ -335,7 +335,14 @@ pub(in crate::state) fn was_loaded(
         }
     }
     let clips = content.document.scene_look.left_out();
-    notes.extend(built.omitted.into_iter().chain(lacks).chain(clips).map(Remark::from));
+    notes.extend(
+        built
+            .omitted
+            .into_iter()
+            .chain(lacks)
+            .chain(clips)
+            .map(Remark::from),
+    );
     let mut kept = std::mem::take(&mut state.runtime.notices.messages);
     let arriving = state.runtime.sessions.arriving.take();
     empty(state, effects);
