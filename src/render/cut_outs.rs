@@ -76,6 +76,9 @@ impl CutOuts {
         if self.without.contains(&key) {
             return CutOut::Nothing;
         }
+        if !waits && !self.running.contains_key(&key) && self.start(shape, max_texels) {
+            return CutOut::Pending;
+        }
         let found = match self.running.get_mut(&key) {
             Some(running) => {
                 let result = running.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -89,8 +92,7 @@ impl CutOuts {
                     },
                 }
             }
-            None if !waits && self.start(shape, max_texels) => return CutOut::Pending,
-            // The system may also refuse threads.
+            // Pictures wait, and the system may refuse threads.
             None => shape.to_own().smooth(max_texels),
         };
         self.running.remove(&key);
