@@ -1,7 +1,8 @@
 //! `arcuate bench --papers`: the figures of the papers beside those of the same workloads here, in one table.
 //!
 //! Each row names its paper, the table of the paper that holds the figure, and the hardware, as the records of this project
-//! have them; what they do not have is “not stated”. A row without a workload that a processor finishes in minutes is
+//! have them; what they do not have is “not stated”. Figures that only the notes of this project state are marked “source
+//! not found”: those of Lax–Friedrichs sweeping, and all of the thesis on COMMIT in CUDA, which no catalogue had. A row without a workload that a processor finishes in minutes is
 //! measured on a graphics card only.
 
 use super::bench::Choice;
@@ -14,6 +15,8 @@ use std::sync::Mutex;
 
 /// Stands for a table that the records do not have.
 const NOT_STATED: &str = "not stated";
+/// Stands for the table of a figure that this project's notes state, while no public text that proves it was found.
+const NOT_FOUND: &str = "source not found";
 
 /// The paper of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +49,10 @@ impl Paper {
             Self::VanAart2011 => "van Aart et al., Int J Biomed Imaging 2011, 698908",
             Self::Jeong => "Jeong et al., IEEE Trans Vis Comput Graph 13:1480, 2007",
             Self::Lefohn => "Lefohn, MSc thesis on narrow-band level sets on graphics cards, 2004",
-            Self::Hernandez => "Hernandez, thesis on COMMIT in CUDA, 2018",
+            Self::Hernandez => {
+                "a thesis on COMMIT in CUDA of 2018 that the notes of this project name after Hernandez; neither the \
+                 thesis nor its author was found"
+            }
         }
     }
 
@@ -147,7 +153,6 @@ const fn level_set(quantity: &'static str, published: f64, case: &'static str) -
 }
 
 const fn weights(
-    table: &'static str,
     quantity: &'static str,
     published: f64,
     published_on: &'static str,
@@ -155,7 +160,7 @@ const fn weights(
 ) -> Row {
     Row {
         paper: Paper::Hernandez,
-        table,
+        table: NOT_FOUND,
         quantity,
         published,
         unit: "s",
@@ -220,7 +225,8 @@ const ROWS: [Row; 18] = [
         54.0,
         CPU,
         "Ex1 lax-friedrichs",
-    ),
+    )
+    .without_source(),
     cost(
         "64³ helix, the paper's solver",
         1.5,
@@ -245,25 +251,23 @@ const ROWS: [Row; 18] = [
         301.0,
         CPU,
         "Ex3 lax-friedrichs",
-    ),
+    )
+    .without_source(),
     level_set("Tumour, 256 × 256 × 175 voxels", 70.0, "sphere"),
     level_set("Cortex, 256 × 256 × 175 voxels", 3.5, "cortex"),
     weights(
-        "",
         "A x, 47,082,501 segments",
         2.35,
         QUADRO,
         (&["a_x_ms"], 1e-3),
     ),
     weights(
-        "Table 5.1",
         "A x, 47,082,501 segments",
         39.7,
         "CPU, 4 threads, model not stated",
         (&["a_x_ms"], 1e-3),
     ),
     weights(
-        "",
         "Fit of 2136 iterations",
         19_800.0,
         QUADRO,
@@ -279,6 +283,18 @@ struct Measured {
 }
 
 impl Row {
+    const fn without_source(self) -> Self {
+        Self {
+            table: NOT_FOUND,
+            ..self
+        }
+    }
+
+    /// The table of the paper, if it is known.
+    fn known_table(&self) -> Option<&str> {
+        Some(self.table).filter(|table| !table.is_empty() && *table != NOT_FOUND)
+    }
+
     fn takes(&self, word: Option<&str>) -> bool {
         let name = format!("{} {} {}", self.paper.name(), self.quantity, self.case).to_lowercase();
         word.is_none_or(|word| name.contains(&word.to_lowercase()))
@@ -397,7 +413,8 @@ pub fn run(word: Option<&str>, runner: &mut Runner) -> Result<(), Failure> {
 fn as_json(table: &[(&Row, Measured)]) -> Value {
     let row = |(row, measured): &(&Row, Measured)| {
         json!({
-            "paper": row.paper.name(), "source": row.paper.source(), "table": Some(row.table).filter(|t| !t.is_empty()), "quantity": row.quantity,
+            "paper": row.paper.name(), "source": row.paper.source(), "table": row.known_table(),
+            "source_found": row.table != NOT_FOUND, "quantity": row.quantity,
             "case": row.case, "unit": row.unit, "published": row.published, "published_on": row.published_on,
             "ours": measured.ours, "ours_on": measured.ours.map(|_| &measured.note), "threads": measured.threads,
             "times_faster": measured.ours.map(|ours| row.times(ours)),

@@ -8,6 +8,7 @@ use super::options::{
 use super::output::shown;
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
+use super::typed::must_exist;
 use crate::data::text::number;
 use crate::jobs::Ffmpeg;
 use crate::state::core::slice_turn::{Commissures, SliceTurn};
@@ -185,6 +186,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             .collect(),
         None => vec![options.out.clone()],
     };
+    let inputs = options.inputs.iter().map(Path::new);
+    must_exist(inputs.chain(options.content.glyphs.fixels.as_deref()))?;
     for file in &files {
         runner.may_make(file)?;
     }

@@ -1,9 +1,11 @@
 //! The words of the command line as they were typed: which command they name, and the command to repeat.
 
 use super::Arguments;
+use super::runner::Failure;
 use crate::guide::synonyms;
 use crate::io::disk::is_same;
-use crate::io::quoted;
+use crate::io::{Error, quoted};
+use crate::state::files::types::PhantomName;
 use clap::CommandFactory as _;
 use std::path::Path;
 
@@ -61,6 +63,19 @@ pub fn no_command(word: &str, similar: &[String]) -> String {
         "There is no file and no command of this name{similar}; check its spelling and the folder, or see arcuate --help: \
          {word}"
     )
+}
+
+/// Refuses inputs that do not exist, so that a command reports a wrong argument before outputs that exist.
+pub fn must_exist<'a>(inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
+    let mut inputs = inputs.into_iter();
+    let missing = inputs.find(|path| PhantomName::of_path(path).is_none() && !path.exists());
+    match missing {
+        Some(path) => Err(Error::Missing {
+            path: path.to_owned(),
+        }
+        .into()),
+        None => Ok(()),
+    }
 }
 
 /// Whether several words of the command name an existing file, as if it were both read and written.

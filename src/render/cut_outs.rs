@@ -7,8 +7,8 @@ use crate::compute::thread;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a slice is cut to.
 #[derive(Clone, Copy)]
@@ -35,7 +35,8 @@ pub(super) enum CutOut {
 /// Shapes that threads compute.
 #[derive(Default)]
 pub(super) struct CutOuts {
-    running: HashMap<Key, Receiver<Option<Smooth>>>,
+    /// In a mutex, since threads that draw share the renderer.
+    running: HashMap<Key, Mutex<Receiver<Option<Smooth>>>>,
     without: HashSet<Key>,
 }
 
@@ -75,20 +76,24 @@ impl CutOuts {
         if self.without.contains(&key) {
             return CutOut::Nothing;
         }
-        let found = match (self.running.get(&key), waits) {
-            (None, true) => shape.to_own().smooth(max_texels),
-            (None, false) => match self.start(shape, max_texels) {
-                true => return CutOut::Pending,
-                // The system refuses threads.
-                false => shape.to_own().smooth(max_texels),
-            },
-            // A thread that ended without a result leaves the slice whole.
-            (Some(result), true) => result.recv().ok().flatten(),
-            (Some(result), false) => match result.try_recv() {
-                Ok(found) => found,
-                Err(TryRecvError::Empty) => return CutOut::Pending,
-                Err(TryRecvError::Disconnected) => None,
-            },
+        if !waits && !self.running.contains_key(&key) && self.start(shape, max_texels) {
+            return CutOut::Pending;
+        }
+        let found = match self.running.get_mut(&key) {
+            Some(running) => {
+                let result = running.get_mut().unwrap_or_else(PoisonError::into_inner);
+                match waits {
+                    // A thread that ended without a result leaves the slice whole.
+                    true => result.recv().ok().flatten(),
+                    false => match result.try_recv() {
+                        Ok(found) => found,
+                        Err(TryRecvError::Empty) => return CutOut::Pending,
+                        Err(TryRecvError::Disconnected) => None,
+                    },
+                }
+            }
+            // Pictures wait, and the system may refuse threads.
+            None => shape.to_own().smooth(max_texels),
         };
         self.running.remove(&key);
         match found {
@@ -109,7 +114,7 @@ impl CutOuts {
         };
         let started = thread::start("cut-out", work).is_ok();
         if started {
-            self.running.insert(shape.key(), result);
+            self.running.insert(shape.key(), Mutex::new(result));
         }
         started
     }

@@ -111,12 +111,13 @@ fn row_fact(state: &State, layer: &Layer) -> String {
             let drawn = state
                 .drawn_streamlines(layer)
                 .map_or(0, |lines| lines.len());
-            let all = state.counted_in_place(layer.id);
-            let all = all.map_or(lines.file.len(), |kept| kept.outline.streamlines);
+            // Of a filtered layer, those that the rules keep: all of these may be drawn.
+            let kept = state.counted_in_place(layer.id);
+            let some = kept.map_or(drawn, |kept| kept.outline.streamlines);
             format!(
                 "{} of {}",
-                format::count(drawn as u64),
-                format::count(all as u64)
+                format::count(some as u64),
+                format::count(lines.file.len() as u64)
             )
         }
         Content::Tractogram(t) => {

@@ -3,14 +3,19 @@
 use crate::support::session_window::{Window, scan};
 use crate::support::test;
 use arcuate::compute::Control;
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::clip::{Clip, ClipShape};
-use arcuate::data::{Grid, Shape, Volume, VolumeKind};
-use arcuate::io::nifti;
-use arcuate::scene::draw_list::{Glyphs, ScenePane, SlicePane};
+use arcuate::data::{Grid, PeakField, Shape, Volume, VolumeKind};
+use arcuate::io::{fixels, image, nifti};
+use arcuate::scene::draw_list::{
+    Glyphs, PeakColours, PeakGlyphs, ScenePane, SlicePane, TensorGlyphs,
+};
 use arcuate::scene::{self, Size};
 use arcuate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, PeakLook};
 use arcuate::state::scene_look::{ClippedKinds, SceneClip, SceneLook, SceneLookAction};
-use arcuate::state::{Action, FilesAction, Pane, Phase, State, ViewAction, update};
+use arcuate::state::{
+    Action, Display, FilesAction, LayerAction, Pane, Phase, State, ViewAction, update,
+};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -22,6 +27,8 @@ pub fn tests() -> Vec<Trial> {
         test("scene_look::sessions keep clips and cue", kept),
         test("scene_look::damaged clips are repaired", repaired),
         test("scene_look::peaks and scales of glyphs are drawn", peaks),
+        test("scene_look::fixels are lines of their layer", fixels),
+        test("scene_look::thinned lines are counted", thinned),
     ]
 }
 
@@ -235,6 +242,15 @@ fn repaired() {
     let mut many = valid.clone();
     many.clips = vec![valid.clips[1].clone(); 20];
     assert_eq!(many.valid().clips.len(), SceneLook::MAX_CLIPS);
+    // What is left out is said by name.
+    assert_eq!(valid.left_out(), None);
+    for (i, clip) in many.clips.iter_mut().enumerate() {
+        clip.name = format!("Clip {i}");
+    }
+    many.clips.truncate(SceneLook::MAX_CLIPS + 2);
+    let text = many.left_out().expect("a sentence");
+    assert!(text.contains("8 clip planes and boxes"), "{text}");
+    assert!(text.contains("left out: Clip 6, Clip 7."), "{text}");
 }
 
 /// An image with three volumes per peak is content of glyphs; the high end of its range has the full length, and another
@@ -305,4 +321,147 @@ fn peaks() {
     };
     reopened.act(Action::View(ViewAction::SetGlyphs(same)));
     assert_eq!(drawn(&reopened.state).full_amplitude, None);
+}
+
+/// The lines of a slice.
+fn peaks_on_slice(state: &State) -> Option<PeakGlyphs> {
+    let slice = scene::slice(state, Pane::Axial, SIZE).expect("a slice");
+    match slice.glyphs {
+        Some(Glyphs::Peaks(peaks)) => Some(peaks),
+        _ => None,
+    }
+}
+
+/// A folder of fixels opens as lines, not as an image; a list in it has its own layer. Values with a sign keep it, limits and
+/// colours are those of the layer, its eye hides the lines, and sessions keep all of it.
+fn fixels() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let grid = Grid::axis_aligned([4; 3], DVec3::splat(2.0), DVec3::ZERO);
+    let grid = Arc::new(grid.expect("regular"));
+    let n = grid.voxel_count();
+    // One peak along x everywhere, and a second one along y in the first half.
+    let mut values = vec![0.0f32; 6 * n];
+    values[..n].fill(1.0);
+    values[4 * n..4 * n + n / 2].fill(1.0);
+    let peaks = PeakField::new(grid.clone(), 2, values);
+    let change = (0..2 * n).map(|i| i as f32 / n as f32 - 1.0);
+    let change: Vec<f32> = change.collect();
+    let change = Volume::new(grid, 2, VolumeKind::Scalar, change);
+    let here = folder.path().join("fixels");
+    std::fs::create_dir(&here).expect("a folder");
+    for (name, volume) in fixels::images(&peaks, &[("change", change)]) {
+        let path = here.join(format!("{name}.mif"));
+        image::save_volume(&path, &volume, "", &Control::new()).expect("saved");
+    }
+
+    let mut window = Window::new();
+    window.act(Action::Files(FilesAction::Open(vec![here.clone()])));
+    let layer = window
+        .state
+        .document
+        .layer_named("fixels")
+        .expect("a layer");
+    let opened = layer.content.volume().expect("an image");
+    let known = opened.fixels.as_ref().expect("fixels");
+    assert_eq!((known.count, known.lists.len()), (n + n / 2, 1));
+    assert!(known.signed.is_none() && known.values_list.is_none());
+    assert_eq!(layer.display.window, (0.0, 1.0));
+    let lines = peaks_on_slice(&window.state).expect("lines");
+    assert_eq!(lines.full_amplitude, Some(1.0));
+    let slice = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
+    assert!(slice.images.is_empty());
+
+    let list = here.join("change.mif");
+    window.act(Action::Files(FilesAction::Open(vec![list.clone()])));
+    let layer = window
+        .state
+        .document
+        .layer_named("change")
+        .expect("a layer");
+    let (id, display) = (layer.id, layer.display.clone());
+    let opened = layer.content.volume().expect("an image");
+    let known = opened.fixels.as_ref().expect("fixels");
+    assert_eq!(known.values_list.as_deref(), Some(list.as_path()));
+    assert_eq!(known.range.0, -1.0);
+    // Symmetric about 0, since some are negative.
+    assert_eq!(display.window.0, -display.window.1);
+    assert_eq!(window.state.view.glyphs.peaks.layer, Some(id));
+    let lines = peaks_on_slice(&window.state).expect("lines");
+    assert_eq!(lines.full_amplitude, Some(display.window.1));
+    let shown = lines.peaks.0.fixels.clone().expect("fixels");
+    assert!((shown.value(3, 9.0) - (3.0 / n as f64 - 1.0)).abs() < 1e-6);
+
+    let mut look = window.state.view.glyphs;
+    look.peaks.by_value = true;
+    window.act(Action::View(ViewAction::SetGlyphs(look)));
+    let mut limited = display.clone();
+    limited.overlay.limits = Some((0.1, 0.9));
+    limited.colour_map = ColourMap::Magma;
+    window.act(Action::Layer(LayerAction::SetDisplay {
+        layer: id,
+        display: limited.clone(),
+        phase: Phase::Done,
+    }));
+    let saved = folder.path().join("fixels.arcuate");
+    window.save(&saved);
+    let mut reopened = Window::opened(&saved);
+    for window in [&window, &reopened] {
+        let lines = peaks_on_slice(&window.state).expect("lines");
+        let colours = PeakColours {
+            colour_map: ColourMap::Magma,
+            window: display.window,
+        };
+        assert_eq!(lines.colours, Some(colours));
+        let limits = lines.limits.expect("limits");
+        assert!(limits.contain(0.5) && !limits.contain(-0.5) && !limits.contain(0.95));
+        assert!(lines.peaks.0.fixels.is_some());
+    }
+    let hidden = Display {
+        visible: false,
+        ..limited
+    };
+    reopened.act(Action::Layer(LayerAction::SetDisplay {
+        layer: id,
+        display: hidden,
+        phase: Phase::Done,
+    }));
+    assert!(peaks_on_slice(&reopened.state).is_none());
+    reopened.act(Action::Undo);
+    assert!(peaks_on_slice(&reopened.state).is_some());
+}
+
+/// Lines beyond the number that can be drawn are thinned, and the numbers of voxels with and without a limit are known.
+fn thinned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let save = |shape: [usize; 3], name: &str| {
+        let grid = Grid::axis_aligned(shape, DVec3::ONE, DVec3::ZERO).expect("regular");
+        let frames = 3;
+        let values = vec![0.5; frames * grid.voxel_count()];
+        let volume = Volume::new(Arc::new(grid), frames, VolumeKind::Scalar, values);
+        let path = folder.path().join(name);
+        nifti::save_volume(&path, &volume, "made", &Control::new()).expect("saved");
+        path
+    };
+    for (shape, is_thinned) in [([20, 20, 2], false), ([1100, 1100, 2], true)] {
+        let mut window = Window::new();
+        let path = save(shape, &format!("peaks{}.nii", shape[0]));
+        window.act(Action::Files(FilesAction::Open(vec![path])));
+        let look = GlyphLook {
+            shown: true,
+            content: GlyphContent::Peaks,
+            place: GlyphPlace::Slices,
+            ..window.state.view.glyphs
+        };
+        window.act(Action::View(ViewAction::SetGlyphs(look)));
+        let thinned = scene::thinned_peaks(&window.state);
+        assert_eq!(thinned.is_some(), is_thinned, "{thinned:?}");
+        let every = peaks_on_slice(&window.state).expect("lines").every;
+        assert_eq!(every, thinned.map_or(1, |thinned| thinned.every));
+        if let Some(thinned) = thinned {
+            // Three slices: one of 1100 × 1100 voxels and two of 1100 × 2.
+            assert_eq!(thinned.requested, 1100 * 1100 + 2 * 1100 * 2);
+            assert_eq!((thinned.every, thinned.drawn), (2, 550 * 550 + 2 * 550));
+            assert!(thinned.drawn <= TensorGlyphs::MAXIMUM_COUNT);
+        }
+    }
 }

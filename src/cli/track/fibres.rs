@@ -10,6 +10,7 @@ use crate::cli::options::{
 };
 use crate::cli::output::shown;
 use crate::cli::runner::{Failure, Runner};
+use crate::cli::typed::must_exist;
 use crate::compute::Control;
 use crate::io::{orientations, quoted};
 use crate::parameters::arguments;
@@ -125,6 +126,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "Found --seed-interface without tissues, expected them; name an image with --tissues",
         ));
     }
+    let inputs = [&options.fod, &options.peaks].into_iter().flatten();
+    must_exist(inputs.map(PathBuf::as_path))?;
     files::check_out(&options.out, false, runner)?;
     let noise = options.noise.checked(early.repetitions, runner)?;
     let fibres = options.open(runner)?;

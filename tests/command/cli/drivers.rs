@@ -184,6 +184,7 @@ fn papers() {
     assert_eq!(rows.len(), 1, "{text}");
     let row = &rows[0];
     assert_eq!(row["table"], "Table 1");
+    assert_eq!(row["source_found"], true);
     assert!(
         row["source"]
             .as_str()
@@ -202,6 +203,8 @@ fn papers() {
     assert_eq!(rows.len(), 3, "{text}");
     for row in rows {
         assert!(row["ours"].is_null() && row["times_faster"].is_null());
+        // No public text proves the figures of this thesis.
+        assert!(row["source_found"] == false && row["table"].is_null());
         assert_eq!(row["why_not"], "needs a graphics card, and none is in use");
     }
     let (code, text) = bench(&["--papers", "--case", "hernandez"]);
@@ -211,7 +214,7 @@ fn papers() {
     assert_eq!(rows.len(), 5, "{text}");
     assert!(rows.iter().all(|line| line.ends_with(" |")), "{text}");
     assert!(text.contains("\nHernandez 2018: "), "{text}");
-    assert!(text.contains("| not stated | Fit of 2136"), "{text}");
+    assert!(text.contains("| source not found | Fit of 2136"), "{text}");
     assert!(
         text.contains("| 39.7 s | CPU, 4 threads, model not stated | – | needs a graphics card"),
         "{text}"

@@ -4,7 +4,7 @@ use super::sentence;
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, PeakField, Volume, VolumeKind};
-use arcuate::io::{self, bids, fixels, image, orientations};
+use arcuate::io::{self, AffineReading, bids, fixels, image, orientations};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::fixels::round_trip", round_trip),
         test("io::fixels::lists_in_another_direction", reversed),
         test("io::fixels::refusals", refusals),
+        test("io::fixels::values with a sign", signed),
         data_test(
             "io::fixels::those_of_mrtrix",
             "mrtrix_reference/fixel2peaks",
@@ -195,6 +196,61 @@ fn reversed() {
     }
 }
 
+/// Values with a sign keep it beside the lengths; other images in the folder are no lists; a direction that is no unit vector
+/// is reported, and a transform turns directions without a change of values.
+fn signed() {
+    let mut random = Random::fresh("signed fixels");
+    let written = peaks(&mut random);
+    let n = written.grid.voxel_count();
+    let signed: Vec<f32> = (0..3 * n).map(|i| (i as f32 * 0.7).sin() * 40.0).collect();
+    let signed = Volume::new(written.grid.clone(), 3, VolumeKind::Scalar, signed);
+    let images = fixels::images(&written, &[("t", signed.clone())]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    save(here, &images, "mif");
+    let other = Volume::scalar(written.grid.clone(), vec![1.0; n]);
+    image::save_volume(&here.join("t1.mif"), &other, "", &Control::new()).expect("saved");
+    let open = |name: &str, affine: Option<&AffineReading>| {
+        let opened = orientations::open_fixels(&here.join(name), affine, &Control::new());
+        opened.expect("read")
+    };
+    assert!(open("t1.mif", None).is_none());
+    let (volume, opened) = open("t.mif", None).expect("fixels");
+    let known = volume.fixels.as_ref().expect("fixels");
+    assert_eq!(known.lists, [here.join("t.mif")]);
+    assert_eq!(known.values_list, Some(here.join("t.mif")));
+    // Values of any size are values: there is no doubt about amplitudes.
+    assert!(opened.warnings.is_empty(), "{:?}", opened.warnings);
+    assert_eq!(known.window.0, -known.window.1);
+    for voxel in 0..n {
+        for peak in 0..written.peaks(voxel).count() {
+            let (at, length) = (peak * n + voxel, opened.field.peak(voxel, peak));
+            let length = length.map_or(0.0, |vector| vector.length());
+            let expected = f64::from(signed.values[at]);
+            assert!(
+                (length - expected.abs()).abs() < 1e-3,
+                "{length} {expected}"
+            );
+            assert!((known.value(at, length) - expected).abs() < 1e-4);
+        }
+    }
+    let stretched =
+        AffineReading::Matrix([0.0, -2.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0]);
+    let (moved, _) = open("t.mif", Some(&stretched)).expect("fixels");
+    let moved = PeakField::from_volume(&moved).expect("peaks");
+    let (before, after) = (opened.field.peak(n - 1, 0), moved.peak(n - 1, 0));
+    let (before, after) = (before.expect("a peak"), after.expect("a peak"));
+    assert!(after.distance(DVec3::new(-before.y, before.x, before.z)) < 1e-3);
+    let skewed = Volume::scalar(
+        images[1].1.grid.clone(),
+        vec![0.5; images[1].1.values.len()],
+    );
+    image::save_volume(&here.join("directions.mif"), &skewed, "", &Control::new()).expect("saved");
+    let (_, opened) = open("", None).expect("fixels");
+    let text = opened.warnings.join(" ");
+    assert!(text.contains("no unit vectors"), "{text}");
+}
+
 fn refusals() {
     let mut random = Random::fresh("broken fixels");
     let written = peaks(&mut random);
@@ -228,6 +284,33 @@ fn refusals() {
     refused(
         &here.join("peak.mif"),
         &["values of", "in directions", "same folder"],
+    );
+    // One of the two images is missing: for the folder, and for a list in it.
+    for name in ["index", "directions"] {
+        write("peak", lengths);
+        let (file, aside) = (here.join(format!("{name}.mif")), here.join("aside"));
+        std::fs::rename(&file, &aside).expect("moved");
+        for path in [here.to_owned(), here.join("peak.mif")] {
+            let opened = orientations::open_fixels(&path, None, &Control::new());
+            let text = sentence(&opened.expect_err("half a folder"));
+            assert!(text.contains(&format!("without {name}")), "{text}");
+            assert!(text.contains("copy the whole folder"), "{text}");
+        }
+        std::fs::rename(&aside, &file).expect("moved back");
+    }
+    let longer = Grid::axis_aligned(
+        [directions.grid.shape[0] + 1, 3, 1],
+        DVec3::ONE,
+        DVec3::ZERO,
+    );
+    let longer = Arc::new(longer.expect("regular"));
+    write(
+        "directions",
+        &Volume::scalar(longer.clone(), vec![0.6; longer.voxel_count()]),
+    );
+    refused(
+        here,
+        &["directions.mif", "in index", "copy the whole folder"],
     );
     write("directions", &shortened(directions, 3));
     refused(here, &["index.mif", "fixels from number", "list of"]);

@@ -4,7 +4,7 @@ use super::scenes::{grey_block, quad};
 use super::{ball, colour_difference, offscreen};
 use crate::support::panes::scene;
 use crate::support::test;
-use arcuate::data::Mask;
+use arcuate::data::{Mask, Volume};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -13,6 +13,10 @@ pub fn tests() -> Vec<Trial> {
         test("render::slices_are_cut_out", cut_out),
         test("render::slices_are_cut_out_aslant", cut_out_aslant),
         test("render::gaps of a mask leave no holes in slices", gaps),
+        test(
+            "render::without a mask slices are cut to the head",
+            head_alone,
+        ),
     ]
 }
 
@@ -35,6 +39,43 @@ fn cut_out() {
             }
         }
     }
+}
+
+/// Without a mask, the head outlines itself: the dark parts that it encloses stay, the noise around it goes.
+fn head_alone() {
+    let mut offscreen = offscreen();
+    let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
+    list.background = [255; 3];
+    let grid = ball(12.0, 1.0).grid;
+    let value = |i: usize| {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        match at.length() {
+            mm if mm < 4.0 => 0.0,
+            mm if mm < 12.0 => 0.5,
+            // Up to 3 % of the brightest.
+            _ => 0.03 * ((i * 7919) % 100) as f32 / 100.0,
+        }
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    let image = Volume::scalar(grid.clone(), values);
+    list.slices = vec![quad(&image, None)];
+    let picture = offscreen.scene(&list).expect("a picture");
+    let mut seen = [0; 3];
+    for (x, y) in (0..160u32).flat_map(|x| (0..160u32).map(move |y| (x, y))) {
+        let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
+        let found = picture.pixel(x, y);
+        if mm < 2.0 {
+            assert!(colour_difference(found, [0; 3]) <= 2, "{mm} {found:?}");
+            seen[0] += 1;
+        } else if (6.0..10.0).contains(&mm) {
+            assert!(colour_difference(found, [128; 3]) <= 2, "{mm} {found:?}");
+            seen[1] += 1;
+        } else if mm > 14.0 {
+            assert_eq!(colour_difference(found, [255; 3]), 0, "{mm} {found:?}");
+            seen[2] += 1;
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
 }
 
 /// A mask without the fissure between its halves: a slice within the fissure is whole, and ends where the halves do.

@@ -3,10 +3,12 @@
 use super::{offscreen, random_grid};
 use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::tensor_field::Tensor;
-use arcuate::data::{Grid, TensorField, Volume, VolumeKind};
+use arcuate::data::{Fixels, Grid, TensorField, Volume, VolumeKind};
 use arcuate::scene::draw_list::{
-    ById, CutPlane, GlyphPlace, GlyphScale, GlyphShape, Glyphs, PeakGlyphs, ScenePane, TensorGlyphs,
+    ById, CutPlane, GlyphPlace, GlyphScale, GlyphShape, Glyphs, PeakColours, PeakGlyphs,
+    PeakLimits, ScenePane, TensorGlyphs,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -23,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("render::glyphs over slices", over),
         test("render::glyphs grow with an image", scaled),
         test("render::peaks are lines", peaks),
+        test("render::lines of fixels have the colours of values", values),
     ]
 }
 
@@ -403,5 +406,70 @@ fn over() {
             );
             assert!(*most > 90, "{seen:?}");
         }
+    }
+}
+
+/// A line has the colour of its value, whose sign may be negative, and values outside the limits have none.
+fn values() {
+    let mut offscreen = offscreen();
+    let spacing = 24.0;
+    let origin = DVec3::splat(-spacing);
+    let grid = Grid::axis_aligned([3; 3], DVec3::splat(spacing), origin).expect("regular");
+    let (grid, n) = (Arc::new(grid.clone()), grid.voxel_count());
+    let eye = DVec3::new(0.0, -5000.0, 0.001);
+    for (value, low) in [(-0.6f32, -1.0f32), (0.8, -1.0), (0.8, 0.9)] {
+        let (mut vectors, mut signed) = (vec![0.0f32; 3 * n], vec![0.0f32; n]);
+        vectors[13] = value;
+        signed[13] = value;
+        let fixels = Fixels {
+            count: 1,
+            values_list: None,
+            lists: Vec::new(),
+            signed: Some(signed.into()),
+            range: (-1.0, 1.0),
+            window: (-1.0, 1.0),
+        };
+        let volume = Volume::new(grid.clone(), 3, VolumeKind::Scalar, vectors);
+        let list = ScenePane {
+            glyphs: Some(Glyphs::Peaks(PeakGlyphs {
+                peaks: ById(volume.with_fixels(Arc::new(fixels))),
+                turn: DMat3::IDENTITY,
+                colours: Some(PeakColours {
+                    colour_map: ColourMap::Viridis,
+                    window: (-1.0, 1.0),
+                }),
+                limits: Some(PeakLimits {
+                    low,
+                    high: 1.0,
+                    is_symmetric: false,
+                }),
+                place: GlyphPlace::Planes(vec![CutPlane {
+                    point: DVec3::ZERO,
+                    normal: DVec3::Z,
+                }]),
+                size: 1.0,
+                every: 1,
+                full_amplitude: None,
+                clips: Vec::new(),
+                scale: None,
+            })),
+            ..scene(SIZE, eye)
+        };
+        let picture = offscreen.scene(&list).expect("a picture");
+        let middle = SIZE / 2;
+        let [r, g, b, _] = picture.pixel(middle, middle).map(f64::from);
+        if low > value {
+            let nothing = picture.pixel(2, 2).map(f64::from);
+            assert_eq!([r, g, b], [nothing[0], nothing[1], nothing[2]]);
+            continue;
+        }
+        let expected = ColourMap::Viridis.at((value + 1.0) * 0.5).map(f64::from);
+        // Light changes the brightness and adds white; it does not exchange channels.
+        let order = |c: [f64; 3]| {
+            let mut order = [0, 1, 2];
+            order.sort_by(|a, b| c[*a].total_cmp(&c[*b]));
+            order
+        };
+        assert_eq!(order([r, g, b]), order(expected), "{value}: {r} {g} {b}");
     }
 }
