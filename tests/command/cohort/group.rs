@@ -153,7 +153,10 @@ pub fn without_pictures() {
     run(LINE, here);
     let page = page(here);
     for (name, found) in [
-        ("sub-01", "An earlier version of Arcuate drew no small pictures"),
+        (
+            "sub-01",
+            "An earlier version of Arcuate drew no small pictures",
+        ),
         (
             "sub-02",
             "The files of the small pictures are missing in the folder arcuate",
