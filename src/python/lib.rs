@@ -54,7 +54,7 @@ mod _engine {
 
     /// Cards are shared with other processes of the program.
     #[pymodule_init]
-    fn init(_: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
+    fn init(_module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
         arcuate_engine::io::card_claims::install();
         Ok(())
     }

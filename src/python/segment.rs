@@ -260,19 +260,16 @@ impl Plan {
         filled(defaults, &rest, &[])
     }
 
-    /// The run to repeat, or a new one.
+    /// The run to repeat, or a new one with the given parameters.
     fn run_history(
         &self,
         given: Given,
         image: &Volume,
         backend: &Backend,
     ) -> Result<RunHistory, Failure> {
-        match (&self.script, given.first()) {
-            (Some(_), Some((name, _))) => Err(Failure::Parameter(format!(
-                "Found {name} beside script, which has all parameters, expected one of them; leave one out"
-            ))),
-            (Some(script), None) => Ok(script.clone()),
-            (None, _) => Ok(RunHistory {
+        match &self.script {
+            Some(script) => Ok(script.clone()),
+            None => Ok(RunHistory {
                 params: self.params(given, image, backend)?,
                 layout: Layout::BEST,
                 events: Vec::new(),

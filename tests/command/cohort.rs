@@ -29,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("cohort::report_of_a_group", group::report),
         test("cohort::small_groups_have_no_outliers", group::small),
+        test("cohort::groups_without_pictures", group::without_pictures),
         test("cohort::sessions_of_participants", datasets::sessions),
         test("cohort::derivatives_of_qsiprep", datasets::qsiprep),
         test("cohort::warps_take_regions_to_the_scan", warps::regions),

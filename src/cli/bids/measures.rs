@@ -98,8 +98,8 @@ pub fn read(folder: &Path) -> Option<UnitResult> {
         sentence: status["sentence"].as_str().map(str::to_owned),
         measurements: Vec::new(),
         matrices: Vec::new(),
+        no_pictures: no_pictures(&status, &large, &small),
         pictures: pictures(large, small),
-        no_pictures: status["session"]["no_pictures"].as_str().map(str::to_owned),
         steps: 0,
         wall_s: 0.0,
         versions: Vec::new(),
@@ -111,6 +111,17 @@ pub fn read(folder: &Path) -> Option<UnitResult> {
         }
     }
     Some(found)
+}
+
+/// Why there are no pictures in the report, if it is known.
+fn no_pictures(status: &Value, large: &[PathBuf], small: &[PathBuf]) -> Option<String> {
+    let stated = status["session"]["no_pictures"].as_str();
+    let is_earlier = small.is_empty() && !large.is_empty();
+    let earlier = is_earlier.then_some(
+        "An earlier version of Arcuate drew no small pictures; run this participant again, which draws them and computes \
+         nothing else",
+    );
+    stated.or(earlier).map(str::to_owned)
 }
 
 /// The pictures of a session.

@@ -121,6 +121,10 @@ fn pictures(unit: &UnitResult, output: &Path) -> Cell {
     let pictures: Vec<_> = pictures.collect();
     match (pictures.is_empty(), &unit.no_pictures) {
         (true, Some(why)) => Cell::text(why),
+        (true, None) if !unit.pictures.is_empty() => Cell::text(&format!(
+            "The files of the small pictures are missing in the folder {WORK}; run this participant again, which draws them \
+             and computes nothing else"
+        )),
         _ => Cell::pictures(pictures),
     }
 }

@@ -90,7 +90,8 @@ impl fmt::Display for UnknownBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "“{}” is not a backend: expected auto, cpu, cuda, cuda:NUMBER, cuda:auto or cuda:all",
+            "“{}” is not a backend: expected auto, cpu, cuda, cuda:NUMBER, cuda:auto or cuda:all; choose one of \
+             them",
             self.0
         )
     }

@@ -159,6 +159,28 @@ def test_type_hints_and_help_are_those_of_the_tables():
     assert "mm" in arcuate.track.__doc__
 
 
+def test_view_opens_what_is_given(scan, tracks, monkeypatch, tmp_path):
+    """A script in place of the program keeps what it is given."""
+    kept, program = tmp_path / "kept", tmp_path / "arcuate"
+    kept.mkdir()
+    program.write_text(f'#!/bin/sh\nfor file in "$@"; do cp "$file" "{kept}"; dirname "$file" >> "{kept}/folders"; done\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    lines, mask = arcuate.open(tracks), arcuate.Image(scan.array[..., 0], scan.affine)
+    process = arcuate.view(tracks, mask, lines.to_nibabel(), cst=lines, first=mask.to_nibabel())
+    assert process.wait() == 0
+    names = {"tracks.trx", "layer_2.nii.gz", "layer_3.trx", "cst.trx", "first.nii.gz"}
+    assert {path.name for path in kept.iterdir()} == names | {"folders"}
+    assert arcuate.open(kept / "cst.trx").points.tobytes() == lines.points.tobytes()
+    assert numpy.array_equal(arcuate.open(kept / "layer_2.nii.gz").array, mask.array)
+    folders = {pathlib.Path(line) for line in (kept / "folders").read_text().splitlines()}
+    (made,) = folders - {tracks.parent}
+    while made.exists():
+        time.sleep(0.01)
+    with pytest.raises(arcuate.InputError, match="Found int, expected"):
+        arcuate.view(3)
+
+
 def test_view_without_the_program(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(arcuate.Error, match="no program named arcuate"):

@@ -134,3 +134,38 @@ pub fn small() {
         (&json!(0), &json!(0))
     );
 }
+
+/// Results without small pictures, and results whose files are gone, say how to draw them.
+pub fn without_pictures() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    fs::create_dir(here.join("heads")).expect("created");
+    for name in ["sub-01", "sub-02", "sub-03"] {
+        participant(here, name, 7e-4);
+    }
+    let of = |name: &str| here.join("out/arcuate").join(name);
+    // As an earlier version wrote it.
+    let status = json!({
+        "state": "done", "steps": [{"name": "tract"}], "session": {"pictures": ["pictures/axial.png"]},
+    });
+    put(&of("sub-01"), "status.json", &status.to_string());
+    fs::remove_file(of("sub-02").join("pictures/axial_small.png")).expect("removed");
+    run(LINE, here);
+    let page = page(here);
+    for (name, found) in [
+        (
+            "sub-01",
+            "An earlier version of Arcuate drew no small pictures",
+        ),
+        (
+            "sub-02",
+            "The files of the small pictures are missing in the folder arcuate",
+        ),
+    ] {
+        let cells = row(&page, &format!("<th scope=\"row\">{name}</th>"));
+        let remedy = "run this participant again, which draws them and computes nothing else";
+        let is_stated = |cell: &str| cell.contains(found) && cell.contains(remedy);
+        assert!(cells.iter().any(|cell| is_stated(cell)), "{cells:?}");
+    }
+    assert!(page.contains("alt=\"sub-03, axial\""), "{page}");
+}

@@ -297,7 +297,7 @@ fn values() {
     let error = select(&lines, &unknown, &on(1), &Control::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "The streamlines have no value “md”, expected one of length, fa, weight"
+        "The streamlines have no value “md”, expected one of length, fa, weight; name one of them"
     );
     // The values of the kept streamlines are kept too.
     let kept = lines.filtered(&middle.marks);

@@ -17,6 +17,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::backend::the_user_chooses_it", manual),
+        test("update::backend::the_least_used_card_is_stored", least_used),
         test("update::backend::one_that_fails_changes_nothing", fails),
         test(
             "update::backend::the_cpu_repeats_a_failed_job_of_a_card",
@@ -95,6 +96,20 @@ fn manual() {
         state.runtime.track.rays_per_ms, None,
         "that was the other one"
     );
+}
+
+/// It is stored as a choice, not as the card that it was: the next start chooses again.
+fn least_used() {
+    let mut state = on_two_cards();
+    let kind = BackendKind::Cuda(DeviceChoice::LeastUsed);
+    let effects = update(&mut state, Action::Device(DeviceAction::Choose(kind)));
+    let job = only_job::<UseBackend>(&effects).expect("a backend to open");
+    assert_eq!(job.kind, kind);
+    let effects = update(&mut state, opened(kind, "CUDA NVIDIA H200 · 139 GB"));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Store)));
+    assert_eq!(state.runtime.device.setting, kind);
+    // The text of the setting, and of the option.
+    assert_eq!(kind.to_string().parse(), Ok(kind));
 }
 
 fn fails() {

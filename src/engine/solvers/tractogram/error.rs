@@ -72,7 +72,7 @@ impl fmt::Display for InputError {
         match self {
             Self::Value { name, known } => write!(
                 f,
-                "The streamlines have no value “{name}”, expected one of {}",
+                "The streamlines have no value “{name}”, expected one of {}; name one of them",
                 known.join(", ")
             ),
             Self::PointValue { name, known } => {

@@ -200,7 +200,7 @@ def select(
     progress: Callable[[str, float | None], Any] | None = ...,
 ) -> Streamlines: ...
 def open(path: str | os.PathLike[str], *, progress: Callable[[str, float | None], Any] | None = None) -> Image | Streamlines: ...
-def view(*files: str | os.PathLike[str]) -> subprocess.Popen[bytes]: ...
+def view(*given: Any, **named: Any) -> subprocess.Popen[bytes]: ...
 
 # Generated.
 def phantom(
@@ -261,6 +261,11 @@ def track(
     exclude: Any = ...,
     terminate: Any = ...,
     within: Any = ...,
+    tissues: Any = ...,
+    scan: Any = ...,
+    responses: Any = ...,
+    odf_basis: Any = ...,
+    odf_frame: Any = ...,
     backend: Any = ...,
     threads: Any = ...,
     progress: Any = ...,
@@ -277,7 +282,14 @@ def track(
     targets: str = ...,
     includes: str = ...,
     deflect: float | str | None = ...,
+    bootstrap: float | str | None = ...,
     one_way: bool = ...,
+    method: str = ...,
+    seed_interface: bool = ...,
+    select: float | str | None = ...,
+    cutoff: float | str | None = ...,
+    samples: float | str | None = ...,
+    no_back_track: bool = ...,
 ) -> Streamlines: ...
 def rays(
     fit: Any,
@@ -288,6 +300,8 @@ def rays(
     exclude: Any = ...,
     terminate: Any = ...,
     within: Any = ...,
+    odf_basis: Any = ...,
+    odf_frame: Any = ...,
     backend: Any = ...,
     threads: Any = ...,
     progress: Any = ...,
@@ -313,6 +327,10 @@ def rays(
     no_loop_guard: bool = ...,
     form: str = ...,
     cut: float | str | None = ...,
+    speed_exponent: float | str | None = ...,
+    speed_floor: float | str | None = ...,
+    speed_reference: float | str | None = ...,
+    cutoff: float | str | None = ...,
 ) -> Streamlines: ...
 def pathway(
     fit: Any,
@@ -322,6 +340,11 @@ def pathway(
     within: Any = ...,
     exclude: Any = ...,
     costly: Any = ...,
+    null: Any = ...,
+    null_full: Any = ...,
+    sensitivity: Any = ...,
+    odf_basis: Any = ...,
+    odf_frame: Any = ...,
     backend: Any = ...,
     threads: Any = ...,
     progress: Any = ...,
@@ -331,9 +354,13 @@ def pathway(
     metric: str = ...,
     alpha: float | str | None = ...,
     epsilon: float | str | None = ...,
+    curvature_price: float | str | None = ...,
+    directions: str = ...,
+    background_speed: float | str | None = ...,
+    min_amplitude: float | str | None = ...,
 ) -> Pathway: ...
 def segment(
-    image: Any,
+    image: Any = ...,
     *,
     probe: Any = ...,
     add: Any = ...,
@@ -348,6 +375,8 @@ def segment(
     not_here: Any = ...,
     steps: Any = ...,
     ignore_leaks: Any = ...,
+    reference: Any = ...,
+    script: Any = ...,
     backend: Any = ...,
     threads: Any = ...,
     progress: Any = ...,
@@ -374,6 +403,7 @@ def commit(
     gamma: Any = ...,
     pulse: Any = ...,
     between: Any = ...,
+    scheme: Any = ...,
     backend: Any = ...,
     threads: Any = ...,
     progress: Any = ...,

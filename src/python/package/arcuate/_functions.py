@@ -1,8 +1,11 @@
 """The functions: arrays and images of other packages become those of the engine, which does the work."""
 
+import functools
 import os
 import shutil
 import subprocess
+import tempfile
+import threading
 import warnings
 
 from . import _engine, _scripts
@@ -262,10 +265,10 @@ def segment(
     given = {"probe": probe, "add": add, "remove": remove, "mask": mask, "threshold": threshold, "fill": fill}
     given.update(layer=layer, layer_range=layer_range, grow_here=grow_here, not_here=not_here)
     if script is not None:
-        beside = [name for name, value in given.items() if value is not None]
+        beside = [name for name, value in given.items() if value is not None] + list(parameters)
         if beside:
             raise ParameterError(
-                f"Found {beside[0]} beside script, which has all inputs, expected one of them; leave one out"
+                f"Found {beside[0]} beside script, which has all inputs and parameters, expected one of them; leave one out"
             )
         image, beginning = _scripts.beginning(script, image, open, _speed)
     elif image is None:
@@ -416,12 +419,39 @@ def select(
     return kept
 
 
-def view(*files):
-    """Open the window of the program ``arcuate`` with these files, and return its process."""
+def _shown(given, name, folder):
+    """The file that the window opens: the given one, or a new one in a folder."""
+    if isinstance(given, (str, os.PathLike)):
+        return os.fspath(given)
+    inner = getattr(given, "streamlines", given)
+    if isinstance(given, Streamlines) or hasattr(inner, "_offsets"):
+        path = os.path.join(folder, f"{name}.trx")
+        _streamlines(given).save(path)
+    else:
+        path = os.path.join(folder, f"{name}.nii.gz")
+        _image(given).save(path)
+    return path
+
+
+def view(*given, **named):
+    """Open the window of the program ``arcuate`` with files, images and streamlines, and return its process.
+
+    Images and streamlines that are no files are written to a temporary folder, which is removed when the window is closed
+    while Python still runs. Names of arguments are those of layers: ``arcuate.view(fa=fit.fa, cst=lines)``.
+    """
     program = shutil.which("arcuate")
     if program is None:
         raise Error(
             "Found no program named arcuate on the PATH, expected it for the window; install Arcuate, or add its "
             "folder to PATH"
         )
-    return subprocess.Popen([program, *(os.fspath(file) for file in files)])
+    folder = tempfile.mkdtemp(prefix="arcuate-")
+    remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
+    all_given = [(f"layer_{number}", one) for number, one in enumerate(given, 1)] + list(named.items())
+    try:
+        process = subprocess.Popen([program, *(_shown(one, name, folder) for name, one in all_given)])
+    except BaseException:
+        remove()
+        raise
+    threading.Thread(target=lambda: (process.wait(), remove()), daemon=True).start()
+    return process

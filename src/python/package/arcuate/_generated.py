@@ -28,7 +28,7 @@ _INTRODUCTIONS = {
     "track": (
         "Follow streamlines through fitted tensors or fibre orientation distributions." + _MODELS + "\ntissues are five "
         "volumes or labels, which end streamlines in distributions. A bootstrap in distributions needs\ntheir scan and "
-        "responses, which what fod returns has." + _REGIONS
+        "responses; a result of fod has both." + _REGIONS
     ),
     "rays": (
         "Trace geodesic rays through fitted tensors or along the lobes of distributions, and keep the strongest."
