@@ -22,7 +22,7 @@ use std::time::Instant;
 /// Streamlines that a card computes at a time.
 const PART: usize = 200_000;
 
-/// What is computed of the streamlines; returns the seconds that kernels took.
+/// A computation that is measured.
 enum Work {
     Map(Arc<Grid>, Params),
     Connectome(Volume, Numbers),
@@ -30,6 +30,7 @@ enum Work {
 }
 
 impl Work {
+    /// Returns the seconds that kernels took, where they are known.
     fn run(&self, tractogram: &Tractogram, backend: &Backend) -> Result<Option<f64>, Error> {
         let control = Control::new();
         match self {

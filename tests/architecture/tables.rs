@@ -240,8 +240,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["on_card", "region"]),
     ("tracking", &["curves", "tensor_fit"]),
-    // The voxels that a streamline passes; clusters are one of the recorded edits.
-    ("tractogram", &["bundles", "curves", "density"]),
+    // The voxels that a streamline passes; clusters are one of the recorded edits; streamlines on a card are tested there.
+    ("tractogram", &["bundles", "curves", "density", "on_card"]),
     // Peaks of the repetitions of a bootstrap.
     ("uncertainty", &["csd", "peaks"]),
 ];

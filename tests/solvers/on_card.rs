@@ -4,7 +4,7 @@ use crate::support::{cuda_test, test};
 use arcuate::compute::Backend;
 use arcuate::compute::cuda::CardPart;
 use arcuate::data::Shared;
-use arcuate::solvers::on_card::LateValues;
+use arcuate::solvers::on_card::{LateValues, Places};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("on card::no parts are no values", none),
         cuda_test("on card::parts are copied once, in their order", parts),
+        cuda_test("on card::the card keeps values that others read", staying),
     ]
 }
 
@@ -52,4 +53,23 @@ fn parts(backend: Backend) {
     assert!(known.parts().is_none());
     // Without the call before, the first access copies.
     assert_eq!(backend.install(|| late()[..].to_vec()), values[..]);
+}
+
+/// The host's copy does not drop the card's, which goes with the values.
+fn staying(backend: Backend) {
+    let numbers: Vec<f32> = (0..300).map(|i| i as f32).collect();
+    let devices = backend.shared_devices();
+    let part = CardPart::whole(&devices, 0, devices[0].upload(&numbers).unwrap());
+    let buffer = Arc::downgrade(&part.buffer);
+    let values = Shared::<[f32; 3]>::late(LateValues::staying(vec![part]));
+    let places = |values: &Shared<[f32; 3]>| Places::find(values).map(|p| p.place(7, 12));
+    let before = places(&values);
+    assert!(before.is_some());
+    backend.install(|| values.on_host()).unwrap();
+    assert_eq!(values[..].as_flattened(), numbers);
+    // Another test may have needed the memory.
+    let after = places(&values);
+    assert!(after.is_none() || after == before);
+    drop(values);
+    assert!(buffer.upgrade().is_none());
 }

@@ -75,6 +75,18 @@ pub const CONNECTIVITY: KernelFile = KernelFile {
     entries: &["connectivity_ends"],
 };
 
+/// Selection of streamlines, and their values.
+pub const TRACTOGRAM: KernelFile = KernelFile {
+    stem: "tractogram",
+    ptx: include_str!("../../../kernels/ptx/tractogram.sm70.ptx"),
+    entries: &[
+        "tractogram_select",
+        "tractogram_lengths",
+        "tractogram_means",
+        "tractogram_image",
+    ],
+};
+
 /// Cost fields.
 pub const EIKONAL: KernelFile = KernelFile {
     stem: "eikonal",
@@ -255,4 +267,5 @@ pub const ALL: &[KernelFile] = &[
     DRAWN_LINES,
     DENSITY,
     CONNECTIVITY,
+    TRACTOGRAM,
 ];

@@ -8,9 +8,10 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
 use crate::solvers::density::{self, Counting, DensityGrid, Output, Params};
+use crate::solvers::drawn_lines::LinesOnCard;
 use crate::state::job_end::ended;
 use crate::state::{Effect, State};
-use glam::DAffine3;
+use glam::{DAffine3, DVec3};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,8 +55,12 @@ impl Job for MapDensity {
         control: &Control,
         _: &PartialSender<MappedDensity>,
     ) -> Result<MappedDensity, JobError> {
-        let grid = self.grid.grid(self.tractogram.bounds())?;
         let (memory, backend) = (memory_for_curves(), worker.backend());
+        let bounds = match self.grid {
+            DensityGrid::Around(_) => bounds(&self.tractogram, &backend)?,
+            DensityGrid::Grid(_) | DensityGrid::Within(..) => None,
+        };
+        let grid = self.grid.grid(bounds)?;
         let (tractogram, params) = (&self.tractogram, &self.params);
         let output = density::density(tractogram, &grid, params, memory, &backend, control)?;
         let picture = output.picture();
@@ -69,6 +74,24 @@ impl Job for MapDensity {
             picture,
         })
     }
+}
+
+/// Bounds of streamlines, mm, computed where their points are.
+fn bounds(
+    tractogram: &Tractogram,
+    backend: &Backend,
+) -> Result<Option<(DVec3, DVec3)>, density::Error> {
+    if !tractogram.points.is_on_host() {
+        let known = match LinesOnCard::new(tractogram) {
+            Some(lines) => backend.install(|| lines.facts())?,
+            None => None,
+        };
+        if let Some(known) = known {
+            return Ok(known.bounds_mm);
+        }
+        backend.install(|| tractogram.points.on_host())?;
+    }
+    Ok(tractogram.bounds())
 }
 
 /// Maps the density of streamlines that stay in their file.

@@ -4,10 +4,11 @@ mod extremes;
 mod groups;
 mod images;
 mod meeting;
+mod parity;
 mod pick;
 
 use crate::support::fields::{cuboid, odd_grid, region, sphere};
-use crate::support::{Random, test};
+use crate::support::{Random, cuda_test, test};
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::curves::StopReason;
@@ -48,6 +49,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("selection::the streamline under the pointer", pick::nearest),
         test("selection::streamlines within an outline", pick::enclosed),
+        cuda_test("selection::parity of regions", parity::regions),
+        cuda_test("selection::parity at borders of regions", parity::borders),
+        cuda_test("selection::parity of distant segments", parity::distant),
+        cuda_test("selection::parity of values", parity::values),
     ]
 }
 

@@ -17,6 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cuda;
 mod error;
 pub mod line_values;
 mod parameters;

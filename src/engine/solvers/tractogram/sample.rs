@@ -63,7 +63,7 @@ impl Late<f32> for LateSamples {
 
 /// Distance from the outermost voxel centres up to which points lie in the grid, in voxels: coordinates of millimetres in
 /// single precision put a point on the border on either side of it.
-const BORDER: f32 = 0.5 + 1e-3;
+pub(super) const BORDER: f32 = 0.5 + 1e-3;
 
 /// Whether a point, in voxels, lies in no voxel of a grid.
 fn is_outside(voxel: Vec3, last: Vec3) -> bool {

@@ -5,6 +5,7 @@ use crate::data::Tractogram;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
+use crate::solvers::Error;
 use crate::solvers::tractogram::selection::{Selection, SelectionRules, copy_marked, select};
 use crate::state::core::live::Detail;
 use crate::state::job_end::ended;
@@ -64,7 +65,8 @@ impl Job for FilterStreamlines {
             Detail::Full => usize::MAX,
         };
         let (shown, every) = thinned(tractogram, &selection.marks, max_shown)?;
-        // Computed here to keep it off the window's thread.
+        // Copied and computed here to keep it off the window's thread.
+        backend.install(|| shown.on_host().map_err(Error::from))?;
         shown.bounds();
         Ok(FilteredStreamlines {
             selection,

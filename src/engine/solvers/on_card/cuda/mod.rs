@@ -20,6 +20,7 @@ pub struct KernelLine {
 }
 kernel_struct!(KernelLine as "Line in kernels/drawn_lines.cu", 16 { points: 0, count: 8, unused: 12 });
 kernel_struct!(KernelLine as "Line in kernels/connectivity.cu", 16 { points: 0, count: 8, unused: 12 });
+kernel_struct!(KernelLine as "Line in kernels/tractogram.cu", 16 { points: 0, count: 8, unused: 12 });
 kernel_struct!(KernelLine as "Line in kernels/density.cu", 16 { points: 0, count: 8, unused: 12 });
 // SAFETY: plain numbers, as the kernels declare them.
 unsafe impl DeviceRepr for KernelLine {}
@@ -48,7 +49,7 @@ pub struct CurvesOfCard {
     pub card: usize,
     /// Indices of the curves in the tractogram, ascending.
     pub indices: Vec<u32>,
-    /// The same curves as kernels read them.
+    /// Their points, as kernels read them.
     pub lines: Vec<KernelLine>,
 }
 
@@ -69,13 +70,19 @@ impl<'a> CurvesOnCards<'a> {
 
     /// All curves, by card.
     pub fn by_card(&self, backend: &Backend) -> Vec<CurvesOfCard> {
-        let all = backend.install(|| {
-            parts::collected(self.tractogram.len(), |i| {
-                line_at(self.tractogram, &self.points, i)
-            })
-        });
+        let line = |index: usize| line_at(self.tractogram, &self.points, index);
+        let count = self.tractogram.len();
+        if let Some(card) = self.points.only_card() {
+            let lines = backend.install(|| parts::collected(count, |index| line(index).1));
+            let indices = (0..count as u32).collect();
+            return vec![CurvesOfCard {
+                card,
+                indices,
+                lines,
+            }];
+        }
         let mut cards: Vec<CurvesOfCard> = Vec::new();
-        for (index, (card, line)) in all.into_iter().enumerate() {
+        for (index, (card, line)) in (0..count).map(line).enumerate() {
             let known = cards.iter().position(|own| own.card == card);
             let known = known.unwrap_or_else(|| {
                 cards.push(CurvesOfCard {

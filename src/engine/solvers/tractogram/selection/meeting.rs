@@ -2,8 +2,9 @@
 
 use super::RejectReason;
 use crate::data::bounding_chunks::Bounds;
-use crate::data::{Region, Role, Tractogram};
+use crate::data::{Region, Role, Shape, Tractogram};
 use crate::solvers::curves::regions::Solid;
+use crate::solvers::tractogram::cuda::{RegionBounds, RegionRules};
 use glam::{DVec3, Vec3};
 
 /// A streamline that was cut where it entered a region ends on its border: rounding to single precision, and to that
@@ -11,6 +12,7 @@ use glam::{DVec3, Vec3};
 const CUT_MM: f64 = 1e-3;
 
 struct BoundedRegion<'a> {
+    shape: &'a Shape,
     solid: Solid<'a>,
     /// Bounding box, rounded outwards.
     bounds: Bounds,
@@ -33,6 +35,7 @@ impl<'a> BoundedRegion<'a> {
         let solid = Solid::new(&region.shape);
         let (low, high) = solid.bounds();
         Self {
+            shape: &region.shape,
             solid,
             bounds: Bounds {
                 low: low.to_array().map(|v| (v as f32).next_down()),
@@ -110,6 +113,24 @@ impl<'a> RegionsByRole<'a> {
             include: with_role(Role::Include),
             targets: with_role(Role::Target),
             masks: with_role(Role::Mask),
+        }
+    }
+
+    /// These regions for a card.
+    pub(super) fn rules(&self, by_ends: bool) -> RegionRules<'a> {
+        let bounded = |regions: &[BoundedRegion<'a>]| {
+            let bounded = regions.iter().map(|region| RegionBounds {
+                shape: region.shape,
+                bounds: region.bounds,
+            });
+            bounded.collect()
+        };
+        RegionRules {
+            exclude: bounded(&self.exclude),
+            include: bounded(&self.include),
+            targets: bounded(&self.targets),
+            masks: bounded(&self.masks),
+            by_ends,
         }
     }
 

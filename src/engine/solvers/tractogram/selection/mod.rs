@@ -3,6 +3,8 @@
 //! A streamline meets a region if one of its segments does, not only if a point lies in it: a tractogram with few
 //! points loses none. Regions are closed sets, masks unions of voxel boxes, as in tracking.
 //!
+//! Streamlines whose points are on a graphics card are tested there, by the same operations, each rounded as on the CPU.
+//!
 //! # Example
 //!
 //! Streamlines of at least 5 mm:
@@ -30,6 +32,7 @@
 
 mod edit;
 mod meeting;
+mod on_cards;
 mod values;
 
 pub use edit::{
@@ -45,6 +48,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::error::InputError;
 use meeting::RegionsByRole;
+use on_cards::KnownByCards;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -235,7 +239,7 @@ pub fn select(
     control: &Control,
 ) -> Result<Selection, Error> {
     for within in &rules.values {
-        if !tractogram.is_empty() && value(tractogram, &within.name, 0).is_none() {
+        if !tractogram.is_empty() && !values::has_value(tractogram, &within.name) {
             return Err(unknown(tractogram, &within.name).into());
         }
     }
@@ -257,11 +261,15 @@ pub fn select(
     let members = members.transpose()?;
     memory::claim_for::<Option<RejectReason>>("The selection", tractogram.len(), 3)?;
     let met = RegionsByRole::new(&rules.regions);
-    if !rules.regions.is_empty() {
-        backend.install(|| compute_bounding_chunks(tractogram));
+    control.begin("Selecting streamlines", tractogram.len() as u64);
+    let on_cards = KnownByCards::find(tractogram, rules, &met, backend, control)?;
+    if on_cards.is_none() {
+        backend.install(|| copy_to_host(tractogram, rules))?;
+        if !rules.regions.is_empty() {
+            backend.install(|| compute_bounding_chunks(tractogram));
+        }
     }
     let images: Vec<_> = rules.images.iter().map(OnImage::reject_reason).collect();
-    control.begin("Selecting streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
     let verdicts: Result<Vec<Vec<Option<RejectReason>>>, Cancelled> = backend.install(|| {
         (0..chunks)
@@ -272,8 +280,15 @@ pub fn select(
                 let count = lines.len() as u64;
                 let verdict = |i: usize| match &members {
                     Some(members) if !members[i] => Some(RejectReason::Group),
-                    _ => reject_reason(tractogram, rules, &images, i)
-                        .or_else(|| met.reject_reason(tractogram, i, rules.by_ends)),
+                    _ => match &on_cards {
+                        Some(known) => {
+                            let value = |nth: usize| known.value(tractogram, rules, nth, i);
+                            own_reason(tractogram, rules, value, i)
+                                .or_else(|| known.reject_reason(i))
+                        }
+                        None => reject_reason(tractogram, rules, &images, i)
+                            .or_else(|| met.reject_reason(tractogram, i, rules.by_ends)),
+                    },
                 };
                 let verdicts = lines.map(verdict).collect();
                 control.advance(count);
@@ -330,6 +345,37 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, InputError>
     Ok(marks)
 }
 
+/// Copies to the host what the rules test, unless it is there.
+fn copy_to_host(tractogram: &Tractogram, rules: &SelectionRules) -> Result<(), Error> {
+    if !(rules.regions.is_empty() && rules.images.is_empty()) {
+        tractogram.points.on_host()?;
+    }
+    let mut names = rules.values.iter().map(|within| &within.name);
+    names.try_for_each(|name| values::copy_for_value(tractogram, name))
+}
+
+/// The reason of the first rule that a streamline fails, apart from images and regions; `value` gives the value of the
+/// nth limit.
+fn own_reason(
+    tractogram: &Tractogram,
+    rules: &SelectionRules,
+    value: impl Fn(usize) -> Option<f32>,
+    line: usize,
+) -> Option<RejectReason> {
+    // NaN is within no limits.
+    let within =
+        |(nth, w): (usize, &ValueCondition)| value(nth).is_some_and(|v| w.low <= v && v <= w.high);
+    let given = |g: &StreamlineRange| g.low <= g.values[line] && g.values[line] <= g.high;
+    if !(rules.values.iter().enumerate().all(within) && rules.given.iter().all(given)) {
+        return Some(RejectReason::Value);
+    }
+    let stopped = |stop| values::stopped(tractogram, line, stop);
+    match rules.stop.is_some_and(|stop| !stopped(stop)) {
+        true => Some(RejectReason::Stop),
+        false => None,
+    }
+}
+
 /// The reason of the first rule that a streamline fails, apart from regions.
 fn reject_reason(
     tractogram: &Tractogram,
@@ -337,22 +383,10 @@ fn reject_reason(
     images: &[impl Fn(&[[f32; 3]]) -> Option<RejectReason>],
     line: usize,
 ) -> Option<RejectReason> {
-    // NaN is within no limits.
-    let within = |w: &ValueCondition| {
-        let value = value(tractogram, &w.name, line);
-        value.is_some_and(|v| w.low <= v && v <= w.high)
-    };
-    let given = |g: &StreamlineRange| g.low <= g.values[line] && g.values[line] <= g.high;
-    if !(rules.values.iter().all(within) && rules.given.iter().all(given)) {
-        return Some(RejectReason::Value);
-    }
-    if rules
-        .stop
-        .is_some_and(|stop| !values::stopped(tractogram, line, stop))
-    {
-        return Some(RejectReason::Stop);
-    }
-    // Tested last, because every point is examined.
-    let points = tractogram.streamline(line);
-    images.iter().find_map(|reason| reason(points))
+    let value = |nth: usize| value(tractogram, &rules.values[nth].name, line);
+    own_reason(tractogram, rules, value, line).or_else(|| {
+        // Tested last, because every point is examined.
+        let mut reasons = images.iter();
+        reasons.find_map(|reason| reason(tractogram.streamline(line)))
+    })
 }

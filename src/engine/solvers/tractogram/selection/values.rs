@@ -7,6 +7,7 @@ use crate::data::tractogram::{LENGTH, STOPS};
 use crate::data::{Tractogram, Volume};
 use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::cuda::{ImageLimits, OnCards};
 use crate::solvers::tractogram::error::InputError;
 use crate::solvers::tractogram::sample::sample_inside;
 use rayon::prelude::*;
@@ -16,6 +17,13 @@ pub const NAMED_STOPS: [&str; 2] = STOPS;
 
 /// Streamlines between two checks for cancellation.
 const CHUNK: usize = 4096;
+
+/// Whether the streamlines have a value of this name.
+pub(super) fn has_value(tractogram: &Tractogram, name: &str) -> bool {
+    name == LENGTH
+        || tractogram.per_streamline.contains_key(name)
+        || tractogram.per_point.contains_key(name)
+}
 
 /// The named value of a streamline; `None` if there is no such value.
 pub(super) fn value(tractogram: &Tractogram, name: &str, line: usize) -> Option<f32> {
@@ -123,6 +131,17 @@ impl PointStatistic {
 }
 
 impl OnImage {
+    /// These limits for a card.
+    pub(super) fn limits(&self) -> ImageLimits<'_> {
+        ImageLimits {
+            volume: &self.volume,
+            frame: self.frame,
+            counting: self.counting,
+            low: self.low,
+            high: self.high,
+        }
+    }
+
     /// Why points do not pass; an empty slice never does, and NaN and points outside the image lie within no limits.
     pub(super) fn reject_reason(&self) -> impl Fn(&[[f32; 3]]) -> Option<RejectReason> + Sync + '_ {
         let at = sample_inside(&self.volume, self.frame);
@@ -166,6 +185,36 @@ fn mean_of(points: &[[f32; 3]], at: impl Fn(&[f32; 3]) -> Option<f32>) -> f32 {
     (sum / count as f64) as f32
 }
 
+/// The named value of each streamline, if cards have what it is computed from. `None` also for a value of the file.
+pub(super) fn value_on_cards(
+    tractogram: &Tractogram,
+    name: &str,
+    on_cards: &OnCards<'_>,
+    control: &Control,
+) -> Result<Option<Vec<f32>>, Error> {
+    if name == LENGTH {
+        return on_cards.lengths(control);
+    }
+    match tractogram.per_point.get(name) {
+        Some(values) if !tractogram.per_streamline.contains_key(name) => {
+            on_cards.means(tractogram, values, control)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Copies what a value is computed from to the host, unless it is there.
+pub(super) fn copy_for_value(tractogram: &Tractogram, name: &str) -> Result<(), Error> {
+    if name == LENGTH {
+        return Ok(tractogram.points.on_host()?);
+    }
+    let values = tractogram.per_streamline.get(name);
+    match values.or_else(|| tractogram.per_point.get(name)) {
+        Some(values) => Ok(values.on_host()?),
+        None => Ok(()),
+    }
+}
+
 fn map_streamlines(
     tractogram: &Tractogram,
     backend: &Backend,
@@ -193,9 +242,15 @@ pub fn column(
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<f32>, Error> {
-    if !tractogram.is_empty() && value(tractogram, name, 0).is_none() {
+    if !tractogram.is_empty() && !has_value(tractogram, name) {
         return Err(unknown(tractogram, name).into());
     }
+    if let Some(on_cards) = OnCards::new(tractogram, backend)
+        && let Some(values) = value_on_cards(tractogram, name, &on_cards, control)?
+    {
+        return Ok(values);
+    }
+    backend.install(|| copy_for_value(tractogram, name))?;
     let value_of = |line| value(tractogram, name, line).unwrap_or(f32::NAN);
     map_streamlines(tractogram, backend, control, value_of)
 }
@@ -208,6 +263,12 @@ pub fn means(
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<f32>, Error> {
+    if let Some(on_cards) = OnCards::new(tractogram, backend)
+        && let Some(means) = on_cards.image_means((volume, frame), control)?
+    {
+        return Ok(means);
+    }
+    backend.install(|| tractogram.points.on_host())?;
     let at = sample_inside(volume, frame);
     let mean = |line: usize| mean_of(tractogram.streamline(line), &at);
     map_streamlines(tractogram, backend, control, mean)

@@ -1,0 +1,90 @@
+//! Answers of cards about streamlines whose points they have.
+
+use super::meeting::RegionsByRole;
+use super::values::{value, value_on_cards};
+use super::{RejectReason, SelectionRules};
+use crate::compute::{Backend, Control};
+use crate::data::Tractogram;
+use crate::data::tractogram::LENGTH;
+use crate::solvers::Error;
+use crate::solvers::tractogram::cuda::OnCards;
+
+/// Values and reasons that rules need of the points of streamlines, without the points.
+pub(super) struct KnownByCards {
+    /// The value of each limit for all streamlines; `None` for values that the host has.
+    values: Vec<Option<Vec<f32>>>,
+    /// The reason why each image, and after them the regions, reject each streamline.
+    reasons: Vec<Vec<Option<RejectReason>>>,
+}
+
+impl KnownByCards {
+    /// `None` if the rules concern no points, or if the CPU has to test them: no card of the backend has the points or a
+    /// value of them, or a card lacks the memory.
+    pub fn find(
+        tractogram: &Tractogram,
+        rules: &SelectionRules,
+        regions: &RegionsByRole<'_>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Option<Self>, Error> {
+        let of_points = |name: &str| {
+            name == LENGTH
+                || (tractogram.per_point.contains_key(name)
+                    && !tractogram.per_streamline.contains_key(name))
+        };
+        let values = rules.values.iter().any(|within| of_points(&within.name));
+        if rules.regions.is_empty() && rules.images.is_empty() && !values {
+            return Ok(None);
+        }
+        let Some(on_cards) = OnCards::new(tractogram, backend) else {
+            return Ok(None);
+        };
+        let mut known = Self {
+            values: Vec::new(),
+            reasons: Vec::new(),
+        };
+        for within in &rules.values {
+            let values = value_on_cards(tractogram, &within.name, &on_cards, control)?;
+            // Values of points that the host has need no points.
+            let on_host = tractogram.per_point.get(&within.name);
+            let on_host = on_host.is_some_and(|values| values.is_on_host());
+            if values.is_none() && of_points(&within.name) && !on_host {
+                return Ok(None);
+            }
+            known.values.push(values);
+        }
+        for image in &rules.images {
+            let Some(reasons) = on_cards.image_reasons(&image.limits(), control)? else {
+                return Ok(None);
+            };
+            known.reasons.push(reasons);
+        }
+        if !rules.regions.is_empty() {
+            let rules = regions.rules(rules.by_ends);
+            let Some(reasons) = on_cards.reject_reasons(&rules, control)? else {
+                return Ok(None);
+            };
+            known.reasons.push(reasons);
+        }
+        Ok(Some(known))
+    }
+
+    /// The value of the nth limit for a streamline.
+    pub fn value(
+        &self,
+        tractogram: &Tractogram,
+        rules: &SelectionRules,
+        nth: usize,
+        line: usize,
+    ) -> Option<f32> {
+        match &self.values[nth] {
+            Some(values) => Some(values[line]),
+            None => value(tractogram, &rules.values[nth].name, line),
+        }
+    }
+
+    /// The reason of the first image, or else region rule, that rejects a streamline.
+    pub fn reject_reason(&self, line: usize) -> Option<RejectReason> {
+        self.reasons.iter().find_map(|reasons| reasons[line])
+    }
+}
