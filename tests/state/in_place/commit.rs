@@ -263,12 +263,12 @@ fn kept() {
         let path = setup.folder.path().join(format!("{stay:?}.arcuate"));
         let copy = copy.id;
         window.save(&path);
-        for again in [StayInFile::Above(0), StayInFile::Never] {
-            let restored = reopened(&path, again);
+        for reopening in [StayInFile::Above(0), StayInFile::Never] {
+            let restored = reopened(&path, reopening);
             let copy = restored.state.document.layer(copy);
             let copy = copy.unwrap_or_else(|| panic!("{}", restored.messages()));
             let lines = streamlines_of(copy).unwrap();
-            assert_eq!(Some(&lines_as_text(lines)), files.last(), "{again:?}");
+            assert_eq!(Some(&lines_as_text(lines)), files.last(), "{reopening:?}");
         }
         files
     });
@@ -300,8 +300,8 @@ fn sessions() {
             matches!(content, Content::InPlace(_)),
             stay != StayInFile::Never
         );
-        let (fitted, again) = weights(&restored, layer);
-        assert!(again == values, "{stay:?}");
+        let (fitted, restored_values) = weights(&restored, layer);
+        assert!(restored_values == values, "{stay:?}");
         assert_eq!(fitted.figures, before.figures);
         assert!(!restored.state.weights_are_stale());
         let kept = before.count_above(f32::MIN_POSITIVE);
@@ -330,9 +330,9 @@ fn surveyed() {
     let expected = backend.install(|| setup.lines.survey(&grid, &control));
     assert_eq!(first, expected.unwrap());
     let weighted = file.with_values(WEIGHT, vec![1.0; COUNT].into());
-    let again = FileLines::new(&weighted).with_survey_of(Some(&lines));
+    let reused = FileLines::new(&weighted).with_survey_of(Some(&lines));
     // It does not read the file, which is gone.
     std::fs::remove_file(&setup.path).unwrap();
-    assert_eq!(again.survey(&grid, &control).unwrap(), first);
-    assert!(again.survey(&cube(20, 3.0), &control).is_err());
+    assert_eq!(reused.survey(&grid, &control).unwrap(), first);
+    assert!(reused.survey(&cube(20, 3.0), &control).is_err());
 }
