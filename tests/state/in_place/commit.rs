@@ -158,6 +158,10 @@ fn same_results() {
     for (number, weight) in sample.numbers.iter().zip(colours.iter()) {
         assert_eq!(*weight, of_file.1[*number as usize]);
     }
+    let all = arcuate::scene::tractograms(&file.state);
+    let coloured = all.iter().find(|(lines, _)| lines.id() == drawn.id());
+    let (_, display) = coloured.expect("drawn streamlines");
+    assert_eq!(display.window, of_file.0.window());
     // Bundles, and the streamlines that pass a region.
     let sums = |window: &Window| {
         let (_, sums) = window.state.runtime.filter.sums.shown().expect("sums");
