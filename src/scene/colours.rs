@@ -33,7 +33,11 @@ pub(super) fn coloured(display: &Display, colours: &LineColours) -> Display {
             statistic: colours.statistic,
             ..scale.clone()
         },
-        window: automatic.unwrap_or((0.0, 1.0)),
+        // The window of weights is that of their fit.
+        window: match colours.colouring {
+            LineColouring::Weight => display.window,
+            _ => automatic.unwrap_or((0.0, 1.0)),
+        },
         ..display.clone()
     }
 }

@@ -185,8 +185,8 @@ impl Pieces {
         }
     }
 
-    /// The same file, each of whose streamlines has a further value: every piece has those of its streamlines, in place
-    /// of values of the file with the same name.
+    /// Gives each streamline a further value: every piece has those of its streamlines, in place of values of the file
+    /// with the same name.
     pub fn with_values(&self, name: &str, values: Shared<f32>) -> Self {
         let mut more = self.clone();
         let names = &mut more.empty.per_streamline;

@@ -41,7 +41,7 @@ pub struct StreamlinesInPlace {
 }
 
 impl StreamlinesInPlace {
-    /// The same streamlines with a further value of each.
+    /// Gives each streamline a further value.
     pub fn with_values(&self, name: &str, values: Shared<f32>) -> Self {
         Self {
             file: Arc::new(self.file.with_values(name, values)),

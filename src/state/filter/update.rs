@@ -24,7 +24,7 @@ use crate::state::filter::{
 };
 use crate::state::runtime::TourStep;
 use crate::state::streamlines::in_place::{all_streamlines_of, in_place};
-use crate::state::streamlines::jobs::in_place::{SaveInPlace, SomeOfFile};
+use crate::state::streamlines::jobs::in_place::{SaveInPlace, StreamlineSubset};
 use crate::state::streamlines::update::in_place::refuse_own_file;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
@@ -421,12 +421,12 @@ pub(in crate::state) fn save(
             Effect::submit(SaveHistogram { histogram, path })
         }
         FilterFile::Kept | FilterFile::All if let Some(pieces) = pieces => {
-            let some = match only {
-                Some(marks) => SomeOfFile::Marked(pieces, marks),
-                None => SomeOfFile::All(pieces),
+            let subset = match only {
+                Some(marks) => StreamlineSubset::Marked(pieces, marks),
+                None => StreamlineSubset::All(pieces),
             };
             Effect::submit(SaveInPlace {
-                some,
+                subset,
                 path,
                 command,
             })

@@ -124,7 +124,10 @@ fn colours_of_layer(state: &State, layer: &Layer) -> Option<String> {
     let is_interpolated = matches!(colours.colouring, LineColouring::Image(_));
     if matches!(
         colours.colouring,
-        LineColouring::Length | LineColouring::Fa | LineColouring::MeasureAlong
+        LineColouring::Length
+            | LineColouring::Fa
+            | LineColouring::MeasureAlong
+            | LineColouring::Weight
     ) {
         // Their scales are chosen otherwise, and their names say what they are.
         return None;

@@ -158,6 +158,10 @@ fn same_results() {
     for (number, weight) in sample.numbers.iter().zip(colours.iter()) {
         assert_eq!(*weight, of_file.1[*number as usize]);
     }
+    let all = arcuate::scene::tractograms(&file.state);
+    let coloured = all.iter().find(|(lines, _)| lines.id() == drawn.id());
+    let (_, display) = coloured.expect("drawn streamlines");
+    assert_eq!(display.window, of_file.0.window());
     // Bundles, and the streamlines that pass a region.
     let sums = |window: &Window| {
         let (_, sums) = window.state.runtime.filter.sums.shown().expect("sums");
@@ -263,12 +267,12 @@ fn kept() {
         let path = setup.folder.path().join(format!("{stay:?}.arcuate"));
         let copy = copy.id;
         window.save(&path);
-        for again in [StayInFile::Above(0), StayInFile::Never] {
-            let restored = reopened(&path, again);
+        for reopening in [StayInFile::Above(0), StayInFile::Never] {
+            let restored = reopened(&path, reopening);
             let copy = restored.state.document.layer(copy);
             let copy = copy.unwrap_or_else(|| panic!("{}", restored.messages()));
             let lines = streamlines_of(copy).unwrap();
-            assert_eq!(Some(&lines_as_text(lines)), files.last(), "{again:?}");
+            assert_eq!(Some(&lines_as_text(lines)), files.last(), "{reopening:?}");
         }
         files
     });
@@ -300,8 +304,8 @@ fn sessions() {
             matches!(content, Content::InPlace(_)),
             stay != StayInFile::Never
         );
-        let (fitted, again) = weights(&restored, layer);
-        assert!(again == values, "{stay:?}");
+        let (fitted, restored_values) = weights(&restored, layer);
+        assert!(restored_values == values, "{stay:?}");
         assert_eq!(fitted.figures, before.figures);
         assert!(!restored.state.weights_are_stale());
         let kept = before.count_above(f32::MIN_POSITIVE);
@@ -330,9 +334,9 @@ fn surveyed() {
     let expected = backend.install(|| setup.lines.survey(&grid, &control));
     assert_eq!(first, expected.unwrap());
     let weighted = file.with_values(WEIGHT, vec![1.0; COUNT].into());
-    let again = FileLines::new(&weighted).with_survey_of(Some(&lines));
+    let reused = FileLines::new(&weighted).with_survey_of(Some(&lines));
     // It does not read the file, which is gone.
     std::fs::remove_file(&setup.path).unwrap();
-    assert_eq!(again.survey(&grid, &control).unwrap(), first);
-    assert!(again.survey(&cube(20, 3.0), &control).is_err());
+    assert_eq!(reused.survey(&grid, &control).unwrap(), first);
+    assert!(reused.survey(&cube(20, 3.0), &control).is_err());
 }

@@ -217,7 +217,7 @@ impl InPlace {
         self.values_id
     }
 
-    /// The same file, each of whose streamlines has a further value ([`Pieces::with_values`]). Panics if there are not
+    /// Gives each streamline a further value ([`Pieces::with_values`]). Panics if there are not
     /// as many values as streamlines.
     pub fn with_values(&self, name: &str, values: Shared<f32>) -> Self {
         assert_eq!(values.len(), self.len(), "one value per streamline");

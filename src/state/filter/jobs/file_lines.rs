@@ -96,7 +96,7 @@ impl FileLines {
         }
     }
 
-    /// The same streamlines with the survey of earlier ones if these have the same points.
+    /// Takes over the survey of earlier streamlines if these have the same points.
     pub fn with_survey_of(self, earlier: Option<&Self>) -> Self {
         let same = earlier.filter(|earlier| earlier.points == self.points);
         Self {

@@ -320,14 +320,14 @@ impl ReceiveInWindow<ValuesOfFile> for ValuesInPlace {
 
 /// Some streamlines of a file.
 #[derive(Clone, Debug)]
-pub enum SomeOfFile {
+pub enum StreamlineSubset {
     All(Arc<Pieces>),
-    /// Those that rules keep.
+    /// The streamlines that rules keep.
     Kept(Box<KeptStreamlines>),
     Marked(Arc<Pieces>, Arc<[bool]>),
 }
 
-impl SomeOfFile {
+impl StreamlineSubset {
     fn path(&self) -> &Path {
         match self {
             Self::All(pieces) | Self::Marked(pieces, _) => pieces.path(),
@@ -365,7 +365,7 @@ impl SomeOfFile {
 /// Writes some streamlines of a file with their values.
 #[derive(Clone, Debug)]
 pub struct SaveInPlace {
-    pub some: SomeOfFile,
+    pub subset: StreamlineSubset,
     pub path: PathBuf,
     pub command: String,
 }
@@ -392,7 +392,7 @@ impl Job for SaveInPlace {
         partial: &PartialSender<ConvertedFiles>,
     ) -> Result<ConvertedFiles, JobError> {
         let save = SaveSelected {
-            kept: self.some.find(worker, control)?,
+            kept: self.subset.find(worker, control)?,
             path: self.path,
             command: self.command,
             replace: true,
@@ -420,7 +420,7 @@ pub struct KeepInPlace {
     pub layer: LayerId,
     /// The points and values of the file.
     pub file: DataId,
-    pub some: SomeOfFile,
+    pub subset: StreamlineSubset,
     pub steps: Vec<Edit>,
 }
 
@@ -436,7 +436,7 @@ impl Job for KeepInPlace {
     }
 
     fn named_file(&self) -> Option<&Path> {
-        Some(self.some.path())
+        Some(self.subset.path())
     }
 
     fn run(
@@ -445,7 +445,7 @@ impl Job for KeepInPlace {
         control: &Control,
         _: &PartialSender<Tractogram>,
     ) -> Result<Tractogram, JobError> {
-        let kept = self.some.find(worker, control)?.in_memory(control)?;
+        let kept = self.subset.find(worker, control)?.in_memory(control)?;
         Ok(worker
             .backend()
             .install(|| with_lengths(ValueNames::shown(kept))))

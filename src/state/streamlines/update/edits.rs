@@ -13,7 +13,7 @@ use crate::state::streamlines::in_place::in_place as in_file;
 use crate::state::streamlines::jobs::edit::{
     EDIT, EditKind, EditStreamlines, EditedStreamlines, Recognition,
 };
-use crate::state::streamlines::jobs::in_place::{KeepInPlace, SomeOfFile};
+use crate::state::streamlines::jobs::in_place::{KeepInPlace, StreamlineSubset};
 use crate::state::streamlines::update::{follow, in_place};
 use crate::state::streamlines::{StreamlineRules, streamlines_of};
 use crate::state::{Document, Effect, State, Task};
@@ -106,7 +106,7 @@ pub fn keep_marked(state: &mut State, layer: LayerId, marks: &[bool], effects: &
         effects.push(Effect::submit(KeepInPlace {
             layer,
             file: file.values_id(),
-            some: SomeOfFile::Marked(file.pieces().clone(), marks.into()),
+            subset: StreamlineSubset::Marked(file.pieces().clone(), marks.into()),
             steps,
         }));
     }

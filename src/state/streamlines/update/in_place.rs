@@ -13,7 +13,7 @@ use crate::state::streamlines::jobs::from_file::select::SelectInFile;
 use crate::state::streamlines::jobs::from_file::table::ValuesOfFile;
 use crate::state::streamlines::jobs::in_place::{
     ConnectedInPlace, DrawInPlace, InWindow, KeepInPlace, KeptInPlace, LengthsInPlace, SaveInPlace,
-    SomeOfFile, ValuesInPlace,
+    StreamlineSubset, ValuesInPlace,
 };
 use crate::state::streamlines::jobs::table::Measure;
 use crate::state::streamlines::update::edits;
@@ -292,9 +292,9 @@ pub(super) fn save(
     if refuse_own_file(state, &lines.file, path) {
         return true;
     }
-    let all = || SomeOfFile::All(lines.file.pieces().clone());
+    let all = || StreamlineSubset::All(lines.file.pieces().clone());
     effects.push(Effect::submit(SaveInPlace {
-        some: kept.map_or_else(all, |kept| SomeOfFile::Kept(Box::new(kept))),
+        subset: kept.map_or_else(all, |kept| StreamlineSubset::Kept(Box::new(kept))),
         path: path.to_owned(),
         command: command.text(),
     }));
@@ -336,7 +336,7 @@ pub(super) fn keep(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     effects.push(Effect::submit(KeepInPlace {
         layer: id,
         file,
-        some: SomeOfFile::Kept(Box::new(kept)),
+        subset: StreamlineSubset::Kept(Box::new(kept)),
         steps: vec![step],
     }));
     true
