@@ -210,17 +210,7 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
         ));
     }
     let mut notes = info.notes;
-    notes.push(match &files.values {
-        Some(path) => format!(
-            "Read {}, with the lengths in {}",
-            counted(directions.rows, "fixel"),
-            path.file_name().unwrap_or_default().to_string_lossy()
-        ),
-        None => format!(
-            "Read {} with length 1; a list of values in place of the folder gives other lengths",
-            counted(directions.rows, "fixel")
-        ),
-    });
+    notes.push(lengths_note(&files, directions.rows));
     let field = PeakField::new(index.grid, count, values);
     let (range, window) = match files.values {
         Some(_) => range_and_window(all_values),
@@ -243,6 +233,21 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
         warnings,
         notes,
     })
+}
+
+/// Which lengths the fixels have.
+fn lengths_note(files: &Files, rows: usize) -> String {
+    match &files.values {
+        Some(path) => format!(
+            "Read {}, with the lengths in {}",
+            counted(rows, "fixel"),
+            path.file_name().unwrap_or_default().to_string_lossy()
+        ),
+        None => format!(
+            "Read {} with length 1; a list of values in place of the folder gives other lengths",
+            counted(rows, "fixel")
+        ),
+    }
 }
 
 /// How far the length of a direction may be from 1: float32 and text formats round.
