@@ -88,20 +88,20 @@ pub(super) fn is_folder(path: &Path) -> bool {
 pub(super) fn half(path: &Path) -> Option<Error> {
     let is_folder = path.is_dir();
     let folder = if is_folder { path } else { path.parent()? };
-    let (there, missing) = match (find(folder, INDEX), find(folder, DIRECTIONS)) {
-        (Some(there), None) => (there, DIRECTIONS),
-        (None, Some(there)) => (there, INDEX),
+    let (found, missing) = match (find(folder, INDEX), find(folder, DIRECTIONS)) {
+        (Some(found), None) => (found, DIRECTIONS),
+        (None, Some(found)) => (found, INDEX),
         _ => return None,
     };
     // The index of some other thing is none of fixels.
     let is_meant = match is_folder {
         true => missing == INDEX || !lists(folder).is_empty(),
-        false => path != there && is_list(path),
+        false => path != found && is_list(path),
     };
     is_meant.then(|| {
         Error::malformed(
             folder,
-            format!("a folder with {} and without {missing}", file_name(&there)),
+            format!("a folder with {} and without {missing}", file_name(&found)),
             (
                 format!("both {INDEX} and {DIRECTIONS}, as a folder of fixels has them"),
                 "copy the whole folder",
@@ -163,7 +163,7 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
             format!("directions of {}", counted(directions.rows, "fixel")),
             (
                 format!("those of the {indexed} in {INDEX}"),
-                "copy the whole folder of fixels, or write them again",
+                "copy the whole folder of fixels, or write new ones",
             ),
         ));
     }
@@ -235,7 +235,7 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
     })
 }
 
-/// Which lengths the fixels have.
+/// A sentence about the lengths of the fixels.
 fn lengths_note(files: &Files, rows: usize) -> String {
     match &files.values {
         Some(path) => format!(

@@ -334,7 +334,7 @@ pub(in crate::state) fn was_loaded(
             notes.push(Remark { sentence, ..note });
         }
     }
-    notes.extend(left_out(&content.document, built.omitted, lacks));
+    notes.extend(omitted_parts(&content.document, built.omitted, lacks));
     let mut kept = std::mem::take(&mut state.runtime.notices.messages);
     let arriving = state.runtime.sessions.arriving.take();
     empty(state, effects);
@@ -416,10 +416,14 @@ pub(in crate::state) fn was_loaded(
     tensors::update::fit(state, effects);
 }
 
-/// What is left out of a session, one remark each.
-fn left_out(saved: &saved::SavedDocument, omitted: Vec<String>, lacks: Vec<String>) -> Vec<Remark> {
+/// The parts of a session that are left out, one remark each.
+fn omitted_parts(
+    saved: &saved::SavedDocument,
+    omitted: Vec<String>,
+    lacks: Vec<String>,
+) -> Vec<Remark> {
     let all = omitted.into_iter().chain(lacks);
-    all.chain(saved.scene_look.left_out())
+    all.chain(saved.scene_look.omitted())
         .map(Remark::from)
         .collect()
 }
