@@ -282,7 +282,7 @@ fn on_quad(in: OnQuad) -> OnPlane {
         }
     }
     let shaded = shade(in.at, step);
-    // Of a shape that was found in the image itself, the rim alone loses its black.
+    // A shape that was found in the image itself loses black at its rim only.
     if has(CUT_BLACK) && inside < INNER {
         let here = brightest(shaded);
         covered = min(covered, edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08)));
