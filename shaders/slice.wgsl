@@ -34,6 +34,8 @@ const TRANSPARENT_BELOW: u32 = 4u;
 const HAS_HIDING: u32 = 8u;
 const HAS_CUT: u32 = 16u;
 const CUT_BLACK: u32 = 32u;
+// From this value on, a texel of the shape that a slice is cut to does not belong to its rim.
+const INNER: f32 = 0.98;
 const FADES: u32 = 64u;
 const CONTOUR: u32 = 128u;
 // The contour is that of φ in bricks, not of an image.
@@ -271,15 +273,17 @@ fn on_quad(in: OnQuad) -> OnPlane {
     begin(in.position);
     let step = fwidth(in.at);
     var covered = 1.0;
+    var inside = 0.0;
     if has(HAS_CUT) {
-        let inside = sample_image(cut, on_plane(layer.cut, in.at), LINEAR).r;
+        inside = sample_image(cut, on_plane(layer.cut, in.at), LINEAR).r;
         covered = edge(inside, 0.5, texels(layer.cut, step));
         if covered <= 0.0 {
             discard;
         }
     }
     let shaded = shade(in.at, step);
-    if has(CUT_BLACK) {
+    // A shape that was found in the image itself loses black at its rim only.
+    if has(CUT_BLACK) && inside < INNER {
         let here = brightest(shaded);
         covered = min(covered, edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08)));
         if covered > 0.0 {

@@ -8,14 +8,14 @@ use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::text::counted;
 use crate::data::text::file_name;
-use crate::data::{AffineSource, Gradients, Grid, Volume, VolumeKind, keyed};
+use crate::data::{AffineSource, Fixels, Gradients, Grid, Volume, VolumeKind, keyed};
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
 use crate::io::pieces::Pieces;
 use crate::io::{self, Reading};
 use crate::solvers::odf_check;
 use crate::state::alignment::space::{NamedData, SpatialData, disagreements, shares_inside};
-use crate::state::core::text::count;
+use crate::state::core::text::{count, file_stem};
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile, table};
 use crate::state::files::types::PhantomName;
 use serde_json::{Value, json};
@@ -284,6 +284,7 @@ enum DataKind {
     ColourImage,
     Tensors,
     Image,
+    Fixels,
     Mask,
     Distributions,
     Tractogram,
@@ -296,6 +297,7 @@ keyed!(DataKind, key {
     ColourImage = "colour_image",
     Tensors = "tensors",
     Image = "image",
+    Fixels = "fixels",
     Mask = "mask",
     Distributions = "distributions",
     Tractogram = "tractogram",
@@ -312,6 +314,7 @@ impl DataKind {
             Self::BidsFolder => "BIDS folder",
             Self::Tensors => "tensors",
             Self::Image => "image",
+            Self::Fixels => "fixels",
             Self::Mask => "mask",
             Self::Distributions => "distributions",
             Self::Tractogram => "tractogram",
@@ -399,6 +402,33 @@ fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Fa
     Ok(Some((value, text, series.first)))
 }
 
+/// Describes fixels: how many there are, and the lists of values in their folder.
+fn fixels(path: &str, volume: &Volume, fixels: &Fixels) -> (Value, String) {
+    let (mut value, mut text) = grid(Path::new(path), &volume.grid, DataKind::Fixels);
+    let name = |list: &PathBuf| file_stem(list);
+    let lists: Vec<String> = fixels.lists.iter().map(name).collect();
+    let values = fixels.values_list.as_ref().map(name);
+    value["fixels"] = json!(fixels.count);
+    value["most_per_voxel"] = json!(volume.frames / 3);
+    value["lists"] = json!(lists);
+    value["values"] = json!(values);
+    value["range"] = json!([fixels.range.0, fixels.range.1]);
+    let _ = writeln!(
+        text,
+        "  fixels      {}, up to {} in a voxel",
+        count(fixels.count as u64),
+        volume.frames / 3
+    );
+    if let Some(values) = values {
+        let (low, high) = (value_text(fixels.range.0), value_text(fixels.range.1));
+        let _ = writeln!(text, "  values      {values}, from {low} to {high}");
+    }
+    if !lists.is_empty() {
+        let _ = writeln!(text, "  lists       {}", lists.join(", "));
+    }
+    (value, text)
+}
+
 /// `series`: the number of volumes, the first of which is `volume`.
 fn image(
     path: &str,
@@ -406,6 +436,9 @@ fn image(
     series: Option<&Overview>,
     gradients: Option<&Gradients>,
 ) -> (Value, String) {
+    if let Some(known) = &volume.fixels {
+        return fixels(path, volume, known);
+    }
     let kind = match (gradients, &volume.labels) {
         (Some(_), _) => DataKind::DiffusionScan,
         (None, Some(_)) => DataKind::LabelMap,

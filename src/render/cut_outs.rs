@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a slice is cut to.
+/// The shape that a slice is cut to.
 #[derive(Clone, Copy)]
 pub(super) enum CutShape<'a> {
     Mask(&'a Mask),
@@ -18,7 +18,7 @@ pub(super) enum CutShape<'a> {
     Head(&'a Volume, usize),
 }
 
-/// The same with data of its own, for a thread.
+/// A [`CutShape`] with data of its own, for a thread.
 enum OwnShape {
     Mask(Mask),
     Head(Volume, usize),
@@ -141,7 +141,7 @@ pub(super) fn head(volume: &Volume, frame: usize) -> Option<Mask> {
     let frame = frame.min(volume.frames.saturating_sub(1));
     let (low, high) = volume.percentiles(frame, 0.01, 0.99);
     let limit = low + HEAD_ABOVE * (high - low);
-    // Of an image with negative values, the background is not the darkest part.
+    // In an image with negative values, the background is not the darkest part.
     if !(low >= 0.0 && high > low) {
         return None;
     }
@@ -170,8 +170,8 @@ impl Blocks {
         let grid = &volume.grid;
         let spacing = grid.spacing();
         let factor = [0, 1, 2].map(|a| {
-            let wanted = (BLOCK_MM / spacing[a]).round().max(1.0) as usize;
-            wanted.max(grid.shape[a].div_ceil(MAX_BLOCKS))
+            let few = (BLOCK_MM / spacing[a]).round().max(1.0) as usize;
+            few.max(grid.shape[a].div_ceil(MAX_BLOCKS))
         });
         let shape = [0, 1, 2].map(|a| grid.shape[a].div_ceil(factor[a]) + 2 * Self::MARGIN);
         let count = shape.iter().product();

@@ -310,7 +310,12 @@ impl Slices {
             // Only the bottom image has a background to cut away. Within a head, voxels without a direction are drawn
             // black, as in the slice views; if transparent, they would be holes.
             if index == 0 {
-                uniform.kind[0] |= if cut.is_none() { CUT_BLACK } else { BLACK };
+                uniform.kind[0] |= match (&cut, &list.cut_out) {
+                    (None, _) => CUT_BLACK,
+                    (Some(_), Some(_)) => BLACK,
+                    // The head in the image ends a little outside the tissue.
+                    (Some(_), None) => BLACK | CUT_BLACK,
+                };
             }
             layers.push(self.bind(gpu, textures, uniform, views, None));
         }

@@ -22,12 +22,12 @@ const IMAGE: &str = include_str!("../../shaders/volume_image.wgsl");
 /// How a shader interpolates between voxels of an image: with a sampler if possible, else itself. Missing voxels are so
 /// far below all others that a mean reveals any among its eight.
 const FILTERED: &str = "
-fn linear_in(from: texture_3d<f32>, texel: vec3<f32>, size: vec3<f32>) -> f32 {
-    return textureSampleLevel(from, smooth_sampler, (texel + 0.5) / size, 0.0).r;
+fn linear_in(voxels: texture_3d<f32>, texel: vec3<f32>, size: vec3<f32>) -> f32 {
+    return textureSampleLevel(voxels, smooth_sampler, (texel + 0.5) / size, 0.0).r;
 }
 ";
 const INTERPOLATED_IN_SHADER: &str = "
-fn linear_in(from: texture_3d<f32>, texel: vec3<f32>, size: vec3<f32>) -> f32 {
+fn linear_in(voxels: texture_3d<f32>, texel: vec3<f32>, size: vec3<f32>) -> f32 {
     let base = vec3<i32>(floor(texel));
     let f = texel - floor(texel);
     var sum = 0.0;
@@ -35,7 +35,7 @@ fn linear_in(from: texture_3d<f32>, texel: vec3<f32>, size: vec3<f32>) -> f32 {
         let corner = vec3<i32>(i & 1, (i >> 1) & 1, i >> 2);
         let w = mix(1.0 - f, f, vec3<f32>(corner));
         let at = clamp(base + corner, vec3<i32>(0), vec3<i32>(size) - 1);
-        sum += w.x * w.y * w.z * textureLoad(from, at, 0).r;
+        sum += w.x * w.y * w.z * textureLoad(voxels, at, 0).r;
     }
     return sum;
 }

@@ -95,7 +95,7 @@ fn peaks(
             colour_map: display.colour_map,
             window: display.window,
         }),
-        // Those of other images are limits of their volumes.
+        // The limits of other images are those of their volumes.
         limits: limits.filter(|_| volume.fixels.is_some()),
         place,
         size: look.size,

@@ -109,8 +109,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         "render",
         &[
             ("data", All),
-            // Threads that prepare what is uploaded.
-            ("compute", Only(&["parts"])),
+            // Threads that prepare what is uploaded, and one that computes the cut-out of slices while frames go on.
+            ("compute", Only(&["parts", "thread"])),
             ("scene", Only(&["draw_list"])),
         ],
     ),
@@ -394,6 +394,8 @@ pub const RESERVED: &[Reserved] = &[
         &[
             "jobs",
             "render/offscreen",
+            // A thread of its own computes the shape that slices are cut to: it takes longer than a frame.
+            "render/cut_outs",
             "ui/files/dialog",
             "compute/thread",
             "compute/opening",

@@ -243,12 +243,12 @@ fn repaired() {
     many.clips = vec![valid.clips[1].clone(); 20];
     assert_eq!(many.valid().clips.len(), SceneLook::MAX_CLIPS);
     // What is left out is said by name.
-    assert_eq!(valid.left_out(), None);
+    assert_eq!(valid.omitted(), None);
     for (i, clip) in many.clips.iter_mut().enumerate() {
         clip.name = format!("Clip {i}");
     }
     many.clips.truncate(SceneLook::MAX_CLIPS + 2);
-    let text = many.left_out().expect("a sentence");
+    let text = many.omitted().expect("a sentence");
     assert!(text.contains("8 clip planes and boxes"), "{text}");
     assert!(text.contains("left out: Clip 6, Clip 7."), "{text}");
 }

@@ -88,20 +88,20 @@ pub(super) fn is_folder(path: &Path) -> bool {
 pub(super) fn half(path: &Path) -> Option<Error> {
     let is_folder = path.is_dir();
     let folder = if is_folder { path } else { path.parent()? };
-    let (there, missing) = match (find(folder, INDEX), find(folder, DIRECTIONS)) {
-        (Some(there), None) => (there, DIRECTIONS),
-        (None, Some(there)) => (there, INDEX),
+    let (found, missing) = match (find(folder, INDEX), find(folder, DIRECTIONS)) {
+        (Some(found), None) => (found, DIRECTIONS),
+        (None, Some(found)) => (found, INDEX),
         _ => return None,
     };
     // The index of some other thing is none of fixels.
     let is_meant = match is_folder {
         true => missing == INDEX || !lists(folder).is_empty(),
-        false => path != there && is_list(path),
+        false => path != found && is_list(path),
     };
     is_meant.then(|| {
         Error::malformed(
             folder,
-            format!("a folder with {} and without {missing}", file_name(&there)),
+            format!("a folder with {} and without {missing}", file_name(&found)),
             (
                 format!("both {INDEX} and {DIRECTIONS}, as a folder of fixels has them"),
                 "copy the whole folder",
@@ -163,7 +163,7 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
             format!("directions of {}", counted(directions.rows, "fixel")),
             (
                 format!("those of the {indexed} in {INDEX}"),
-                "copy the whole folder of fixels, or write them again",
+                "copy the whole folder of fixels, or write new ones",
             ),
         ));
     }
@@ -210,17 +210,7 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
         ));
     }
     let mut notes = info.notes;
-    notes.push(match &files.values {
-        Some(path) => format!(
-            "Read {}, with the lengths in {}",
-            counted(directions.rows, "fixel"),
-            path.file_name().unwrap_or_default().to_string_lossy()
-        ),
-        None => format!(
-            "Read {} with length 1; a list of values in place of the folder gives other lengths",
-            counted(directions.rows, "fixel")
-        ),
-    });
+    notes.push(lengths_note(&files, directions.rows));
     let field = PeakField::new(index.grid, count, values);
     let (range, window) = match files.values {
         Some(_) => range_and_window(all_values),
@@ -243,6 +233,21 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
         warnings,
         notes,
     })
+}
+
+/// A sentence about the lengths of the fixels.
+fn lengths_note(files: &Files, rows: usize) -> String {
+    match &files.values {
+        Some(path) => format!(
+            "Read {}, with the lengths in {}",
+            counted(rows, "fixel"),
+            path.file_name().unwrap_or_default().to_string_lossy()
+        ),
+        None => format!(
+            "Read {} with length 1; a list of values in place of the folder gives other lengths",
+            counted(rows, "fixel")
+        ),
+    }
 }
 
 /// How far the length of a direction may be from 1: float32 and text formats round.

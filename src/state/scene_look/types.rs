@@ -102,9 +102,9 @@ impl SceneLook {
 
     /// A sentence about clips of a session that are left out, since only so many are drawn or since they have no valid
     /// shape; `None` if there are none.
-    pub fn left_out(&self) -> Option<String> {
+    pub fn omitted(&self) -> Option<String> {
         let drawn = self.valid().clips;
-        let is_left_out = |clip: &&SceneClip| {
+        let is_omitted = |clip: &&SceneClip| {
             let valid = clip.shape.valid();
             !drawn
                 .iter()
@@ -113,7 +113,7 @@ impl SceneLook {
         let names: Vec<&str> = self
             .clips
             .iter()
-            .filter(is_left_out)
+            .filter(is_omitted)
             .map(|clip| clip.name.as_str())
             .collect();
         let count = self.clips.len() - drawn.len();

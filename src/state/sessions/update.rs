@@ -334,15 +334,7 @@ pub(in crate::state) fn was_loaded(
             notes.push(Remark { sentence, ..note });
         }
     }
-    let clips = content.document.scene_look.left_out();
-    notes.extend(
-        built
-            .omitted
-            .into_iter()
-            .chain(lacks)
-            .chain(clips)
-            .map(Remark::from),
-    );
+    notes.extend(omitted_parts(&content.document, built.omitted, lacks));
     let mut kept = std::mem::take(&mut state.runtime.notices.messages);
     let arriving = state.runtime.sessions.arriving.take();
     empty(state, effects);
@@ -422,6 +414,18 @@ pub(in crate::state) fn was_loaded(
     checked::verify(state, effects);
     arriving::add(state, arriving.unwrap_or_default(), effects);
     tensors::update::fit(state, effects);
+}
+
+/// The parts of a session that are left out, one remark each.
+fn omitted_parts(
+    saved: &saved::SavedDocument,
+    omitted: Vec<String>,
+    lacks: Vec<String>,
+) -> Vec<Remark> {
+    let all = omitted.into_iter().chain(lacks);
+    all.chain(saved.scene_look.omitted())
+        .map(Remark::from)
+        .collect()
 }
 
 /// The file next to the scan that appears to be its brain mask.

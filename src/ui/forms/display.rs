@@ -86,6 +86,16 @@ pub fn controls(
     if let Some(fixels) = layer.content.volume().and_then(|v| v.fixels.as_ref()) {
         return fixels::show(ui, state, (layer, fixels), actions);
     }
+    controls_of_content(ui, state, layer, memory, actions);
+}
+
+fn controls_of_content(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let mut set = |display: Display, phase: Phase| {
         actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,

@@ -56,7 +56,7 @@ pub fn show(
     }
 }
 
-/// Which values are drawn.
+/// The rows that choose the values that are drawn.
 fn limits(
     ui: &mut Ui,
     (d, fixels): (&Display, &Fixels),

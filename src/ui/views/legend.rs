@@ -10,6 +10,7 @@ use crate::solvers::tractogram::line_values::LineStatistic;
 use crate::state::core::colours::{category_rgb, tissue_rgb};
 use crate::state::core::display::LineColouring;
 use crate::state::core::ends::EndKind;
+use crate::state::core::glyph_look::GlyphContent;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
 use crate::state::pathways::{SHARE_OF_REPETITIONS, ShownCost};
 use crate::state::tensors::recipe::fod::FodMap;
@@ -388,7 +389,22 @@ fn top_image(state: &State) -> Option<&Layer> {
     let layers = state.document.layers.iter().rev();
     layers
         .map(AsRef::as_ref)
-        .find(|l| state.shows(l) && l.content.volume().is_some())
+        .find(|l| state.shows(l) && has_colours(state, l))
+}
+
+/// Whether a layer is an image whose colours are on a slice; fixels have those of their values or of directions.
+fn has_colours(state: &State, layer: &Layer) -> bool {
+    let Some(volume) = layer.content.volume() else {
+        return false;
+    };
+    let glyphs = state.view.glyphs;
+    let is_drawn = || {
+        let content = state.document.glyph_content(glyphs.content);
+        let shown = state.document.shown_peaks(glyphs.peaks);
+        let is_shown = shown.is_some_and(|shown| shown.id == layer.id);
+        glyphs.shown && content == Some(GlyphContent::Peaks) && is_shown
+    };
+    volume.fixels.is_none() || (glyphs.peaks.by_value && is_drawn())
 }
 
 /// The reasons that are drawn, the most frequent first: of the ends that have marks, and of last ends, which colour the

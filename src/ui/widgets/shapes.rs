@@ -233,7 +233,7 @@ fn corners(place: Rect) -> [Pos2; 4] {
 
 /// The image, its volume, whether the second value is the curvature, its image, and the windows.
 type CountsKey = (DataId, usize, bool, Option<DataId>, [u32; 4]);
-/// The same without the windows.
+/// A [`CountsKey`] without the windows.
 type WindowKey = (DataId, usize, bool, Option<DataId>);
 
 /// Caches the last joint histogram, and the window of all second values.
