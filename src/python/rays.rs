@@ -30,7 +30,7 @@ pub fn rays(
 ) -> PyResult<Streamlines> {
     let given = given(arguments)?;
     let regions = owned(regions);
-    let model = Model::of(py, &model)?;
+    let model = Model::from_given(py, &model)?;
     run(py, &common, move |backend, control| {
         model.refuse_foreign(&given, &tables::of_rays())?;
         let regions = regions_of(regions, by_role)?;

@@ -61,7 +61,7 @@ pub fn track(
 ) -> PyResult<(Streamlines, Vec<String>)> {
     let given = given(arguments)?;
     let (regions, inputs) = (owned(regions), further.owned());
-    let model = Model::of(py, &model)?;
+    let model = Model::from_given(py, &model)?;
     run(py, &common, move |backend, control| {
         model.refuse_foreign(&given, &tables::of_track())?;
         let regions = regions_of(regions, by_role)?;

@@ -71,7 +71,7 @@ pub struct Claims {
     ledger: Option<Arc<dyn Ledger>>,
     /// Bytes claimed and not allocated yet.
     left: AtomicU64,
-    /// Those in the ledger.
+    /// Bytes of this claim in the ledger.
     recorded: AtomicU64,
 }
 
