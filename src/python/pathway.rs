@@ -46,7 +46,7 @@ pub fn pathway(
     let regions = owned(regions);
     let model = Model::from_given(py, &model)?;
     run(py, &common, move |backend, control| {
-        model.refuse_foreign(&given, &tables::of_pathway())?;
+        model.refuse_foreign(&given, &tables::pathway_rows())?;
         let regions = regions_of(regions, |role, _| argument(role).to_owned())?;
         let has_costly = regions.iter().any(|region| region.role == Role::Costly);
         if is_given(&given, "costly_factor") && !has_costly {

@@ -32,7 +32,7 @@ pub fn rays(
     let regions = owned(regions);
     let model = Model::from_given(py, &model)?;
     run(py, &common, move |backend, control| {
-        model.refuse_foreign(&given, &tables::of_rays())?;
+        model.refuse_foreign(&given, &tables::ray_rows())?;
         let regions = regions_of(regions, by_role)?;
         let tracing = Tracing {
             regions: &regions,
