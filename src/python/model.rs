@@ -1,4 +1,4 @@
-//! What streamlines, rays and pathways follow: the tensors of a fit, or fibre orientation distributions.
+//! Models that streamlines, rays and pathways follow: the tensors of a fit, or fibre orientation distributions.
 
 use crate::errors::{Failure, raised, unknown_key};
 use crate::parameters::{Given, Row};
@@ -38,7 +38,7 @@ pub struct Distributions {
 }
 
 impl Model {
-    pub fn of(py: Python<'_>, given: &GivenModel<'_>) -> PyResult<Self> {
+    pub fn from_given(py: Python<'_>, given: &GivenModel<'_>) -> PyResult<Self> {
         Self::checked(given).map_err(|failure| raised(py, failure))
     }
 

@@ -21,7 +21,7 @@ use arcuate_engine::solvers::{metric, tractogram};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// What is computed besides the pathway.
+/// Comparisons and maps besides the pathway itself.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
 pub struct Evidence {
@@ -44,9 +44,9 @@ pub fn pathway(
 ) -> PyResult<Parts> {
     let given = given(arguments)?;
     let regions = owned(regions);
-    let model = Model::of(py, &model)?;
+    let model = Model::from_given(py, &model)?;
     run(py, &common, move |backend, control| {
-        model.refuse_foreign(&given, &tables::of_pathway())?;
+        model.refuse_foreign(&given, &tables::pathway_rows())?;
         let regions = regions_of(regions, |role, _| argument(role).to_owned())?;
         let has_costly = regions.iter().any(|region| region.role == Role::Costly);
         if is_given(&given, "costly_factor") && !has_costly {
@@ -174,7 +174,7 @@ impl Search<'_> {
         let along = backend.install(|| tractogram::sample(fa, &course.line));
         course.line = course.line.with_per_point("fa", along);
         let mut parts = self.parts(&pathway, course, sides);
-        if self.comparison.is_wanted() {
+        if self.comparison.is_requested() {
             parts = self.comparison.in_tensors(parts, self, fit, &params)?;
         }
         match self.map_to {
@@ -211,7 +211,7 @@ impl Search<'_> {
         let sides = [0, 1].map(|i: usize| backend.install(|| pathway.fields[i].image()));
         let parts = self.parts(&pathway, course, sides);
         let mut parts = parts.fact("excess_limit", Fact::Number(excess_limit));
-        if self.comparison.is_wanted() {
+        if self.comparison.is_requested() {
             let own = (field, &prepared);
             parts = self
                 .comparison

@@ -35,7 +35,7 @@ impl Comparison {
         Ok(Self { pairs, full })
     }
 
-    pub fn is_wanted(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.pairs > 0
     }
 
@@ -101,7 +101,7 @@ impl Comparison {
 /// The parts with the shares of the pairs that cost less per mm; NaN if there are none to compare.
 fn with_pairs(parts: Parts, pairs: &PairRates, rates: Result<Rates, NoRates>) -> Parts {
     let shares = rates.ok().and_then(|rates| pairs.cheaper_share(rates));
-    let share = |of: fn(Rates) -> f64| Fact::Number(shares.map_or(f64::NAN, of));
+    let share = |value: fn(Rates) -> f64| Fact::Number(shares.map_or(f64::NAN, value));
     parts
         .fact("pairs_tried", Fact::Whole(pairs.tried as u64))
         .fact("pairs_joined", Fact::Whole(pairs.rates.len() as u64))

@@ -30,9 +30,9 @@ pub fn rays(
 ) -> PyResult<Streamlines> {
     let given = given(arguments)?;
     let regions = owned(regions);
-    let model = Model::of(py, &model)?;
+    let model = Model::from_given(py, &model)?;
     run(py, &common, move |backend, control| {
-        model.refuse_foreign(&given, &tables::of_rays())?;
+        model.refuse_foreign(&given, &tables::ray_rows())?;
         let regions = regions_of(regions, by_role)?;
         let tracing = Tracing {
             regions: &regions,

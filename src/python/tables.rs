@@ -21,7 +21,7 @@ pub fn not_of_lobes() -> Vec<&'static str> {
 }
 
 /// The rows of tracking, in tensors and in distributions.
-pub fn of_track() -> [Vec<Row>; 2] {
+pub fn track_rows() -> [Vec<Row>; 2] {
     [
         rows::<curves::Params>(&[]),
         rows::<odf_tracking::Params>(&[]),
@@ -29,7 +29,7 @@ pub fn of_track() -> [Vec<Row>; 2] {
 }
 
 /// The rows of rays, in tensors and in distributions.
-pub fn of_rays() -> [Vec<Row>; 2] {
+pub fn ray_rows() -> [Vec<Row>; 2] {
     let of_curves = |without: &[&str]| rows_from(&geodesic::Params::defaults().curves, without);
     let not_of_lobes = not_of_lobes();
     let lobes = [
@@ -44,7 +44,7 @@ pub fn of_rays() -> [Vec<Row>; 2] {
 }
 
 /// The rows of pathways, in tensors and in distributions.
-pub fn of_pathway() -> [Vec<Row>; 2] {
+pub fn pathway_rows() -> [Vec<Row>; 2] {
     let width = rows::<pathway::Width>(&[]);
     let tensors = [
         rows::<pathway::Params>(&[]),
@@ -58,7 +58,7 @@ pub fn of_pathway() -> [Vec<Row>; 2] {
 }
 
 /// The rows of a function with two models. A row of both has both defaults, one of a single model says so.
-fn of_models([tensors, distributions]: [Vec<Row>; 2]) -> Vec<Row> {
+fn with_both([tensors, distributions]: [Vec<Row>; 2]) -> Vec<Row> {
     let mut all = Vec::new();
     for mut row in tensors.iter().cloned() {
         match distributions.iter().find(|other| other.0 == row.0) {
@@ -89,9 +89,9 @@ pub fn parameters(function: &str) -> Vec<Row> {
             rows::<response::Params>(&[]),
             rows::<peaks::Params>(&[]),
         ],
-        "track" => vec![of_models(of_track())],
-        "rays" => vec![of_models(of_rays())],
-        "pathway" => vec![of_models(of_pathway())],
+        "track" => vec![with_both(track_rows())],
+        "rays" => vec![with_both(ray_rows())],
+        "pathway" => vec![with_both(pathway_rows())],
         "segment" => vec![rows::<TargetParts>(&[]), rows::<level_set::Params>(&[])],
         "commit" => vec![rows::<commit::Params>(&[])],
         "density" => vec![rows::<Voxels>(&[]), rows::<DensityParams>(&[])],

@@ -61,9 +61,9 @@ pub fn track(
 ) -> PyResult<(Streamlines, Vec<String>)> {
     let given = given(arguments)?;
     let (regions, inputs) = (owned(regions), further.owned());
-    let model = Model::of(py, &model)?;
+    let model = Model::from_given(py, &model)?;
     run(py, &common, move |backend, control| {
-        model.refuse_foreign(&given, &tables::of_track())?;
+        model.refuse_foreign(&given, &tables::track_rows())?;
         let regions = regions_of(regions, by_role)?;
         let tracking = Tracking {
             given: &given,

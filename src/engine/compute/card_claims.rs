@@ -1,8 +1,8 @@
 //! Memory of graphics cards that a process has claimed and not allocated yet.
 //!
-//! Before a job allocates much, it asks whether the card has enough free memory. Several processes that ask at the same
-//! time would all be told of the same memory; so a process records what it is about to allocate in a [`Ledger`] that all
-//! of them share, and takes the claims of the others from the free memory. With each allocation its own claim falls.
+//! Before a job allocates much, it checks whether the card has enough free memory. Several processes that check at the
+//! same time would all count on the same memory; so a process records what it is about to allocate in a [`Ledger`] that
+//! all of them share, and takes the claims of the others from the free memory. With each allocation its own claim falls.
 //!
 //! # Example
 //!
@@ -71,7 +71,7 @@ pub struct Claims {
     ledger: Option<Arc<dyn Ledger>>,
     /// Bytes claimed and not allocated yet.
     left: AtomicU64,
-    /// Those in the ledger.
+    /// Bytes of this claim in the ledger.
     recorded: AtomicU64,
 }
 

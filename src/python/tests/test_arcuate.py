@@ -91,6 +91,14 @@ def test_a_million_streamlines_share_their_points():
     assert view[1, 0] == 1
 
 
+def test_scans_are_saved_with_their_gradients(scan, tmp_path):
+    scan.save(tmp_path / "scan.nii.gz")
+    again = arcuate.open(tmp_path / "scan.nii.gz")
+    assert again.array.tobytes() == scan.array.tobytes()
+    assert numpy.array_equal(again.gradients[0], scan.gradients[0])
+    assert numpy.allclose(again.gradients[1], scan.gradients[1], atol=1e-6)
+
+
 def test_images_share_their_values():
     array = numpy.asfortranarray(numpy.random.default_rng(1).random((5, 6, 7), numpy.float32))
     image = arcuate.Image(array, numpy.eye(4))

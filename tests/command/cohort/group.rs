@@ -143,13 +143,13 @@ pub fn without_pictures() {
     for name in ["sub-01", "sub-02", "sub-03"] {
         participant(here, name, 7e-4);
     }
-    let of = |name: &str| here.join("out/arcuate").join(name);
+    let results = |name: &str| here.join("out/arcuate").join(name);
     // As an earlier version wrote it.
     let status = json!({
         "state": "done", "steps": [{"name": "tract"}], "session": {"pictures": ["pictures/axial.png"]},
     });
-    put(&of("sub-01"), "status.json", &status.to_string());
-    fs::remove_file(of("sub-02").join("pictures/axial_small.png")).expect("removed");
+    put(&results("sub-01"), "status.json", &status.to_string());
+    fs::remove_file(results("sub-02").join("pictures/axial_small.png")).expect("removed");
     run(LINE, here);
     let page = page(here);
     for (name, found) in [

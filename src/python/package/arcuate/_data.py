@@ -85,7 +85,7 @@ class Image:
         return nibabel.Nifti1Image(self.array, self.affine)
 
     def save(self, path, description="arcuate (Python)"):
-        """Write a NIfTI or MRtrix image, by the name."""
+        """Write a NIfTI or MRtrix image, by the name; the gradients of a scan beside it, as .bval and .bvec."""
         self._raw.save(path, description, _COMMON)
 
     def __repr__(self):
