@@ -2,6 +2,7 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
+use super::shapes::reveal;
 use super::value_error::ValueError;
 use crate::state::core::overlay::Overlay;
 use crate::state::{Content, Display, LayerAction, Phase};
@@ -88,7 +89,7 @@ fn change(
     let named = images
         .clone()
         .find(|layer| layer.name.eq_ignore_ascii_case(name));
-    let Some(layer) = named else {
+    let Some(layer) = named.cloned() else {
         let names: Vec<&str> = images.by_ref().map(|layer| layer.name.as_str()).collect();
         return Err(Failure::usage(format!(
             "There is no image “{name}”, expected one of {}",
@@ -103,5 +104,6 @@ fn change(
         layer: layer.id,
         display,
         phase: Phase::Done,
-    })
+    })?;
+    reveal(&layer, window)
 }

@@ -2,7 +2,7 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
-use super::shapes::image;
+use super::shapes::{image, reveal};
 use super::value_error::ValueError;
 use crate::data::appearance::{ColourMap, Colours};
 use crate::scene::volume_of;
@@ -96,6 +96,7 @@ impl Projection {
             layer: layer.id,
             display,
             phase: Phase::Done,
-        })
+        })?;
+        reveal(&layer, window)
     }
 }

@@ -158,8 +158,20 @@ impl ShapeOptions {
             layer: layer.id,
             display,
             phase: Phase::Done,
-        })
+        })?;
+        reveal(&layer, window)
     }
+}
+
+/// Makes a layer visible that an option has given a look, since it would otherwise change nothing.
+pub(super) fn reveal(layer: &Layer, window: &mut Headless) -> Result<(), Failure> {
+    if window.state.shows(layer) {
+        return Ok(());
+    }
+    window.act(LayerAction::Show {
+        layer: layer.id,
+        visible: true,
+    })
 }
 
 /// The scalar image with a name.
