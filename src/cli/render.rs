@@ -3,7 +3,7 @@
 use super::headless::Headless;
 use super::options::{
     GlyphOptions, LineColourOptions, LookOptions, OverlayOptions, ProjectionOptions, RegionOptions,
-    ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError, whole_from,
+    ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError, named, whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -32,7 +32,7 @@ Examples:
   arcuate render t1.nii.gz fa.nii.gz tracks.trk --line-colour image:fa --line-range 0.2..0.7 --out fa.png
   arcuate render t1.nii.gz --cloud-shape t1:gradient:ellipse:300..500:20..90:E69F00:0.4 --out edges.png
   arcuate render tracks.trk t1.nii.gz --clip plane:1,0,0:10:streamlines --depth-cue 0.6 --out half.png
-  arcuate render dwi.nii.gz --glyphs superquadrics --glyph-scale fa --view coronal --out glyphs.png
+  arcuate render dwi.nii.gz --show FA --glyphs superquadrics --glyph-scale fa --view coronal --out glyphs.png
   arcuate render fa.nii.gz peaks.nii.gz --show fa --glyphs peaks --view axial --out peaks.png
   arcuate render t1.nii.gz --fixels fixels/afd.mif --peak-colour value --view axial --out fixels.png
   arcuate render angiogram.nii.gz --projection angiogram:maximum:200..900 --no-slices --out vessels.png
@@ -479,8 +479,7 @@ impl SliceOptions {
 /// Hides all image layers except the one of this name.
 fn show_only(name: &str, window: &mut Headless) -> Result<(), Failure> {
     let layers = &window.state.document.layers;
-    let named = layers.iter().find(|l| l.name.eq_ignore_ascii_case(name));
-    let Some(layer) = named.map(|l| l.id) else {
+    let Some(layer) = named(layers.iter(), name).map(|l| l.id) else {
         let names: Vec<&str> = layers.iter().map(|l| l.name.as_str()).collect();
         return Err(Failure::usage(format!(
             "There is no layer “{name}”, expected one of {}",

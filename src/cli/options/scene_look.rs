@@ -170,6 +170,7 @@ impl ClipSpec {
                     let known = match names.as_slice() {
                         [] => "a region of the session, or one given by --seed or --include"
                             .to_owned(),
+                        [only] => format!("“{only}”, the only one"),
                         names => format!("one of {}", names.join(", ")),
                     };
                     return Err(Failure::usage(format!(

@@ -95,6 +95,14 @@ fn looks() {
             "expected plane:X,Y,Z:MM with a normal other than 0,0,0",
         ),
         (
+            ["--projection", "a:maximum:9..2"],
+            "expected two rising numbers after the kind, as in 0.2..0.9, found “9..2”",
+        ),
+        (
+            ["--projection", "a:maximum:2..9:jet"],
+            "expected a colour map of images, one of ",
+        ),
+        (
             ["--clip", "plane:nan,0,0:1"],
             "expected plane:X,Y,Z:MM with a normal other than 0,0,0",
         ),
