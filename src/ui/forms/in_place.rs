@@ -1,7 +1,7 @@
 //! Streamlines that stay in their file: how many are drawn, their lengths, the filter, and the panel of the matrix.
 
 use super::display::segment_row;
-use super::streamlines::{at_most, group, regions, stop};
+use super::streamlines::{at_most, group, images, regions, stop};
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::core::layer::StreamlinesInPlace;
 use crate::state::streamlines::{BottomPanel, Column, StreamlineRules, ValueLimits};
@@ -152,6 +152,10 @@ fn filter(
             ui,
             "By region, group, length, stop reason or at random; by values and images in the table",
         );
+    }
+    // The table's columns are chosen where its streamlines are.
+    if state.view.bottom_panel == Some(BottomPanel::Table) {
+        images(ui, state, actions);
     }
     let panels = [
         (
