@@ -1,5 +1,6 @@
 //! Image layers on planes: slice views, and the cut-out slices of the 3-D view.
 
+use super::cut_outs::CutShape;
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::pages::{PAGES, Pool};
 use super::pipelines::Drawing;

@@ -64,7 +64,7 @@ fn image_map(key: &str) -> Result<ColourMap, ValueError> {
     let known = ColourMap::FOR_IMAGES;
     let map = ColourMap::from_key(key).filter(|map| known.contains(map));
     map.ok_or_else(|| {
-        let keys = known.map(ColourMap::key).join(", ");
+        let keys = known.map(|map| map.key()).join(", ");
         ValueError::new(format!("a colour map of images, one of {keys}"), key)
     })
 }
