@@ -33,7 +33,7 @@ pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
 pub use projections::ProjectionOptions;
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use scene_look::SceneLookOptions;
-pub use shapes::ShapeOptions;
+pub use shapes::{ShapeOptions, named};
 pub use value_error::ValueError;
 pub use warp::{WarpOptions, interpolation};
 

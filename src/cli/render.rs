@@ -3,7 +3,7 @@
 use super::headless::Headless;
 use super::options::{
     GlyphOptions, LineColourOptions, LookOptions, OverlayOptions, ProjectionOptions, RegionOptions,
-    ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError, whole_from,
+    ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError, named, whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -33,10 +33,10 @@ Examples:
   arcuate render t1.nii.gz fa.nii.gz tracks.trk --line-colour image:fa --line-range 0.2..0.7 --out fa.png
   arcuate render t1.nii.gz --cloud-shape t1:gradient:ellipse:300..500:20..90:E69F00:0.4 --out edges.png
   arcuate render tracks.trk t1.nii.gz --clip plane:1,0,0:10:streamlines --depth-cue 0.6 --out half.png
-  arcuate render dwi.nii.gz --glyphs superquadrics --glyph-scale fa --view coronal --out glyphs.png
+  arcuate render dwi.nii.gz --show FA --glyphs superquadrics --glyph-scale fa --view coronal --out glyphs.png
   arcuate render fa.nii.gz peaks.nii.gz --show fa --glyphs peaks --view axial --out peaks.png
   arcuate render t1.nii.gz --fixels fixels/afd.mif --peak-colour value --view axial --out fixels.png
-  arcuate render angiogram.nii.gz --projection angiogram:maximum:200..900 --out vessels.png
+  arcuate render angiogram.nii.gz --projection angiogram:maximum:200..900 --no-slices --out vessels.png
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
 
@@ -56,7 +56,8 @@ pub struct Options {
     pub at: Option<DVec3>,
     #[command(flatten)]
     pub slices: SliceOptions,
-    /// Show only this image layer, by its name in the window: DEC, FA, MD, b0 or the name of the file
+    /// Show only this image layer, by its name in the window: DEC, FA, MD, b0 or the name of the file; layers that other
+    /// options name are shown as well
     #[arg(long, value_name = "LAYER")]
     pub show: Option<String>,
     /// Size in points; each becomes SCALE × SCALE pixels
@@ -104,10 +105,29 @@ pub struct ContentOptions {
     pub shapes: ShapeOptions,
     #[command(flatten)]
     pub projections: ProjectionOptions,
+    /// Leave the slices out of the 3-D view, for instance to project the whole image
+    #[arg(long, help_heading = "Intensity projections")]
+    pub no_slices: bool,
     #[command(flatten)]
     pub scene_look: SceneLookOptions,
     #[command(flatten)]
     pub glyphs: GlyphOptions,
+}
+
+impl ContentOptions {
+    /// The first option that changes only the 3-D view.
+    fn scene_option(&self) -> Option<&'static str> {
+        let look = &self.scene_look;
+        [
+            ("--cloud-shape", !self.shapes.cloud_shape.is_empty()),
+            ("--projection", !self.projections.projection.is_empty()),
+            ("--no-slices", self.no_slices),
+            ("--clip", !look.clip.is_empty()),
+            ("--depth-cue", look.depth_cue.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(option, is_given)| is_given.then_some(option))
+    }
 }
 
 /// From where the views look.
@@ -289,6 +309,13 @@ impl Options {
                 "{option} is for the 3-D view, expected --view 3d"
             )));
         }
+        // The whole window has a 3-D view, too.
+        let slices = self.view.0.filter(|pane| *pane != Pane::Scene);
+        if let Some(option) = slices.and_then(|_| self.content.scene_option()) {
+            return Err(Failure::usage(format!(
+                "{option} changes only the 3-D view, expected --view 3d or --view window"
+            )));
+        }
         if self.mosaic.is_some() && self.view.0.is_none_or(|pane| pane == Pane::Scene) {
             return Err(Failure::usage(NO_SLICES));
         }
@@ -356,6 +383,10 @@ impl Options {
                 shape,
             })?;
             window.act(ViewAction::SelectTask(Task::Track))?;
+        }
+        // The switch is that of the task, which regions may have changed.
+        if self.content.no_slices && window.state.view.slices_in_scene() {
+            window.act(ViewAction::ToggleSlicesInScene)?;
         }
         self.lines.apply(window)?;
         self.content.scene_look.apply(window)?;
@@ -451,8 +482,7 @@ impl SliceOptions {
 /// Hides all image layers except the one of this name.
 fn show_only(name: &str, window: &mut Headless) -> Result<(), Failure> {
     let layers = &window.state.document.layers;
-    let named = layers.iter().find(|l| l.name.eq_ignore_ascii_case(name));
-    let Some(layer) = named.map(|l| l.id) else {
+    let Some(layer) = named(layers.iter(), name).map(|l| l.id) else {
         let names: Vec<&str> = layers.iter().map(|l| l.name.as_str()).collect();
         return Err(Failure::usage(format!(
             "There is no layer “{name}”, expected one of {}",

@@ -19,7 +19,7 @@ use crate::state::streamlines::jobs::from_file::Coverage;
 use crate::state::streamlines::jobs::from_file::select::{
     SaveSelected, SelectInFile, SelectedInFile,
 };
-use crate::state::streamlines::recipe::{self, Choice};
+use crate::state::streamlines::recipe::{self, Choice, ImageOption};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -48,6 +48,15 @@ pub struct Options {
     /// Streamline file to write; its extension sets the format
     pub output: PathBuf,
     #[command(flatten)]
+    pub rules: RuleOptions,
+    #[command(flatten)]
+    pub reading: ReadingOptions,
+}
+
+/// Rules that streamlines are kept by.
+#[derive(clap::Args, Debug)]
+pub struct RuleOptions {
+    #[command(flatten)]
     pub passing: PassingOptions,
     /// Keep the streamlines of a group (TRX)
     #[arg(long, value_name = "NAME")]
@@ -63,7 +72,7 @@ pub struct Options {
     pub value: Vec<ValueCondition>,
     /// Keep streamlines along which the values of an image lie within these limits: their mean, or :any or :all of them
     /// at the points; may be given several times
-    #[arg(long, value_name = "FILE:LOW..HIGH[:any|all]", allow_hyphen_values = true, value_parser = on_image)]
+    #[arg(id = "image_limits", long = "image", value_name = "FILE:LOW..HIGH[:any|all]", allow_hyphen_values = true, value_parser = on_image)]
     pub image: Vec<ImageLimit>,
     /// Keep streamlines with an end that stopped for this reason, as recorded by tracking: low-fa, angle, left-mask, …
     #[arg(long, value_name = "REASON", value_parser = stop)]
@@ -76,8 +85,6 @@ pub struct Options {
     pub number: Option<u32>,
     #[command(flatten)]
     pub chance: ChanceOptions,
-    #[command(flatten)]
-    pub reading: ReadingOptions,
 }
 
 fn value_within(text: &str) -> Result<ValueCondition, ValueError> {
@@ -142,7 +149,7 @@ fn stop(text: &str) -> Result<StopReason, ValueError> {
     })
 }
 
-impl Options {
+impl RuleOptions {
     fn regions(&self) -> RegionOptions {
         RegionOptions::passing(&self.passing)
     }
@@ -152,7 +159,7 @@ impl Options {
         self.number.map(|n| (n as usize, seed))
     }
 
-    fn rules(&self, runner: &mut Runner) -> Result<SelectionRules, Failure> {
+    pub fn rules(&self, runner: &mut Runner) -> Result<SelectionRules, Failure> {
         let length = self.length.map(|(low, high)| length_within(low, high));
         Ok(SelectionRules {
             group: self.group.clone(),
@@ -183,7 +190,7 @@ impl Options {
     }
 
     /// The images and masks in the rules, in the order of their options.
-    fn coverages(&self, rules: &SelectionRules) -> Vec<Coverage> {
+    pub fn coverages(&self, rules: &SelectionRules) -> Vec<Coverage> {
         let images = rules
             .images
             .iter()
@@ -199,7 +206,7 @@ impl Options {
     }
 
     /// Refuses images and masks in which no point of the streamlines lies.
-    fn check_overlap(&self, coverages: &[Coverage]) -> Result<(), Failure> {
+    pub fn check_overlap(&self, coverages: &[Coverage]) -> Result<(), Failure> {
         let (images, masks) = coverages.split_at(self.image.len());
         for (coverage, limit) in images.iter().zip(&self.image) {
             check_values(coverage, &limit.file)?;
@@ -215,7 +222,7 @@ impl Options {
             .try_for_each(|(mask, path)| must_overlap(mask, path))
     }
 
-    fn selects(&self) -> bool {
+    pub fn selects(&self) -> bool {
         let regions: Vec<RegionSpec> = self.regions().specs();
         !regions.is_empty()
             || self.group.is_some()
@@ -226,11 +233,24 @@ impl Options {
             || self.number.is_some()
     }
 
-    /// The command that is stored in the output.
-    fn command(&self) -> String {
-        let [input, output] = [&self.input, &self.output].map(|p| quoted(&p.to_string_lossy()));
+    /// The first option that has an effect only beside a rule.
+    pub fn without_rule(&self) -> Option<&'static str> {
+        let options = [
+            ("--ends", self.ends),
+            ("--invert", self.invert),
+            ("--random-seed", self.chance.random_seed.is_some()),
+        ];
+        let mut given = options.into_iter().filter(|(_, is_given)| *is_given);
+        given
+            .next()
+            .map(|(option, _)| option)
+            .filter(|_| !self.selects())
+    }
+
+    /// The rules as options.
+    fn choice(&self) -> Choice {
         let length = self.length.map(|(low, high)| length_within(low, high));
-        let choice = Choice {
+        Choice {
             group: self.group.clone(),
             regions: self.regions().specs(),
             by_ends: self.ends,
@@ -239,23 +259,32 @@ impl Options {
             stop: self.stop,
             invert: self.invert,
             at_most: self.at_most(),
-        };
+            image_option: ImageOption::Select,
+        }
+    }
+}
+
+impl Options {
+    /// The command that is stored in the output.
+    fn command(&self) -> String {
+        let [input, output] = [&self.input, &self.output].map(|p| quoted(&p.to_string_lossy()));
+        let choice = self.rules.choice();
         let text = format!("arcuate select {input} {output}{choice}");
         text + &self.reading.reading().to_string()
     }
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    if !options.selects() {
+    if !options.rules.selects() {
         return Err(Failure::usage(
             "There is no selection rule: add a region, --group, --length, --value, --image, --stop or --number",
         ));
     }
     must_be_streamlines(&options.output)?;
     runner.may_make(&options.output)?;
-    let rules = options.rules(runner)?;
+    let rules = options.rules.rules(runner)?;
     let pieces = pieces(&options.input, &options.reading, runner)?;
-    let coverages = options.coverages(&rules);
+    let coverages = options.rules.coverages(&rules);
     let select = SelectInFile {
         pieces,
         rules,
@@ -269,7 +298,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         kept,
     } = selected;
     report_remarks(&summary, &options.input);
-    options.check_overlap(&summary.coverages)?;
+    options.rules.check_overlap(&summary.coverages)?;
     let (all, count) = (summary.outline.streamlines, kept.outline.streamlines);
     let request = SaveSelected {
         kept,

@@ -75,6 +75,10 @@ pub fn shared<T: Pod>(
     let interface = array.getattr("__array_interface__")?;
     let (address, _): (usize, bool) = interface.get_item("data")?.extract()?;
     let bytes = shape.iter().product::<usize>() * size_of_one(array)?;
+    // The address of no values means nothing, so it need not be aligned.
+    if bytes == 0 {
+        return Ok((Shared::from(Vec::new()), shape));
+    }
     let borrowed: Bytes = Arc::new(Borrowed {
         _array: array.clone().unbind(),
         address,

@@ -63,9 +63,16 @@ impl Image {
     pub fn as_mask(&self, name: &str) -> Result<Mask, Failure> {
         let mask = self.mask.clone().or_else(|| io::as_mask(&self.volume));
         mask.ok_or_else(|| {
+            let values = &self.volume.values;
+            let all = |value: f32| values.iter().all(|&v| v == value);
+            let (found, remedy) = match () {
+                () if self.volume.frames != 1 => ("several volumes", "give one of them"),
+                () if all(0.0) => ("0 in every voxel", "give a mask with 1 where the data are"),
+                () if all(1.0) => ("1 in every voxel", "give a mask with 0 in the background"),
+                () => ("other values than 0 and 1", "compare the image with a threshold first"),
+            };
             Failure::Input(format!(
-                "Found other values than 0 and 1 for {name}, expected a mask with a voxel inside; compare the image \
-                 with a threshold first"
+                "Found {found} for {name}, expected one volume of 0 outside and 1 inside, with voxels of both; {remedy}"
             ))
         })
     }
@@ -257,10 +264,20 @@ impl Streamlines {
             && offsets.windows(2).all(|pair| pair[0] <= pair[1])
             && offsets.last() == Some(&count);
         if !is_division {
-            let (first, last) = (offsets.first(), offsets.last());
+            let falls = offsets.windows(2).position(|pair| pair[0] > pair[1]);
+            let found = match (falls, offsets.first(), offsets.last()) {
+                (_, None, _) | (_, _, None) => "no offsets".to_owned(),
+                (Some(at), ..) => format!(
+                    "the offset {} after {} at index {}",
+                    offsets[at + 1],
+                    offsets[at],
+                    at + 1
+                ),
+                (None, Some(first), Some(last)) => format!("offsets from {first} to {last}"),
+            };
             return Err(refuse(format!(
-                "Found offsets from {first:?} to {last:?}, expected ascending ones from 0 to the number of points, \
-                 {count}; give the first point of each streamline, then the number of points"
+                "Found {found}, expected ascending ones from 0 to the number of points, {count}; give the first point \
+                 of each streamline, then the number of points"
             )));
         }
         if let Some(at) = points.iter().position(|p| p.iter().any(|v| !v.is_finite())) {

@@ -33,7 +33,7 @@ pub fn link_text(state: &State) -> Option<(String, bool)> {
             let place = with_unit(&format!("x {x} y {y} z {z}"), "mm");
             format!("Linked crosshair at {place}, outside the data here")
         }
-        (None, 0) => "Linked: no other window yet".to_owned(),
+        (None, 0) => "Linked: no other window is open".to_owned(),
         (None, n) => format!("Linked to {}", counted(n, "other window")),
     };
     Some((text, link.outside.is_some()))

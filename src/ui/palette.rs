@@ -10,7 +10,6 @@ use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as region_list};
-use crate::data::clip::ClipShape;
 use crate::data::region::RegionId;
 use crate::guide::synonyms::Subject;
 use crate::state::filter::FilterFile;
@@ -64,7 +63,7 @@ enum EntryAction {
     /// Opens the angles of the slices.
     TurnSlices,
     /// Adds a clip to the 3-D view, and opens the block that lists clips.
-    AddClip(ClipShape),
+    AddClip(forms::clips::NewClip),
     /// Asks where to write the report.
     Report,
     Protocol,
@@ -382,9 +381,9 @@ fn carry_out(
             forms::oblique::open(memory);
             actions.push(Action::View(ViewAction::SelectTask(Task::View)));
         }
-        EntryAction::AddClip(shape) => {
+        EntryAction::AddClip(clip) => {
             forms::clips::open(memory);
-            actions.push(forms::clips::adding(shape));
+            actions.push(forms::clips::adding(clip));
         }
         EntryAction::Screenshot => {
             let purpose = PathPurpose::Screenshot {

@@ -2,6 +2,7 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
+use super::shapes::{named, reveal};
 use super::value_error::ValueError;
 use crate::state::core::overlay::Overlay;
 use crate::state::{Content, Display, LayerAction, Phase};
@@ -84,12 +85,9 @@ fn change(
     changed: impl Fn(Overlay) -> Overlay,
 ) -> Result<(), Failure> {
     let layers = window.state.document.layers.iter();
-    let mut images = layers.filter(|layer| !matches!(layer.content, Content::Tractogram(_)));
-    let named = images
-        .clone()
-        .find(|layer| layer.name.eq_ignore_ascii_case(name));
-    let Some(layer) = named else {
-        let names: Vec<&str> = images.by_ref().map(|layer| layer.name.as_str()).collect();
+    let images = layers.filter(|layer| !matches!(layer.content, Content::Tractogram(_)));
+    let Some(layer) = named(images.clone(), name).cloned() else {
+        let names: Vec<&str> = images.map(|layer| layer.name.as_str()).collect();
         return Err(Failure::usage(format!(
             "There is no image “{name}”, expected one of {}",
             names.join(", ")
@@ -103,5 +101,6 @@ fn change(
         layer: layer.id,
         display,
         phase: Phase::Done,
-    })
+    })?;
+    reveal(&layer, window)
 }

@@ -2,7 +2,7 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
-use super::shapes::image;
+use super::shapes::{image, limits, reveal};
 use super::value_error::ValueError;
 use crate::data::appearance::{ColourMap, Colours};
 use crate::scene::volume_of;
@@ -27,41 +27,46 @@ pub struct Projection {
     colour_map: Option<ColourMap>,
 }
 
-fn projection(text: &str) -> Result<Projection, ValueError> {
-    let read = || {
-        let parts: Vec<&str> = text.split(':').map(str::trim).collect();
-        let (layer, kind, window, map) = match parts[..] {
-            [layer, kind] => (layer, kind, None, None),
-            [layer, kind, window] => (layer, kind, Some(window), None),
-            [layer, kind, window, map] => (layer, kind, Some(window), Some(map)),
-            _ => return None,
-        };
-        let style = VolumeStyle::from_key(kind).filter(|style| style.is_projection())?;
-        let limits = |text: &str| {
-            let (low, high) = text.split_once("..")?;
-            let number = |text: &str| text.trim().parse::<f32>().ok().filter(|v| v.is_finite());
-            let limits = (number(low)?, number(high)?);
-            (limits.0 < limits.1).then_some(limits)
-        };
-        let window = match window {
-            Some(text) => Some(limits(text)?),
-            None => None,
-        };
-        let of_images = |map: &ColourMap| ColourMap::FOR_IMAGES.contains(map);
-        let colour_map = match map {
-            Some(key) => Some(ColourMap::from_key(key).filter(of_images)?),
-            None => None,
-        };
-        (!layer.is_empty()).then(|| Projection {
-            layer: layer.to_owned(),
-            style,
-            window,
-            colour_map,
-        })
-    };
-    let expected = "the name of a layer, maximum or minimum, values from low to high and a colour map of images, as in \
+const FORM: &str = "the name of a layer, maximum or minimum, values from low to high and a colour map of images, as in \
                     FA:maximum:0.2..0.9:viridis";
-    read().ok_or_else(|| ValueError::new(expected, text))
+
+/// A projection, or what its text should be.
+fn projection(text: &str) -> Result<Projection, ValueError> {
+    let form = || ValueError::new(FORM, text);
+    let parts: Vec<&str> = text.split(':').map(str::trim).collect();
+    let (layer, kind, window, map) = match parts[..] {
+        [layer, kind] => (layer, kind, None, None),
+        [layer, kind, window] => (layer, kind, Some(window), None),
+        [layer, kind, window, map] => (layer, kind, Some(window), Some(map)),
+        _ => return Err(form()),
+    };
+    let style = VolumeStyle::from_key(kind).filter(|style| style.is_projection());
+    let style = style.filter(|_| !layer.is_empty()).ok_or_else(form)?;
+    let window = match window {
+        Some(range) => Some(limits(range).ok_or_else(|| {
+            ValueError::new("two rising numbers after the kind, as in 0.2..0.9", range)
+        })?),
+        None => None,
+    };
+    let colour_map = match map {
+        Some(key) => Some(image_map(key)?),
+        None => None,
+    };
+    Ok(Projection {
+        layer: layer.to_owned(),
+        style,
+        window,
+        colour_map,
+    })
+}
+
+fn image_map(key: &str) -> Result<ColourMap, ValueError> {
+    let known = ColourMap::FOR_IMAGES;
+    let map = ColourMap::from_key(key).filter(|map| known.contains(map));
+    map.ok_or_else(|| {
+        let keys = known.map(|map| map.key()).join(", ");
+        ValueError::new(format!("a colour map of images, one of {keys}"), key)
+    })
 }
 
 impl ProjectionOptions {
@@ -96,6 +101,7 @@ impl Projection {
             layer: layer.id,
             display,
             phase: Phase::Done,
-        })
+        })?;
+        reveal(&layer, window)
     }
 }

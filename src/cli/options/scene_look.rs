@@ -42,67 +42,91 @@ fn cue(text: &str) -> Result<f32, ValueError> {
     value.ok_or_else(|| ValueError::new("a number from 0 to 1", text))
 }
 
+const FORMS: &str = "plane:X,Y,Z:MM, box:X,Y,Z:X,Y,Z or around:REGION:MM, then inverted, volumes, surfaces, streamlines or \
+                     glyphs, each at most once, as in plane:1,0,0:10:streamlines";
+const PLANE: &str = "plane:X,Y,Z:MM with a normal other than 0,0,0 and a distance of at most 100000 mm from the origin";
+const BOX: &str = "box:X,Y,Z:X,Y,Z with two corners that differ by at least 0.1 mm along each axis and lie within 100000 mm \
+                   of the origin";
+const AROUND: &str = "around:REGION:MM with a margin of 0 to 100000 mm";
+
+/// A clip, or the form that its text should have.
 fn clip(text: &str) -> Result<NamedClip, ValueError> {
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|v| v.is_finite());
-    let point = |text: &str| {
-        let parts: Option<Vec<f64>> = text.split(',').map(number).collect();
-        match parts.as_deref() {
-            Some(&[x, y, z]) => Some(DVec3::new(x, y, z)),
-            _ => None,
-        }
+    read_clip(text).map_err(|expected| ValueError::new(expected, text))
+}
+
+fn number(text: &str) -> Option<f64> {
+    let farthest = ClipShape::FARTHEST_MM;
+    let number = text.trim().parse::<f64>().ok();
+    number.filter(|v| (-farthest..=farthest).contains(v))
+}
+
+fn point(text: &str) -> Option<DVec3> {
+    let parts: Option<Vec<f64>> = text.split(',').map(number).collect();
+    match parts.as_deref() {
+        Some(&[x, y, z]) => Some(DVec3::new(x, y, z)),
+        _ => None,
+    }
+}
+
+fn read_clip(text: &str) -> Result<NamedClip, &'static str> {
+    let parts: Vec<&str> = text.split(':').map(str::trim).collect();
+    let [kind, first, second, more @ ..] = parts.as_slice() else {
+        return Err(FORMS);
     };
-    let read = || {
-        let parts: Vec<&str> = text.split(':').map(str::trim).collect();
-        let (kind, first, second, more) = match parts.as_slice() {
-            [kind, first, second, more @ ..] => (*kind, *first, *second, more),
-            _ => return None,
-        };
-        let spec = match kind {
-            "plane" => {
-                let normal = point(first)?.try_normalize()?;
-                let offset_mm = number(second)?;
-                ClipSpec::Shape(ClipShape::Plane { normal, offset_mm }.valid()?)
+    let spec = match *kind {
+        "plane" => ClipSpec::Shape(plane(first, second).ok_or(PLANE)?),
+        "box" => ClipSpec::Shape(corners(first, second).ok_or(BOX)?),
+        "around" if !first.is_empty() => {
+            let margin = number(second).filter(|mm| *mm >= 0.0);
+            ClipSpec::Around {
+                region: (*first).to_owned(),
+                margin_mm: margin.ok_or(AROUND)?,
             }
-            "box" => {
-                let (low, high) = (point(first)?, point(second)?);
-                ClipSpec::Shape(ClipShape::Box { low, high }.valid()?)
-            }
-            "around" if !first.is_empty() => ClipSpec::Around {
-                region: first.to_owned(),
-                margin_mm: number(second)?,
-            },
-            _ => return None,
-        };
-        let none = ClippedKinds {
-            volumes: false,
-            surfaces: false,
-            streamlines: false,
-            glyphs: false,
-        };
-        let (mut kinds, mut hides_inside) = (none, false);
-        for &part in more {
-            let chosen = match part {
-                "inverted" => &mut hides_inside,
-                "volumes" => &mut kinds.volumes,
-                "surfaces" => &mut kinds.surfaces,
-                "streamlines" => &mut kinds.streamlines,
-                "glyphs" => &mut kinds.glyphs,
-                _ => return None,
-            };
-            *chosen = true;
         }
-        if kinds == none {
-            kinds = ClippedKinds::default();
-        }
-        Some(NamedClip {
-            spec,
-            hides_inside,
-            kinds,
-        })
+        _ => return Err(FORMS),
     };
-    let expected = "plane:X,Y,Z:MM, box:X,Y,Z:X,Y,Z or around:REGION:MM, then inverted, volumes, surfaces, streamlines \
-                    or glyphs, as in plane:1,0,0:10:streamlines";
-    read().ok_or_else(|| ValueError::new(expected, text))
+    let none = ClippedKinds {
+        volumes: false,
+        surfaces: false,
+        streamlines: false,
+        glyphs: false,
+    };
+    let (mut kinds, mut hides_inside) = (none, false);
+    for &part in more {
+        let chosen = match part {
+            "inverted" => &mut hides_inside,
+            "volumes" => &mut kinds.volumes,
+            "surfaces" => &mut kinds.surfaces,
+            "streamlines" => &mut kinds.streamlines,
+            "glyphs" => &mut kinds.glyphs,
+            _ => return Err(FORMS),
+        };
+        if std::mem::replace(chosen, true) {
+            return Err(FORMS);
+        }
+    }
+    if kinds == none {
+        kinds = ClippedKinds::default();
+    }
+    Ok(NamedClip {
+        spec,
+        hides_inside,
+        kinds,
+    })
+}
+
+fn plane(normal: &str, offset: &str) -> Option<ClipShape> {
+    let (normal, offset_mm) = (point(normal)?.try_normalize()?, number(offset)?);
+    ClipShape::Plane { normal, offset_mm }.valid()
+}
+
+/// A box that is not flat; its corners may be in any order.
+fn corners(one: &str, other: &str) -> Option<ClipShape> {
+    let (low, high) = (point(one)?, point(other)?);
+    let edges = (high - low).abs();
+    // Rounding must not refuse the shortest edge.
+    let is_flat = edges.min_element() < ClipShape::MIN_EDGE_MM - 1e-9;
+    (!is_flat).then(|| ClipShape::Box { low, high }.valid())?
 }
 
 impl SceneLookOptions {
@@ -146,6 +170,7 @@ impl ClipSpec {
                     let known = match names.as_slice() {
                         [] => "a region of the session, or one given by --seed or --include"
                             .to_owned(),
+                        [only] => format!("“{only}”, the only one"),
                         names => format!("one of {}", names.join(", ")),
                     };
                     return Err(Failure::usage(format!(

@@ -56,7 +56,7 @@ fn number(text: &str) -> Option<f32> {
     text.trim().parse::<f32>().ok().filter(|v| v.is_finite())
 }
 
-fn limits(text: &str) -> Option<(f32, f32)> {
+pub(super) fn limits(text: &str) -> Option<(f32, f32)> {
     let (low, high) = text.split_once("..")?;
     let limits = (number(low)?, number(high)?);
     (limits.0 < limits.1).then_some(limits)
@@ -158,19 +158,38 @@ impl ShapeOptions {
             layer: layer.id,
             display,
             phase: Phase::Done,
-        })
+        })?;
+        reveal(&layer, window)
     }
+}
+
+/// Makes a layer visible that an option has given a look, since it would otherwise change nothing.
+pub(super) fn reveal(layer: &Layer, window: &mut Headless) -> Result<(), Failure> {
+    if window.state.shows(layer) {
+        return Ok(());
+    }
+    window.act(LayerAction::Show {
+        layer: layer.id,
+        visible: true,
+    })
+}
+
+/// The layer with a name; if none has exactly this one, a layer whose name differs only in case, so that `fa` and `FA` can
+/// both be named.
+pub fn named<'a>(
+    layers: impl Iterator<Item = &'a Arc<Layer>> + Clone,
+    name: &str,
+) -> Option<&'a Arc<Layer>> {
+    let exact = layers.clone().find(|layer| layer.name == name);
+    exact.or_else(|| layers.clone().find(|l| l.name.eq_ignore_ascii_case(name)))
 }
 
 /// The scalar image with a name.
 pub(super) fn image(name: &str, window: &Headless) -> Result<Arc<Layer>, Failure> {
     let layers = &window.state.document.layers;
-    let mut images = layers.iter().filter(|layer| volume_of(layer).is_some());
-    let named = images
-        .clone()
-        .find(|layer| layer.name.eq_ignore_ascii_case(name));
-    named.cloned().ok_or_else(|| {
-        let names: Vec<&str> = images.by_ref().map(|layer| layer.name.as_str()).collect();
+    let images = layers.iter().filter(|layer| volume_of(layer).is_some());
+    named(images.clone(), name).cloned().ok_or_else(|| {
+        let names: Vec<&str> = images.map(|layer| layer.name.as_str()).collect();
         Failure::usage(format!(
             "There is no image “{name}”, expected one of {}",
             names.join(", ")

@@ -18,7 +18,7 @@ use crate::state::origin::{
     BrainMaskRecipe, Describe, FitMapRecipe, FitRecipe, Origin, PhantomPart,
 };
 use crate::state::segment::SegmentRecipe;
-use crate::state::streamlines::recipe::{Choice, on_image};
+use crate::state::streamlines::recipe::{Choice, ImageOption, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
 use crate::state::tensors::recipe::fod::{FodArguments, FodMap};
 use crate::state::tensors::recipe::{FitArguments, FitMask, ScanSource};
@@ -343,9 +343,13 @@ pub fn edited(document: &Document, base: CommandLine, steps: &[&Edit]) -> Comman
         return base;
     }
     let text = |step: &Edit| match step {
-        Edit::Select(rules) => {
-            arguments(document, rules, Vec::new(), Vec::new()).map(StepCommand::Select)
-        }
+        Edit::Select(rules) => arguments(
+            document,
+            rules,
+            (Vec::new(), ImageOption::Select),
+            Vec::new(),
+        )
+        .map(StepCommand::Select),
         Edit::Keep(runs) => runs.selection_options.clone().map(StepCommand::Select),
         Edit::Cluster(params) => Some(StepCommand::Group(cluster_options(params))),
         Edit::Group(groups) => division_options(&groups.division).map(StepCommand::Group),
@@ -398,6 +402,7 @@ pub fn selection_options(
     document: &Document,
     layer_rules: &StreamlineRules,
     rules: &SelectionRules,
+    image_option: ImageOption,
 ) -> Option<SelectionOptions> {
     let (mut images, mut needs) = (Vec::new(), Vec::new());
     for limit in &layer_rules.limits {
@@ -414,14 +419,14 @@ pub fn selection_options(
         let high = open(limit.high, f32::INFINITY);
         images.push(on_image(&file, low, high, limit.counting));
     }
-    arguments(document, rules, images, needs)
+    arguments(document, rules, (images, image_option), needs)
 }
 
 /// `None` if a region is a mask without a file.
 fn arguments(
     document: &Document,
     rules: &SelectionRules,
-    images: Vec<String>,
+    (images, image_option): (Vec<String>, ImageOption),
     needs: Vec<ShellCommand>,
 ) -> Option<SelectionOptions> {
     let choice = Choice {
@@ -433,6 +438,7 @@ fn arguments(
         stop: rules.stop,
         invert: rules.invert,
         at_most: rules.at_most,
+        image_option,
     };
     let options = choice.to_string();
     Some(SelectionOptions { needs, options })

@@ -52,10 +52,18 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
         now == *saved
     });
     let file = saving.file.as_ref();
-    let Some(file) = file.filter(|_| same && !state.is_dirty()) else {
-        let sentence = "The command of a picture needs the session as it is now: save it first";
-        return state.runtime.notify(Severity::Information, sentence);
+    // The status stands beside the button, and the next copy replaces it.
+    let Some(file) = file else {
+        state.runtime.notices.status =
+            "Not copied: save the session first; the command of a picture reads it".into();
+        return;
     };
+    if !same || state.is_dirty() {
+        state.runtime.notices.status =
+            "Not copied: save the session again; the command of a picture reads it, without later changes"
+                .into();
+        return;
+    }
     let text = picture(file, pane, &look.for_pane(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
     state.runtime.notices.status =

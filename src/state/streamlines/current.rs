@@ -21,6 +21,9 @@ use crate::state::streamlines::{
 use std::path::Path;
 use std::sync::Arc;
 
+/// A value of tracked streamlines without a column: the seed's number is of no use.
+pub const HIDDEN_VALUE: &str = "seed";
+
 /// Whether a file of values has one for each point, as in `io::scalars`, which the state may not use.
 pub fn is_tsf(path: &Path) -> bool {
     path.extension()
@@ -491,8 +494,8 @@ impl State {
     /// The columns of the table: values of the streamlines, and images.
     pub fn columns(&self, lines: &Tractogram) -> Vec<Column> {
         let own = lines.value_names().into_iter();
-        // The seed's number is of no use; measures are shown under one name.
-        let hidden = |name: &&str| !["seed", "measure"].contains(name);
+        // Measures are shown under one name.
+        let hidden = |name: &&str| ![HIDDEN_VALUE, "measure"].contains(name);
         let own = own.filter(hidden).map(|n| Column::Value(n.to_owned()));
         let mut columns: Vec<Column> = own.collect();
         let images = self.document.streamlines.images.iter().copied();

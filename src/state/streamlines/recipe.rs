@@ -36,6 +36,16 @@ pub struct Choice {
     pub invert: bool,
     /// With the seed of the random numbers.
     pub at_most: Option<(usize, u64)>,
+    pub image_option: ImageOption,
+}
+
+/// The name of the option for rules on images, which differs between commands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImageOption {
+    /// `--image`, of `arcuate select`.
+    Select,
+    /// `--image-limits`, of `arcuate table`, where `--image` adds a column.
+    Table,
 }
 
 /// A rule on an image, in the form of `--image`: `fa.nii.gz:0.3..:any`.
@@ -74,8 +84,12 @@ impl Display for Choice {
                 write!(f, " --value {}", quoted(&format!("{name}={range}")))?;
             }
         }
+        let option = match self.image_option {
+            ImageOption::Select => "--image",
+            ImageOption::Table => "--image-limits",
+        };
         for image in &self.images {
-            write!(f, " --image {}", quoted(image))?;
+            write!(f, " {option} {}", quoted(image))?;
         }
         if let Some(stop) = self.stop {
             write!(f, " --stop {}", stop.key())?;

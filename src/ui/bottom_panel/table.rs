@@ -1,5 +1,6 @@
 //! One row per streamline. Only the visible rows are laid out, whatever their number.
 
+use super::super::forms::in_place::limit_text;
 use super::super::forms::streamlines::{ANY_REASON, extent, is_stop, reasons, unit};
 use super::super::theme::{self, size};
 use super::super::widgets::{field, menu, paint};
@@ -183,16 +184,6 @@ fn parse(text: &str) -> Option<(Option<f32>, Option<f32>)> {
     Some((Some(low as f32), Some(high as f32)))
 }
 
-fn range(limit: Option<&ValueLimits>) -> String {
-    let number = |v: f32| format::significant(f64::from(v));
-    match limit.map(|l| (l.low, l.high)) {
-        Some((Some(low), Some(high))) => format!("{}–{}", number(low), number(high)),
-        Some((Some(low), None)) => format!("≥ {}", number(low)),
-        Some((None, Some(high))) => format!("≤ {}", number(high)),
-        _ => String::new(),
-    }
-}
-
 /// The layer's current rules, or rules that let everything pass.
 fn current_rules(state: &State, layer: &Layer) -> StreamlineRules {
     let rules = state.document.streamlines.rules_of(layer.id).cloned();
@@ -226,7 +217,7 @@ fn filter(
     actions: &mut Vec<Action>,
 ) {
     let rules = current_rules(state, layer);
-    let shown = range(rules.limit(column));
+    let shown = rules.limit(column).map(limit_text).unwrap_or_default();
     let name = format!("Range of {}", state.column_name(column));
     let p = theme::palette(ui.style());
     let typed = field::value(ui, place, &name, &shown, "");

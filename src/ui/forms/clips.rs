@@ -10,7 +10,7 @@ use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
 use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{Memory, icons, theme};
-use egui::Ui;
+use egui::{Rect, Ui};
 use glam::DVec3;
 use theme::{size, space};
 
@@ -39,6 +39,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return;
     }
     add(ui, state, actions);
+    let top = ui.cursor().top();
     for index in 0..look.clips.len() {
         row(ui, index, state, memory, actions);
     }
@@ -53,6 +54,17 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         ),
         None => rows::hint(ui, "Click one to change it"),
     }
+    // The rows of a clip that was just added may lie below the visible part of the panel.
+    let id = ui.id().with("number of clips");
+    let before = ui.data_mut(|data| {
+        let before = data.get_temp::<usize>(id);
+        data.insert_temp(id, look.clips.len());
+        before
+    });
+    if before.is_some_and(|before| before < look.clips.len()) {
+        let added = Rect::from_x_y_ranges(ui.max_rect().x_range(), top..=ui.cursor().top());
+        ui.scroll_to_rect(added, None);
+    }
 }
 
 /// Adds a plane or a box.
@@ -64,11 +76,11 @@ fn add(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     let help =
         "A plane at a slice hides what lies in front of it, a box hides everything around it";
-    let shape = select_row(ui, "Add clip", help, "Plane or box", |ui| {
+    let clip = select_row(ui, "Add clip", help, "Plane or box", |ui| {
         let mut chosen = None;
-        let mut item = |ui: &mut Ui, name: &str, shape: Option<ClipShape>| {
+        let mut item = |ui: &mut Ui, name: &str, clip: Option<NewClip>| {
             if menu::Item::new(name).show(ui) {
-                chosen = shape;
+                chosen = clip;
             }
         };
         for (pane, plane) in planes(state) {
@@ -80,47 +92,73 @@ fn add(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
         menu::line(ui);
         let (low, high) = state.document.framed();
-        item(
-            ui,
-            "Box around the head",
-            ClipShape::Box { low, high }.valid(),
-        );
+        let around = ClipShape::Box { low, high }.valid();
+        item(ui, "Box around the head", around.map(NewClip::outside));
         for region in &state.document.regions {
             let around = ClipShape::around(&region.shape, MARGIN_MM);
-            item(ui, &format!("Box around {}", region.name), around);
+            let name = format!("Box around {}", region.name);
+            item(ui, &name, around.map(NewClip::outside));
         }
         chosen
     });
-    actions.extend(shape.map(adding));
+    actions.extend(clip.map(adding));
+}
+
+/// The place of a clip to add, and the side that it hides.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(in crate::ui) struct NewClip {
+    shape: ClipShape,
+    hides_inside: bool,
+}
+
+impl NewClip {
+    fn outside(shape: ClipShape) -> Self {
+        Self {
+            shape,
+            hides_inside: false,
+        }
+    }
+
+    /// The plane through a point that hides the side to which `toward` points. Its normal points along the axes (right,
+    /// front, up), so that the position of a plane at a slice is the coordinate of the slice.
+    fn plane(point: DVec3, toward: DVec3) -> Option<Self> {
+        let largest = toward[toward.abs().max_position()];
+        let hides_inside = largest < 0.0;
+        let normal = if hides_inside { -toward } else { toward };
+        let shape = ClipShape::plane_through(point, normal)?;
+        Some(Self {
+            shape,
+            hides_inside,
+        })
+    }
 }
 
 /// The action that adds a clip of all kinds of objects.
-pub(in crate::ui) fn adding(shape: ClipShape) -> Action {
+pub(in crate::ui) fn adding(new: NewClip) -> Action {
     let clip = SceneClip {
         name: String::new(),
-        shape,
+        shape: new.shape,
         is_on: true,
-        hides_inside: false,
+        hides_inside: new.hides_inside,
         kinds: ClippedKinds::default(),
     };
     Action::SceneLook(SceneLookAction::AddClip(Box::new(clip)))
 }
 
-/// New planes at the slices, and one that faces the viewer.
-pub(in crate::ui) fn planes(state: &State) -> Vec<(Option<Pane>, Option<ClipShape>)> {
+/// New planes at the slices, and one that faces the viewer; each hides the side of the viewer.
+pub(in crate::ui) fn planes(state: &State) -> Vec<(Option<Pane>, Option<NewClip>)> {
     let slices = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
     let slices = slices.map(|pane| (Some(pane), at_slice(state, pane)));
     let facing = -state.view.camera.forward();
-    let plane = ClipShape::plane_through(state.view.crosshair, facing);
+    let plane = NewClip::plane(state.view.crosshair, facing);
     slices.into_iter().chain([(None, plane)]).collect()
 }
 
-/// The plane of a slice; its normal points to the viewer of the 3-D view.
-fn at_slice(state: &State, pane: Pane) -> Option<ClipShape> {
+/// The plane of a slice.
+fn at_slice(state: &State, pane: Pane) -> Option<NewClip> {
     let normal = state.view.normal(pane)?;
     let faces = normal.dot(state.view.camera.forward()) <= 0.0;
-    let normal = if faces { normal } else { -normal };
-    ClipShape::plane_through(state.view.crosshair, normal)
+    NewClip::plane(state.view.crosshair, if faces { normal } else { -normal })
 }
 
 fn row(ui: &mut Ui, index: usize, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {

@@ -1,16 +1,16 @@
 //! Streamlines that stay in their file: how many are drawn, their lengths, the filter, and the panel of the matrix.
 
 use super::display::segment_row;
-use super::streamlines::{at_most, group, regions, stop};
+use super::streamlines::{at_most, group, images, regions, stop};
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::core::layer::StreamlinesInPlace;
 use crate::state::streamlines::{BottomPanel, Column, StreamlineRules, ValueLimits};
 use crate::state::{Action, Layer, Phase, State, StreamlineAction};
-use crate::ui::theme::space;
-use crate::ui::widgets::button::Button;
-use crate::ui::widgets::slider::{RangeRow, Scale};
+use crate::ui::theme::{self, space};
+use crate::ui::widgets::button::{Button, IconButton};
+use crate::ui::widgets::slider::{Columns, RangeRow, Scale};
 use crate::ui::widgets::{paint, rows, section};
-use crate::ui::{Memory, format, panels};
+use crate::ui::{Memory, format, icons, panels};
 use egui::{Rect, Sense, Ui, vec2};
 use std::sync::Arc;
 
@@ -34,9 +34,9 @@ pub fn show(
             lengths(ui, state, layer, actions);
             rows::hint(
                 ui,
-                "The views draw some of them, more where the 3-D view rests. Filter, table, density, matrix and export \
-                 read all, and so does the task Filter. Picking, profiles, bundles, scores and alignment need all \
-                 points in memory: filter here, then keep the matching ones",
+                "The views draw some of them, more where the 3-D view rests. The rules below, the table, densities, the \
+                 matrix, exports and weights of the task Filter use all of them. Picking, profiles, bundles, scores and \
+                 alignment need all points in memory: set rules, then click Keep matching",
             );
         }
         let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));
@@ -125,6 +125,7 @@ fn filter(
         };
         regions(ui, state, &rules, &mut set);
         length(ui, state, (layer, lines), &rules, &mut set);
+        limits(ui, state, &rules, &mut set);
         group(ui, &lines.names, &rules, &mut set);
         stop(ui, &lines.names, &rules, &mut set);
         at_most(ui, &lines.names, &rules, &mut set);
@@ -147,7 +148,14 @@ fn filter(
             actions.push(Action::Streamline(StreamlineAction::Keep));
         }
     } else {
-        rows::hint(ui, "By region, group, length, stop reason or at random");
+        rows::hint(
+            ui,
+            "By region, group, length, stop reason or at random; by values and images in the table",
+        );
+    }
+    // The table's columns are chosen where its streamlines are.
+    if state.view.bottom_panel == Some(BottomPanel::Table) {
+        images(ui, state, actions);
     }
     let panels = [
         (
@@ -170,6 +178,45 @@ fn filter(
             let open = StreamlineAction::Open(Some(panel));
             actions.push(Action::Streamline(open));
         }
+    }
+}
+
+/// A row for each rule that was typed into the table, with a button that removes it.
+fn limits(
+    ui: &mut Ui,
+    state: &State,
+    rules: &StreamlineRules,
+    set: &mut impl FnMut(StreamlineRules, Phase),
+) {
+    let typed = rules.limits.iter().filter(|l| l.column != Column::length());
+    for limit in typed {
+        let name = state.column_name(&limit.column);
+        let columns = Columns::allocate(ui);
+        let p = theme::palette(ui.style());
+        let font = theme::regular(theme::size::LABEL);
+        paint::left(ui.painter(), columns.label, &name, font.clone(), p.t2);
+        paint::left(ui.painter(), columns.wide, &limit_text(limit), font, p.t1);
+        let remove = format!("Remove the rule on {name}");
+        let button = IconButton::new(icons::CLOSE, &remove).side(22.0);
+        if button.show_right(ui, columns.wide).clicked() {
+            let open = ValueLimits {
+                low: None,
+                high: None,
+                ..limit.clone()
+            };
+            set(rules.clone().limited(open), Phase::Done);
+        }
+    }
+}
+
+/// The limits of a value: `0.3–0.5`, `≥ 0.3`.
+pub fn limit_text(limit: &ValueLimits) -> String {
+    let number = |v: f32| format::significant(f64::from(v));
+    match (limit.low, limit.high) {
+        (Some(low), Some(high)) => format!("{}–{}", number(low), number(high)),
+        (Some(low), None) => format!("≥ {}", number(low)),
+        (None, Some(high)) => format!("≤ {}", number(high)),
+        (None, None) => String::new(),
     }
 }
 

@@ -48,7 +48,7 @@ pub struct AvailableValues {
     pub weight: bool,
     /// Why there is no FA along them, nor a fit to sample it from.
     pub lacks_fa: Option<&'static str>,
-    pub stop_reasons: bool,
+    pub lacks_stop_reasons: Option<&'static str>,
     /// Values that only streamlines in a layer can show.
     pub layer: Option<LayerValues>,
 }
@@ -81,6 +81,7 @@ struct Ranges {
 impl AvailableValues {
     /// There is nothing to sample FA from.
     pub const NO_FIT: &str = "needs a fit";
+    const NO_STOP_REASONS: &str = "file has no stop reasons";
 
     /// The values of a layer's streamlines; `None` if it has none.
     pub fn of_content(state: &State, layer: &Layer) -> Option<Self> {
@@ -101,7 +102,10 @@ impl AvailableValues {
             measure: false,
             weight: names.per_streamline.contains_key(WEIGHT),
             lacks_fa: (!state.has_fa_along(names)).then_some(Self::NO_FIT),
-            stop_reasons: false,
+            lacks_stop_reasons: Some(match names.per_streamline.contains_key("stop_end") {
+                true => "needs all points in memory",
+                false => Self::NO_STOP_REASONS,
+            }),
             layer: Some(values),
         }
     }
@@ -111,7 +115,8 @@ impl AvailableValues {
             measure: lines.per_streamline.contains_key("measure"),
             weight: lines.per_streamline.contains_key(WEIGHT),
             lacks_fa: (!state.has_fa_along(lines)).then_some(Self::NO_FIT),
-            stop_reasons: lines.per_streamline.contains_key("stop_end"),
+            lacks_stop_reasons: (!lines.per_streamline.contains_key("stop_end"))
+                .then_some(Self::NO_STOP_REASONS),
             layer: Some(LayerValues::new(state, layer, lines)),
         }
     }
@@ -123,7 +128,7 @@ impl AvailableValues {
         let gone = "is no longer here";
         match colouring {
             LineColouring::Fa => self.lacks_fa,
-            LineColouring::StopReason if !self.stop_reasons => Some("file has no stop reasons"),
+            LineColouring::StopReason => self.lacks_stop_reasons,
             LineColouring::EndToEnd if layer.is_none() => Some("keep as layer first"),
             LineColouring::Group if !known(&|l| l.has_groups) => Some(gone),
             LineColouring::Image(id) if !known(&|l| l.images.iter().any(|i| i.0 == *id)) => {

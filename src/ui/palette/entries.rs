@@ -494,7 +494,7 @@ fn turned_slices(state: &State, list: &mut Entries) {
 /// Commands of pictures, and parts of streamlines.
 fn pictures(state: &State, list: &mut Entries) {
     for pane in std::iter::once(None).chain(Pane::ALL.map(Some)) {
-        let what = pane.map_or("Window", Pane::name).to_lowercase();
+        let what = within_sentence(pane.map_or("Window", Pane::name));
         let copy = Action::Picture(PictureAction::Copy(pane, Look::default()));
         list.add(
             &format!("Copy as command: picture, {what}"),

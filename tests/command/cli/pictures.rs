@@ -19,6 +19,10 @@ pub fn tests() -> Vec<Trial> {
         test("cli::pictures report what they do not show", omissions),
         test("cli::pictures need no desktop", silent),
         test("cli::pictures have clips, cues and projections", looks),
+        test(
+            "cli::pictures of slices refuse options of the 3-D view",
+            flat,
+        ),
     ]
 }
 
@@ -51,6 +55,18 @@ fn looks() {
         arcuate::io::decoded_png(&picture).expect("pixels")
     };
     let plain = render(&[]);
+    // A layer that an option names is shown, even where --show names another.
+    let hidden = render(&["--show", "p"]);
+    assert!(hidden != plain);
+    for options in [
+        &["--projection", "a:maximum"][..],
+        &["--cloud-shape", "a:gradient:box:5..90:0..60:E69F00:1"],
+    ] {
+        let options = [&["--show", "p"][..], options].concat();
+        assert!(render(&options) != hidden, "{options:?}");
+    }
+    let projected = render(&["--projection", "a:maximum"]);
+    assert!(render(&["--projection", "a:maximum", "--no-slices"]) != projected);
     for options in [
         &["--projection", "a:maximum"][..],
         &["--projection", "a:minimum:5..90:viridis"],
@@ -76,6 +92,38 @@ fn looks() {
         ),
         (
             ["--clip", "plane:0,0,0:1"],
+            "expected plane:X,Y,Z:MM with a normal other than 0,0,0",
+        ),
+        (
+            ["--projection", "a:maximum:9..2"],
+            "expected two rising numbers after the kind, as in 0.2..0.9, found “9..2”",
+        ),
+        (
+            ["--projection", "a:maximum:2..9:jet"],
+            "expected a colour map of images, one of ",
+        ),
+        (
+            ["--clip", "plane:nan,0,0:1"],
+            "expected plane:X,Y,Z:MM with a normal other than 0,0,0",
+        ),
+        (
+            ["--clip", "plane:1,0,0:inf"],
+            "a distance of at most 100000 mm from the origin",
+        ),
+        (
+            ["--clip", "box:0,0,0:0,0,0"],
+            "two corners that differ by at least 0.1 mm",
+        ),
+        (
+            ["--clip", "around:Seed:-5"],
+            "expected around:REGION:MM with a margin of 0 to 100000 mm",
+        ),
+        (
+            ["--clip", "plane:1,0,0:1:inverted:inverted"],
+            "each at most once, as in plane:1,0,0:10:streamlines",
+        ),
+        (
+            ["--clip", "sphere:1,0,0:1"],
             "expected plane:X,Y,Z:MM, box:X,Y,Z:X,Y,Z or around:REGION:MM",
         ),
         (
@@ -90,6 +138,28 @@ fn looks() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{options:?}: {error}");
         assert!(error.contains(reason), "{options:?}: {error}");
+    }
+}
+
+/// Options of the 3-D view have no effect on a picture of slices, and are refused there.
+fn flat() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for option in [
+        &["--projection", "a:maximum"][..],
+        &["--cloud-shape", "a:gradient:box:5..90:0..60:E69F00:1"],
+        &["--clip", "plane:1,0,0:1"],
+        &["--depth-cue", "0.5"],
+        &["--no-slices"],
+    ] {
+        let line = ["render", "a.nii", "--view", "axial", "--out", "x.png"];
+        let output = arcuate(&[&line[..], option].concat(), folder.path());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{option:?}: {error}");
+        let expected = format!(
+            "{} changes only the 3-D view, expected --view 3d",
+            option[0]
+        );
+        assert!(error.contains(&expected), "{option:?}: {error}");
     }
 }
 

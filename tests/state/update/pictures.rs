@@ -211,6 +211,12 @@ fn copied() {
         })
     };
     assert!(copy(&mut state).is_none());
+    let status = |state: &State| state.runtime.notices.status.to_string();
+    assert!(
+        status(&state).starts_with("Not copied: "),
+        "{}",
+        status(&state)
+    );
     state.runtime.sessions.file = Some(PathBuf::from("/tmp/s.arcuate"));
     state.runtime.sessions.view = Some(state.view.clone());
     state.runtime.sessions.base = Arc::new(arcuate::state::sessions::unsaved::Base::saved(&state));
@@ -229,8 +235,11 @@ fn copied() {
         Action::View(ViewAction::SetConvention(Convention::Neurological)),
     );
     assert!(copy(&mut state).is_none());
+    assert!(status(&state).contains("without later changes"));
     update(&mut state, Action::View(ViewAction::SetConvention(kept)));
     assert!(copy(&mut state).is_some());
+    assert!(status(&state).starts_with("Command copied"));
+    assert!(state.runtime.notices.messages.is_empty());
     update(
         &mut state,
         Action::View(ViewAction::SetLayout(Layout::Single)),

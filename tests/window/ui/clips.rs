@@ -5,6 +5,7 @@ use crate::support::test;
 use arcuate::data::clip::ClipShape;
 use arcuate::state::scene_look::SceneLook;
 use egui_kittest::kittest::Queryable as _;
+use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -33,6 +34,20 @@ fn changed() {
     assert!(!look(&window).clips[0].is_on);
     click(&mut window, "Undo");
     assert!(look(&window).clips[0].is_on);
+
+    // The position of a plane at a slice is the coordinate of the slice, whichever side the viewer is on.
+    click(&mut window, "Add clip");
+    click(&mut window, "Plane at the sagittal slice");
+    let state = &window.state().state;
+    let (at, forward) = (state.view.crosshair, state.view.camera.forward());
+    let plane = &state.document.scene_look.clips[1];
+    let ClipShape::Plane { normal, offset_mm } = plane.shape else {
+        panic!("a plane");
+    };
+    assert_eq!(normal, DVec3::X);
+    assert!((offset_mm - at.x).abs() < 1e-9, "{offset_mm} {at}");
+    assert_eq!(plane.hides_inside, forward.x > 0.0);
+    click(&mut window, "Delete Plane 2");
 
     click(&mut window, "Add clip");
     click(&mut window, "Box around the head");

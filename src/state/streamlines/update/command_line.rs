@@ -3,17 +3,22 @@
 use crate::data::ShellCommand;
 use crate::io::quoted;
 use crate::parameters::{arguments, arguments_of};
+use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::command_line::StepCommand;
 use crate::state::core::layer::Layer;
 use crate::state::core::text::{file_stem, quoted_path};
 use crate::state::filter::WEIGHT;
 use crate::state::origin::commands::{file_and_command, selection_options};
 use crate::state::regions::recipe::MaskWithoutFile;
+use crate::state::streamlines::current::HIDDEN_VALUE;
 use crate::state::streamlines::in_place::in_place;
+use crate::state::streamlines::recipe::ImageOption;
 use crate::state::streamlines::recipe::tables::TableCommand;
 use crate::state::streamlines::update::bundles;
 use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
-use crate::state::streamlines::{BottomPanel, Column, MatrixValue, streamlines_of};
+use crate::state::streamlines::{
+    BottomPanel, Column, MatrixValue, StreamlineRules, streamlines_of,
+};
 use crate::state::{CommandLine, LayerId, State};
 use std::fmt::Write as _;
 
@@ -60,6 +65,9 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
                 if by == Some(column) {
                     sorted = name;
                 }
+            }
+            if lines.value_names().contains(&HIDDEN_VALUE) {
+                let _ = write!(parts.options, " --leave-out {HIDDEN_VALUE}");
             }
             if let Some(name) = sorted {
                 let _ = write!(parts.options, " --sort {}", quoted(&name));
@@ -121,7 +129,11 @@ pub fn panel_command(state: &State, table: BottomPanel) -> Option<CommandLine> {
             let _ = write!(parts.options, " --truth {}", quoted_path(truth));
         }
     }
-    let streamlines = parts.streamlines()?.as_streamline_input();
+    let streamlines = match table {
+        BottomPanel::Table => parts.rows()?,
+        _ => parts.streamlines()?,
+    };
+    let streamlines = streamlines.as_streamline_input();
     Some(CommandLine::Table(Box::new(TableCommand {
         streamlines,
         table,
@@ -182,22 +194,49 @@ impl<'a> CommandParts<'a> {
         Some(file_stem(&file))
     }
 
-    /// The streamlines that count: those that the rules keep, or all. `None` while values for the rules are pending.
-    fn streamlines(&mut self) -> Option<CommandLine> {
+    /// The rules of the layer as options. `None` while values for the rules are pending; `Some(None)` if a value that they
+    /// use is in no file.
+    fn rules(
+        &mut self,
+        rules: &StreamlineRules,
+        image_option: ImageOption,
+    ) -> Option<Option<SelectionOptions>> {
         let (state, layer) = (self.state, self.layer);
-        let line = state.document.command_line(layer);
-        let Some(streamline_rules) = state.document.streamlines.rules_of(layer.id) else {
-            return Some(line);
-        };
         let in_place = || in_place(layer).map(|lines| &lines.names);
         let lines = streamlines_of(layer).or_else(in_place)?;
-        let rules = applied_rules(state, streamline_rules, lines)?;
-        let here = rules.values.iter().all(|v| self.has(&v.name));
-        let step = selection_options(&state.document, streamline_rules, &rules).filter(|_| here);
-        let step = step.map(StepCommand::Select);
-        if step.is_none() {
+        let applied = applied_rules(state, rules, lines)?;
+        let here = applied.values.iter().all(|v| self.has(&v.name));
+        let options = selection_options(&state.document, rules, &applied, image_option);
+        let options = options.filter(|_| here);
+        if options.is_none() {
             self.record_missing("a value that the filter uses");
         }
+        Some(options)
+    }
+
+    /// All streamlines of the layer; the rules become options of the table itself, whose rows keep the numbers that the
+    /// streamlines have in their file.
+    fn rows(&mut self) -> Option<CommandLine> {
+        let document = &self.state.document;
+        let line = document.command_line(self.layer);
+        if let Some(rules) = document.streamlines.rules_of(self.layer.id)
+            && let Some(options) = self.rules(rules, ImageOption::Table)?
+        {
+            self.needs.extend(options.needs);
+            self.options += &options.options;
+        }
+        Some(line)
+    }
+
+    /// The streamlines that count: those that the rules keep, or all. `None` while values for the rules are pending.
+    fn streamlines(&mut self) -> Option<CommandLine> {
+        let document = &self.state.document;
+        let line = document.command_line(self.layer);
+        let Some(rules) = document.streamlines.rules_of(self.layer.id) else {
+            return Some(line);
+        };
+        let step = self.rules(rules, ImageOption::Select)?;
+        let step = step.map(StepCommand::Select);
         Some(match line {
             CommandLine::Edited { base, mut steps } => {
                 steps.push(step);

@@ -518,7 +518,6 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
                 }
                 Model::Distributions => Some(lines::AvailableValues::NO_FIT),
             },
-            stop_reasons: true,
             ..lines::AvailableValues::default()
         };
         lines::show(ui, shown, &has, &mut |display, phase| {
