@@ -65,12 +65,21 @@ fn cells_of(quad: Quad) -> Cells {
 fn draw_cells(at: u32, quad: Quad, cells: Cells, first: i32, stride: i32) {
     let triangles = triangles_of(quad);
     let number = u64(picture.slots.z + at);
-    let count = cells.columns * cells.rows;
-    for (var cell = first; cell < count; cell += stride) {
-        let column = cells.first_column + cell / cells.rows;
-        let position = clamp(f32(column) + 0.5, cells.range.x, cells.range.y);
-        let row = i32(floor(cells.base + cells.slope * position)) + cell % cells.rows;
-        let pixel = select(vec2<i32>(column, row), vec2<i32>(row, column), cells.steep);
+    var column = first / cells.rows;
+    var cell = first % cells.rows;
+    let columns_ahead = stride / cells.rows;
+    let cells_ahead = stride % cells.rows;
+    while column < cells.columns {
+        let along = cells.first_column + column;
+        let position = clamp(f32(along) + 0.5, cells.range.x, cells.range.y);
+        let row = i32(floor(cells.base + cells.slope * position)) + cell;
+        column += columns_ahead;
+        cell += cells_ahead;
+        if cell >= cells.rows {
+            cell -= cells.rows;
+            column++;
+        }
+        let pixel = select(vec2<i32>(along, row), vec2<i32>(row, along), cells.steep);
         if any(pixel < vec2<i32>(0)) || any(pixel >= vec2<i32>(picture.size.xy)) {
             continue;
         }

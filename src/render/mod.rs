@@ -33,6 +33,7 @@ mod pipelines;
 mod quality;
 mod scene;
 mod schedule;
+mod settings;
 mod shared;
 mod slice;
 mod slice_lines;
@@ -168,47 +169,6 @@ impl Renderer {
             no_scenes,
             gpu,
         }
-    }
-
-    /// Loads streamlines completely before drawing, instead of during a time slice per call.
-    pub fn load_at_once(&mut self) {
-        self.loading = None;
-    }
-
-    /// Loads streamlines during a time slice per call, as suits a window; this is the default.
-    pub fn load_in_pieces(&mut self) {
-        self.loading = Some(slice_of_time(&self.gpu));
-    }
-
-    /// Pictures of new panes that take longer than this, ms, are drawn roughly at first and then in pieces, one per
-    /// call.
-    pub fn set_patience_ms(&mut self, ms: f64) {
-        self.patience_ms = ms;
-    }
-
-    /// Records an interaction: better pictures wait until it pauses, so that its effect shows soon.
-    pub fn record_interaction(&mut self) {
-        self.touched = Some(Instant::now());
-    }
-
-    /// How rays traverse volumes in the following pictures.
-    pub fn set_march(&mut self, how: March) {
-        self.scenes.volumes.how = how;
-    }
-
-    /// When compute shaders draw opaque streamlines in the following pictures.
-    pub fn set_line_raster(&mut self, when: LineRaster) {
-        self.scenes.line_rasteriser.when = when;
-    }
-
-    /// Whether compute shaders draw many lines by default.
-    pub fn computes_lines(&self) -> bool {
-        self.gpu.computes_lines && self.can_compute_lines()
-    }
-
-    /// Whether the device has what [`LineRaster::Always`] needs.
-    pub fn can_compute_lines(&self) -> bool {
-        self.gpu.device.features().contains(line_raster::FEATURES)
     }
 
     /// One sentence if the device draws slices and no 3-D view.

@@ -7,12 +7,12 @@
 use super::scene::{FogQuality, Part, Quality};
 use std::time::{Duration, Instant};
 
-/// A picture that takes longer causes a noticeable delay, ms. A CPU cannot achieve this; twenty pictures a second still
-/// allow control.
-const FLUID_MS: f64 = 16.0;
+/// A picture that takes longer is late for a display of 120 Hz, ms. A CPU cannot achieve this; twenty pictures a second
+/// still allow control.
+const FLUID_MS: f64 = 8.0;
 const FLUID_SOFTWARE_MS: f64 = 45.0;
-/// Three slices move together.
-const FLUID_SLICE: f64 = 0.5;
+/// Three slices move together; a graphics card draws each in a fraction of its time.
+const FLUID_SLICE_SOFTWARE: f64 = 0.5;
 /// In coarser pictures nothing can be recognised: pixels drawn per pixel shown, along a side.
 const COARSEST: f64 = 0.4;
 const COARSEST_FOG: u32 = 3;
@@ -172,7 +172,9 @@ impl QualityController {
     /// A controller for a slice, several of which are visible.
     pub fn of_slice(software: bool, patience_ms: f64) -> Self {
         let mut pace = Self::new(software, patience_ms);
-        pace.fluid_ms *= FLUID_SLICE;
+        if software {
+            pace.fluid_ms *= FLUID_SLICE_SOFTWARE;
+        }
         pace
     }
 

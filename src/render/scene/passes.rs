@@ -168,24 +168,7 @@ impl Scenes {
             part.begins,
             of_context,
         );
-        let opaque = share.slots_for(LinePass::Opaque);
-        let own = Own {
-            all: &objects.lines,
-            slots: &opaque,
-            drawn: frame.drawn,
-            samples,
-            cut: frame.cut,
-        };
-        let computed = self.line_rasteriser.takes(gpu, own);
-        if computed {
-            self.line_rasteriser.draw(
-                gpu,
-                encoder,
-                (&tools.lines.layout, own),
-                &mut targets.nearest,
-                tools.stopwatch.compute_writes(true, false),
-            );
-        }
+        let computed = self.compute_lines(tools, encoder, frame, objects, share, targets);
         for (i, &stage) in stages.iter().enumerate() {
             let (first, last) = (i == 0, i + 1 == stages.len());
             let clears = first && part.begins;
@@ -273,6 +256,36 @@ impl Scenes {
                 self.solids.draw(gpu, &mut pass, &objects.solids, samples);
             }
         }
+    }
+
+    /// Lets compute shaders find the nearest of a share's opaque lines, if they are to draw them.
+    fn compute_lines(
+        &self,
+        tools: &Tools,
+        encoder: &mut wgpu::CommandEncoder,
+        frame: &Frame,
+        objects: &Objects,
+        share: &Share,
+        targets: &mut Targets,
+    ) -> bool {
+        let own = Own {
+            all: &objects.lines,
+            slots: &share.slots_for(LinePass::Opaque),
+            drawn: frame.drawn,
+            samples: frame.samples,
+            cut: frame.cut,
+        };
+        let computed = self.line_rasteriser.takes(tools.gpu, own);
+        if computed {
+            self.line_rasteriser.draw(
+                tools.gpu,
+                encoder,
+                (&tools.lines.layout, own),
+                &mut targets.nearest,
+                tools.stopwatch.compute_writes(true, false),
+            );
+        }
+        computed
     }
 
     /// Draws a share of the translucent streamlines.
