@@ -14,6 +14,7 @@ use crate::state::streamlines::jobs::edit::{
     EDIT, EditKind, EditStreamlines, EditedStreamlines, Recognition,
 };
 use crate::state::streamlines::jobs::in_place::{KeepInPlace, StreamlineSubset};
+use crate::state::streamlines::recipe::ImageOption;
 use crate::state::streamlines::update::{follow, in_place};
 use crate::state::streamlines::{StreamlineRules, streamlines_of};
 use crate::state::{Document, Effect, State, Task};
@@ -60,8 +61,13 @@ pub(super) fn selecting_step(
     }
     let marks = state.counted_marks(streamline_rules.layer)?;
     Some(Edit::Keep(Runs {
-        selection_options: selection_options(&state.document, streamline_rules, &rules)
-            .filter(|_| !moved && !by_weight),
+        selection_options: selection_options(
+            &state.document,
+            streamline_rules,
+            &rules,
+            ImageOption::Select,
+        )
+        .filter(|_| !moved && !by_weight),
         ..Runs::new(&marks.0)
     }))
 }
