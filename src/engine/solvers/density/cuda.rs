@@ -8,7 +8,9 @@ use crate::compute::cuda::{Device, Error as CardError};
 use crate::compute::{Backend, Control, kernel_struct, kernels};
 use crate::data::{Grid, Tractogram};
 use crate::solvers::Error;
-use crate::solvers::on_card::{CurvesOfCard, CurvesOnCards, batches, few_threads_each};
+use crate::solvers::on_card::{
+    CurvesOfCard, CurvesOnCards, KernelLine, batches, few_threads_each,
+};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
@@ -178,7 +180,7 @@ fn cells(grid: &Grid) -> KernelCells {
 /// Some streamlines on a card.
 struct Batch<'a> {
     device: &'a Device,
-    lines: CudaSlice<crate::solvers::on_card::KernelLine>,
+    lines: CudaSlice<KernelLine>,
     cells: KernelCells,
 }
 
