@@ -1,10 +1,133 @@
-// Finds the nearest streamline at each sample of a picture, see src/render/line_raster.rs.
+// Opaque streamlines drawn by compute shaders (src/render/line_raster.rs): each segment writes its depth and number to the
+// samples that it covers (draw_small, draw_large), then each sample is coloured (colour_lines), and a triangle writes
+// colours and depths into the scene (fs_written). A segment covers the two triangles of the strip in lines.wgsl.
 
 @group(1) @binding(0) var<uniform> picture: Picture;
 // Per sample: the inverted bits of the depth, which grow towards the eye, then the number of the slot where the segment
-// starts; 0 where there is none.
+// starts; 0 where there is none. The same buffer is `found` once it is complete: the number, then the inverted bits.
 @group(1) @binding(1) var<storage, read_write> nearest: array<atomic<u64>>;
+@group(1) @binding(1) var<storage, read> found: array<vec2<u32>>;
 @group(1) @binding(2) var<storage, read_write> large: Large;
+@group(1) @binding(2) var<storage, read_write> colours: array<u32>;
+// For writing, the only group.
+@group(0) @binding(0) var<uniform> written_size: vec4<u32>;
+@group(0) @binding(1) var<storage, read> written_keys: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read> written_colours: array<u32>;
+
+// Positions of samples in a pixel: those of Vulkan and Direct3D.
+const SAMPLES_4 = array<vec2<f32>, 4>(vec2<f32>(0.375, 0.125), vec2<f32>(0.875, 0.375),
+    vec2<f32>(0.125, 0.625), vec2<f32>(0.625, 0.875));
+
+struct Picture {
+    // Width and height, px; samples per pixel: 1 or 4; 1 if lines are cut.
+    size: vec4<u32>,
+    // The first slot to draw and the end; number of slot 0 among those of the picture, plus 1.
+    slots: vec4<u32>,
+}
+
+struct Quad {
+    // The middle of its ends, px.
+    start: vec2<f32>,
+    end: vec2<f32>,
+    // From there to the side of each end, px.
+    start_side: vec2<f32>,
+    end_side: vec2<f32>,
+    // At both ends: depth, the clip coordinate w, and the position along the segment.
+    depth: vec2<f32>,
+    w: vec2<f32>,
+    along: vec2<f32>,
+    // No part of it is in front of the near plane.
+    hidden: bool,
+}
+
+fn pixel_of(clip: vec2<f32>, w: f32) -> vec2<f32> {
+    return (clip / w * vec2<f32>(0.5, -0.5) + 0.5) * style.view.xy;
+}
+
+// The quadrilateral between two sections, cut at the near plane.
+fn quad_between(clips: array<vec4<f32>, 2>, offsets: array<vec2<f32>, 2>) -> Quad {
+    var out: Quad;
+    var a = clips[0];
+    var b = clips[1];
+    var side_a = offsets[0];
+    var side_b = offsets[1];
+    out.along = vec2<f32>(0.0, 1.0);
+    out.hidden = a.z < 0.0 && b.z < 0.0;
+    let crossing = clips[0].z / (clips[0].z - clips[1].z);
+    if a.z < 0.0 {
+        out.along.x = crossing;
+        a = mix(clips[0], clips[1], crossing);
+        side_a = mix(offsets[0], offsets[1], crossing);
+    }
+    if b.z < 0.0 {
+        out.along.y = crossing;
+        b = mix(clips[0], clips[1], crossing);
+        side_b = mix(offsets[0], offsets[1], crossing);
+    }
+    out.start = pixel_of(a.xy, a.w);
+    out.end = pixel_of(b.xy, b.w);
+    out.start_side = side_a / a.w * vec2<f32>(0.5, -0.5) * style.view.xy;
+    out.end_side = side_b / b.w * vec2<f32>(0.5, -0.5) * style.view.xy;
+    out.depth = vec2<f32>(a.z / a.w, b.z / b.w);
+    out.w = vec2<f32>(a.w, b.w);
+    return out;
+}
+
+// Weights of two corners of a triangle as functions of a point relative to the third: dot products with (point, 1).
+struct Triangle {
+    first: vec3<f32>,
+    second: vec3<f32>,
+}
+
+// `origin` is the third corner; the point is relative to the same origin as the corners.
+fn triangle(origin: vec2<f32>, first: vec2<f32>, second: vec2<f32>) -> Triangle {
+    let a = first - origin;
+    let b = second - origin;
+    let area = a.x * b.y - a.y * b.x;
+    let scale = select(0.0, 1.0 / area, abs(area) > 1e-12);
+    // A triangle without area covers nothing.
+    let outside = select(-1.0, 0.0, abs(area) > 1e-12);
+    let to_first = vec2<f32>(b.y, -b.x) * scale;
+    let to_second = vec2<f32>(-a.y, a.x) * scale;
+    return Triangle(vec3<f32>(to_first, outside - dot(to_first, origin)),
+        vec3<f32>(to_second, outside - dot(to_second, origin)));
+}
+
+// Both triangles of a quadrilateral, relative to its start. The first has the corners (left, right) of the start and the
+// left one of the end, the second those of the end and the right one of the start.
+struct Triangles {
+    start: Triangle,
+    end: Triangle,
+}
+
+fn triangles_of(quad: Quad) -> Triangles {
+    let way = quad.end - quad.start;
+    let left = way - quad.end_side;
+    let right = way + quad.end_side;
+    return Triangles(triangle(-quad.start_side, quad.start_side, left),
+        triangle(left, quad.start_side, right));
+}
+
+// A point within a quadrilateral: the weight of its end, and the weights of the right corners of the start and the end;
+// x is -1 outside.
+fn weights_in(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
+    let at = vec3<f32>(point, 1.0);
+    let a = vec2<f32>(dot(triangles.start.first, at), dot(triangles.start.second, at));
+    if min(a.x, a.y) >= 0.0 && a.x + a.y <= 1.0 {
+        return vec3<f32>(a.y, a.x, 0.0);
+    }
+    let b = vec2<f32>(dot(triangles.end.first, at), dot(triangles.end.second, at));
+    if min(b.x, b.y) >= 0.0 && b.x + b.y <= 1.0 {
+        return vec3<f32>(1.0 - b.x, b.x, b.y);
+    }
+    return vec3<f32>(-1.0, 0.0, 0.0);
+}
+
+// The position along the segment, correct in perspective, for the weight of the end on the screen.
+fn along_segment(quad: Quad, end_weight: f32) -> f32 {
+    let shares = vec2<f32>(1.0 - end_weight, end_weight) / quad.w;
+    return mix(quad.along.x, quad.along.y, shares.y / (shares.x + shares.y));
+}
 
 // Segments that cover many pixels are drawn by a workgroup each.
 struct Large {
@@ -163,4 +286,89 @@ fn draw_large(
         let quad = quad_between(array(a.clip, b.clip), array(a.offset, b.offset));
         draw_cells(at, quad, cells_of(quad), i32(thread), 64);
     }
+}
+
+// The segment's colour at a pixel, evaluated as by a rasteriser: at the centre of the pixel, in the plane of the triangle
+// that covers one of its samples.
+fn colour_at(at: u32, pixel: vec2<u32>, sample: vec2<f32>) -> u32 {
+    let a = section_at(at);
+    let b = section_at(at + 1u);
+    let quad = quad_between(array(a.clip, b.clip), array(a.offset, b.offset));
+    let triangles = triangles_of(quad);
+    let corner = vec2<f32>(pixel) - quad.start;
+    let centre = vec3<f32>(corner + 0.5, 1.0);
+    // Weights of the start's left and right corners, and of the end's.
+    var weights: vec4<f32>;
+    if weights_in(triangles, corner + sample).z == 0.0 {
+        let right = dot(triangles.start.first, centre);
+        let end = dot(triangles.start.second, centre);
+        weights = vec4<f32>(1.0 - right - end, right, end, 0.0);
+    } else {
+        let begin = dot(triangles.end.first, centre);
+        let right = dot(triangles.end.second, centre);
+        weights = vec4<f32>(0.0, begin, 1.0 - begin - right, right);
+    }
+    let shares = weights / quad.w.xxyy;
+    let sum = shares.x + shares.y + shares.z + shares.w;
+    let along = mix(quad.along.x, quad.along.y, (shares.z + shares.w) / sum);
+    let start = ribbon_edge(at, a, 1.0);
+    let end = ribbon_edge(at + 1u, b, 1.0);
+    var ribbon = start;
+    ribbon.across = dot(shares, vec4<f32>(-start.across, start.across, -end.across, end.across)) / sum;
+    ribbon.colour = mix(start.colour, end.colour, along);
+    ribbon.lighting = mix(start.lighting, end.lighting, along);
+    ribbon.place = mix(start.place, end.place, along);
+    return pack4x8unorm(vec4<f32>(lit(ribbon), 1.0));
+}
+
+@compute @workgroup_size(8, 8)
+fn colour_lines(@builtin(global_invocation_id) pixel: vec3<u32>) {
+    if any(pixel.xy >= picture.size.xy) {
+        return;
+    }
+    let place = (pixel.y * picture.size.x + pixel.x) * picture.size.z;
+    var last_number = 0u;
+    var last_colour = 0u;
+    for (var sample = 0u; sample < picture.size.z; sample++) {
+        // The numbers of other streamlines wrap around and are too large.
+        let number = found[place + sample].x;
+        let at = number - picture.slots.z;
+        if number == 0u || at < picture.slots.x || at >= picture.slots.y {
+            continue;
+        }
+        if number != last_number {
+            let within = select(vec2<f32>(0.5), SAMPLES_4[sample], picture.size.z > 1u);
+            last_colour = colour_at(at, pixel.xy, within);
+            last_number = number;
+        }
+        colours[place + sample] = last_colour;
+    }
+}
+
+struct Written {
+    @location(0) colour: vec4<f32>,
+    @builtin(frag_depth) depth: f32,
+}
+
+@vertex
+fn vs_written(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32> {
+    return covering_corner(index);
+}
+
+fn written(place: u32) -> Written {
+    let key = written_keys[place];
+    if key.x == 0u {
+        discard;
+    }
+    return Written(unpack4x8unorm(written_colours[place]), bitcast<f32>(~key.y));
+}
+
+@fragment
+fn fs_written(@builtin(position) pixel: vec4<f32>) -> Written {
+    return written(u32(pixel.y) * written_size.x + u32(pixel.x));
+}
+
+@fragment
+fn fs_written_samples(@builtin(position) pixel: vec4<f32>, @builtin(sample_index) sample: u32) -> Written {
+    return written((u32(pixel.y) * written_size.x + u32(pixel.x)) * 4u + sample);
 }

@@ -11,7 +11,7 @@ use crate::data::{Grid, Region, Role, Shape, Tractogram, Volume};
 use crate::solvers::Error;
 use crate::solvers::connectivity::{self, connectome};
 use crate::solvers::density::{Measure, Params, density};
-use crate::solvers::on_card::moved_to_cards;
+use crate::solvers::on_card::on_cards_alone;
 use crate::solvers::region::{Numbers, numbers};
 use crate::solvers::tractogram::selection::{SelectionRules, ValueCondition, select};
 use glam::DVec3;
@@ -70,10 +70,10 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         results.push(measured(name, work, &host, &cpu, repeats));
     }
     if !backend.devices().is_empty() {
-        match moved_to_cards(&host, PART, backend) {
-            Ok(there) => {
+        match on_cards_alone(&host, PART, backend) {
+            Ok(card_curves) => {
                 for (name, work) in &cases {
-                    results.push(measured(name, work, &there, backend, repeats));
+                    results.push(measured(name, work, &card_curves, backend, repeats));
                 }
             }
             Err(error) => {

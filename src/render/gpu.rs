@@ -61,6 +61,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
         (name, super::slice::shader(Some(kind)))
     });
     let lines = ("lines".to_owned(), super::lines::shader());
+    let line_raster = ("line raster".to_owned(), super::line_raster::shader());
     let empty_bricks = ("empty bricks".to_owned(), super::empty_bricks::shader());
     let solids = ("solids".to_owned(), super::solids::shader());
     let end_marks = ("end marks".to_owned(), super::end_marks::shader());
@@ -72,8 +73,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
         .into_iter()
         .chain(surfaces)
         .chain(of_one_kind)
-        .chain(super::line_raster::shader_sources())
-        .chain([slices, lines, empty_bricks, solids, end_marks]);
+        .chain([slices, lines, line_raster, empty_bricks, solids, end_marks]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }

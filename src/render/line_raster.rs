@@ -6,16 +6,13 @@
 //! points); then each sample is coloured once, and one triangle copies colours and depths into the scene, where other
 //! objects are tested against them.
 
-use super::gpu::{Gpu, Slot, blended, depth_test, source};
+use super::gpu::{Gpu, Slot, blended, depth_test};
 use super::lines::{self, LinePass, ReadyLines, overlap};
 use super::pipelines::Drawing;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-const QUADS: &str = include_str!("../../shaders/line_quads.wgsl");
-const DRAW: &str = include_str!("../../shaders/line_raster.wgsl");
-const COLOUR: &str = include_str!("../../shaders/line_colours.wgsl");
-const WRITE: &str = include_str!("../../shaders/line_write.wgsl");
+const SHADER: &str = include_str!("../../shaders/line_raster.wgsl");
 
 /// Features of devices that can do this.
 pub(super) const FEATURES: wgpu::Features =
@@ -44,18 +41,8 @@ pub enum LineRaster {
     Never,
 }
 
-/// The shaders, by name, for validation in tests.
-pub(super) fn shader_sources() -> [(String, String); 3] {
-    [
-        ("line raster", lines_source(DRAW)),
-        ("line colours", lines_source(COLOUR)),
-        ("line write", source(WRITE)),
-    ]
-    .map(|(name, source)| (name.to_owned(), source))
-}
-
-fn lines_source(own: &str) -> String {
-    format!("{}\n{QUADS}\n{own}", lines::shader())
+pub(super) fn shader() -> String {
+    format!("{}\n{SHADER}", lines::shader())
 }
 
 /// The nearest streamline at each sample of a picture, and its colour.
@@ -81,7 +68,7 @@ impl Nearest {
 }
 
 struct Pipelines {
-    /// Of the group that line_raster.wgsl and line_colours.wgsl add to the lines' own.
+    /// The groups that drawing and colouring add to the lines' own.
     draw_layout: wgpu::BindGroupLayout,
     colour_layout: wgpu::BindGroupLayout,
     small: wgpu::ComputePipeline,
@@ -118,12 +105,12 @@ impl LineRasteriser {
         let samples = own.drawn.map(u64::from).iter().product::<u64>() * u64::from(own.samples);
         let fits = 8 * samples <= gpu.limits.max_storage_buffer_binding_size
             && own.slots.end < u32::MAX as usize;
-        let wanted = match self.when {
+        let chosen = match self.when {
             LineRaster::Never => false,
             LineRaster::Always => !own.slots.is_empty(),
             LineRaster::Automatic => gpu.computes_lines && own.slots.len() >= MIN_SLOTS,
         };
-        wanted
+        chosen
             && fits
             && gpu.device.features().contains(FEATURES)
             && chunks.sum::<usize>() <= MAX_CHUNKS
@@ -240,15 +227,14 @@ impl Pipelines {
         let stages = wgpu::ShaderStages::COMPUTE;
         let draw_layout = gpu.layout(stages, &[Slot::Uniform, Slot::Stored, Slot::Stored]);
         let colour_layout = gpu.layout(stages, &[Slot::Uniform, Slot::Storage, Slot::Stored]);
-        let draw = gpu.shader("line raster", lines_source(DRAW));
-        let colour = gpu.shader("line colours", lines_source(COLOUR));
+        let module = gpu.shader("line raster", shader());
         let own = [lines, &draw_layout];
-        let small = gpu.compute_pipeline_of(&draw, &own, "draw_small");
-        let large = gpu.compute_pipeline_of(&draw, &own, "draw_large");
-        let colour = gpu.compute_pipeline_of(&colour, &[lines, &colour_layout], "colour_lines");
+        let small = gpu.compute_pipeline_of(&module, &own, "draw_small");
+        let large = gpu.compute_pipeline_of(&module, &own, "draw_large");
+        let own = [lines, &colour_layout];
+        let colour = gpu.compute_pipeline_of(&module, &own, "colour_lines");
         let slots = [Slot::Uniform, Slot::Storage, Slot::Storage];
         let write_layout = gpu.layout(wgpu::ShaderStages::FRAGMENT, &slots);
-        let write = gpu.shader("line write", source(WRITE));
         let write = [(1, "fs_written"), (4, "fs_written_samples")].map(|(samples, fragment)| {
             let drawing = Drawing {
                 primitive: wgpu::PrimitiveState::default(),
@@ -256,7 +242,7 @@ impl Pipelines {
                 depth_stencil: Some(depth_test(true)),
                 targets: &[Some(blended())],
             };
-            gpu.render_pipeline((&write, &write_layout), ["vs_written", fragment], drawing)
+            gpu.render_pipeline((&module, &write_layout), ["vs_written", fragment], drawing)
         });
         Self {
             draw_layout,

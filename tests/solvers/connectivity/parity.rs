@@ -6,7 +6,7 @@ use crate::support::{Random, cuda_test, lines};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Tractogram, Volume};
 use arcuate::solvers::connectivity::{Connectome, Params, connectome};
-use arcuate::solvers::on_card::moved_to_cards;
+use arcuate::solvers::on_card::on_cards_alone;
 use arcuate::solvers::region::numbers;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -35,12 +35,12 @@ fn run(
 }
 
 fn check(host: &Tractogram, labels: &Volume, radius_mm: f64, card: &Backend) {
-    let there = moved_to_cards(host, 83, card).expect("on the cards");
+    let card_curves = on_cards_alone(host, 83, card).expect("on the cards");
     let marks: Vec<bool> = (0..host.len()).map(|i| i % 3 != 0).collect();
     let values: Vec<f32> = (0..host.len()).map(|i| (i as f32).sin()).collect();
     for among in [None, Some(&marks[..])] {
-        let on_card = run(&there, among, labels, radius_mm, Some(&values), card);
-        assert!(!there.points.is_on_host());
+        let on_card = run(&card_curves, among, labels, radius_mm, Some(&values), card);
+        assert!(!card_curves.points.is_on_host());
         assert!(on_card.kernel_s.is_some());
         let cpu = run(host, among, labels, radius_mm, Some(&values), &backend(2));
         let on_card = Connectome {

@@ -7,7 +7,7 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Tractogram};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::density::{Measure, Output, density};
-use arcuate::solvers::on_card::moved_to_cards;
+use arcuate::solvers::on_card::on_cards_alone;
 use arcuate::solvers::tracking::track;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -59,19 +59,19 @@ fn compare(card: &Output, cpu: &Output) {
 /// All maps of streamlines in parts of `size`, before and after the host has the points.
 fn check(host: &Tractogram, size: usize, grid: &Arc<Grid>, card: &Backend) {
     let cpu = backend(2);
-    let there = moved_to_cards(host, size, card).expect("on the cards");
+    let card_curves = on_cards_alone(host, size, card).expect("on the cards");
     for params in all_params() {
         let reference = run(host, grid, &params, &cpu);
-        compare(&run(&there, grid, &params, card), &reference);
-        assert!(!there.points.is_on_host());
+        compare(&run(&card_curves, grid, &params, card), &reference);
+        assert!(!card_curves.points.is_on_host());
     }
     // Without a card, the CPU counts the host's copy; the card still has its own.
     let params = Params::defaults();
     let reference = run(host, grid, &params, &cpu);
-    let copied = run(&there, grid, &params, &cpu);
-    assert!(there.points.is_on_host() && copied.kernel_s.is_none());
+    let copied = run(&card_curves, grid, &params, &cpu);
+    assert!(card_curves.points.is_on_host() && copied.kernel_s.is_none());
     assert_eq!(copied.volume.values, reference.volume.values);
-    compare(&run(&there, grid, &params, card), &reference);
+    compare(&run(&card_curves, grid, &params, card), &reference);
 }
 
 fn any_grid(card: Backend) {
@@ -81,14 +81,14 @@ fn any_grid(card: Backend) {
         let host = walks(&mut random, 1200, 25.0);
         check(&host, [97, 1200, 500][round % 3], &grid, &card);
         // Some of them, in their order.
-        let there = moved_to_cards(&host, 101, &card).expect("on the cards");
+        let card_curves = on_cards_alone(&host, 101, &card).expect("on the cards");
         let marks: Vec<bool> = (0..host.len()).map(|i| i % 5 != round % 5).collect();
-        let (some, reference) = (there.filtered(&marks), host.filtered(&marks));
+        let (some, reference) = (card_curves.filtered(&marks), host.filtered(&marks));
         for params in all_params() {
             let expected = run(&reference, &grid, &params, &backend(2));
             compare(&run(&some, &grid, &params, &card), &expected);
         }
-        assert!(!there.points.is_on_host());
+        assert!(!card_curves.points.is_on_host());
     }
 }
 
@@ -147,17 +147,17 @@ fn tracked(card: Backend) {
         ..params()
     };
     let tracked = track(&field, &[], &params, &card, &Control::new());
-    let there = tracked.expect("streamlines").kept;
-    assert!(!there.points.is_on_host() && there.len() > 5_000);
+    let card_curves = tracked.expect("streamlines").kept;
+    assert!(!card_curves.points.is_on_host() && card_curves.len() > 5_000);
     let grid = field.grid.clone();
     let maps: Vec<Output> = all_params()
         .iter()
-        .map(|params| run(&there, &grid, params, &card))
+        .map(|params| run(&card_curves, &grid, params, &card))
         .collect();
-    assert!(!there.points.is_on_host());
+    assert!(!card_curves.points.is_on_host());
     let host = Tractogram::new(
-        card.install(|| there.points.to_vec()),
-        there.offsets.clone(),
+        card.install(|| card_curves.points.to_vec()),
+        card_curves.offsets.clone(),
     );
     for (map, params) in maps.iter().zip(all_params()) {
         compare(map, &run(&host, &grid, &params, &backend(2)));

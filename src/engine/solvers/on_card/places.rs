@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 /// Where values are that graphics cards have: at ascending indices of an array, parts of buffers.
 pub struct Places {
-    parts: Vec<Place>,
+    parts: Vec<PartOnCard>,
     devices: Arc<[Device]>,
     /// While these exist, the buffers stay on the cards.
     _buffers: Arc<[CardPart]>,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct PartOnCard {
     /// Index of the first value.
     first: usize,
     address: u64,
@@ -37,7 +37,7 @@ impl Places {
                     return None;
                 }
                 let address = part.device().address(&part.buffer);
-                parts.push(Place {
+                parts.push(PartOnCard {
                     first: next,
                     address: address + 4 * part.numbers.start as u64,
                     card: part.card,
@@ -58,14 +58,14 @@ impl Places {
             let mut from = run.start;
             while from < run.end {
                 let part = all.part(from);
-                let Place {
+                let PartOnCard {
                     first,
                     address,
                     card,
                 } = all.parts[part];
                 let end = all.parts.get(part + 1);
                 let end = end.map_or(run.end, |p| p.first.min(run.end));
-                parts.push(Place {
+                parts.push(PartOnCard {
                     first: next,
                     address: address + bytes * (from - first) as u64,
                     card,
@@ -84,7 +84,7 @@ impl Places {
 
     /// The card that has a value, and the address of the value there; a value has `bytes` bytes.
     pub fn place(&self, index: usize, bytes: u64) -> (usize, u64) {
-        let Place {
+        let PartOnCard {
             first,
             address,
             card,

@@ -5,7 +5,7 @@ use crate::support::fields::{backend, cuboid, odd_grid, region, sphere};
 use crate::support::{Random, lines};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Mask, Region, Role, Shape, Tractogram, Volume};
-use arcuate::solvers::on_card::moved_to_cards;
+use arcuate::solvers::on_card::on_cards_alone;
 use arcuate::solvers::tractogram::selection::{
     OnImage, PointStatistic, Selection, SelectionRules, ValueCondition, column, means, select,
 };
@@ -16,9 +16,9 @@ fn run(lines: &Tractogram, rules: &SelectionRules, backend: &Backend) -> Selecti
     select(lines, rules, backend, &Control::new()).expect("a selection")
 }
 
-fn check(host: &Tractogram, there: &Tractogram, rules: &SelectionRules, card: &Backend) {
-    let on_card = run(there, rules, card);
-    assert!(!there.points.is_on_host());
+fn check(host: &Tractogram, card_curves: &Tractogram, rules: &SelectionRules, card: &Backend) {
+    let on_card = run(card_curves, rules, card);
+    assert!(!card_curves.points.is_on_host());
     assert!(on_card == run(host, rules, &backend(2)), "{rules:?}");
 }
 
@@ -53,7 +53,7 @@ pub fn regions(card: Backend) {
     let mut random = Random::fresh("selection parity");
     for round in 0..30 {
         let host = walks(&mut random, 700, 25.0);
-        let there = moved_to_cards(&host, 90, &card).expect("on the cards");
+        let card_curves = on_cards_alone(&host, 90, &card).expect("on the cards");
         let roles = [Role::Exclude, Role::Include, Role::Target, Role::Mask];
         let mut regions = Vec::new();
         for role in roles {
@@ -67,7 +67,7 @@ pub fn regions(card: Backend) {
             invert: round % 5 == 0,
             ..SelectionRules::default()
         };
-        check(&host, &there, &rules, &card);
+        check(&host, &card_curves, &rules, &card);
     }
 }
 
@@ -87,7 +87,7 @@ pub fn borders(card: Backend) {
         all.push((0..4).map(point).collect());
     }
     let host = lines(&all);
-    let there = moved_to_cards(&host, 200, &card).expect("on the cards");
+    let card_curves = on_cards_alone(&host, 200, &card).expect("on the cards");
     let grid = arcuate::data::Grid::axis_aligned([6; 3], DVec3::ONE, DVec3::ZERO).expect("a grid");
     let grid = Arc::new(grid);
     let inside: Vec<u8> = (0..grid.voxel_count())
@@ -105,7 +105,7 @@ pub fn borders(card: Backend) {
                     by_ends,
                     ..SelectionRules::default()
                 };
-                check(&host, &there, &rules, &card);
+                check(&host, &card_curves, &rules, &card);
             }
         }
     }
@@ -117,13 +117,16 @@ pub fn distant(card: Backend) {
         vec![DVec3::new(-3e6, 1.0, 1.0), DVec3::new(3e6, 1.0, 1.0)],
         vec![DVec3::ZERO, DVec3::ONE],
     ]);
-    let there = moved_to_cards(&host, 9, &card).expect("on the cards");
+    let card_curves = on_cards_alone(&host, 9, &card).expect("on the cards");
     let mut random = Random::fresh("selection parity distant");
     let rules = SelectionRules {
         regions: vec![mask(&mut random, Role::Include)],
         ..SelectionRules::default()
     };
-    assert_eq!(run(&there, &rules, &card), run(&host, &rules, &backend(2)));
+    assert_eq!(
+        run(&card_curves, &rules, &card),
+        run(&host, &rules, &backend(2))
+    );
 }
 
 pub fn values(card: Backend) {
@@ -131,10 +134,10 @@ pub fn values(card: Backend) {
     let control = Control::new();
     for round in 0..8 {
         let host = with_values(walks(&mut random, 600, 25.0));
-        let there = moved_to_cards(&host, 70, &card).expect("on the cards");
+        let card_curves = on_cards_alone(&host, 70, &card).expect("on the cards");
         let bits = |values: Vec<f32>| -> Vec<u32> { values.iter().map(|v| v.to_bits()).collect() };
         for name in ["length", "fa", "weight"] {
-            let on_card = column(&there, name, &card, &control).expect("values");
+            let on_card = column(&card_curves, name, &card, &control).expect("values");
             let on_cpu = column(&host, name, &backend(2), &control).expect("values");
             assert_eq!(bits(on_card), bits(on_cpu), "{name}");
         }
@@ -143,7 +146,7 @@ pub fn values(card: Backend) {
         let mut voxels: Vec<f32> = (0..grid.voxel_count()).map(voxel).collect();
         voxels[7] = f32::NAN;
         let image = Volume::scalar(grid, voxels);
-        let on_card = means(&there, &image, 0, &card, &control).expect("means");
+        let on_card = means(&card_curves, &image, 0, &card, &control).expect("means");
         let on_cpu = means(&host, &image, 0, &backend(2), &control).expect("means");
         for (on_card, on_cpu) in on_card.iter().zip(&on_cpu) {
             assert!(on_card.to_bits() == on_cpu.to_bits() || (on_card.is_nan() && on_cpu.is_nan()));
@@ -173,8 +176,8 @@ pub fn values(card: Backend) {
                 },
                 ..SelectionRules::default()
             };
-            check(&host, &there, &rules, &card);
+            check(&host, &card_curves, &rules, &card);
         }
-        assert!(!there.points.is_on_host() && !there.per_point["fa"].is_on_host());
+        assert!(!card_curves.points.is_on_host() && !card_curves.per_point["fa"].is_on_host());
     }
 }

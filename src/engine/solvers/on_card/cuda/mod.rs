@@ -146,7 +146,7 @@ pub fn batches(count: usize, size: usize) -> impl Iterator<Item = Range<usize>> 
 
 /// The curves with their points and the values per point on the backend's cards alone, in parts of `size` curves that
 /// the cards have in turn, as a solver leaves them there.
-pub fn moved_to_cards(
+pub fn on_cards_alone(
     tractogram: &Tractogram,
     size: usize,
     backend: &Backend,
