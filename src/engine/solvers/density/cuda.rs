@@ -8,9 +8,7 @@ use crate::compute::cuda::{Device, Error as CardError};
 use crate::compute::{Backend, Control, kernel_struct, kernels};
 use crate::data::{Grid, Tractogram};
 use crate::solvers::Error;
-use crate::solvers::on_card::{
-    CurvesOfCard, CurvesOnCards, KernelLine, batches, few_threads_each,
-};
+use crate::solvers::on_card::{CurvesOfCard, CurvesOnCards, KernelLine, batches, few_threads_each};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
