@@ -55,7 +55,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         None => rows::hint(ui, "Click one to change it"),
     }
     // The rows of a clip that was just added may lie below the visible part of the panel.
-    let id = egui::Id::new("number of clips");
+    let id = egui::Id::unique("number of clips");
     let before = ui.data_mut(|data| {
         let before = data.get_temp::<usize>(id);
         data.insert_temp(id, look.clips.len());
