@@ -95,8 +95,8 @@ impl Options {
                 names.join(", ")
             )));
         }
-        let is_left_out = |name: &str| self.leave_out.iter().any(|known| known == name);
-        let kept = names.into_iter().filter(|name| !is_left_out(name));
+        let is_omitted = |name: &str| self.leave_out.iter().any(|known| known == name);
+        let kept = names.into_iter().filter(|name| !is_omitted(name));
         Ok(kept.map(str::to_owned).collect())
     }
 }
