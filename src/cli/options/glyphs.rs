@@ -2,7 +2,7 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
-use super::shapes::{image, range};
+use super::shapes::{image, range, reveal};
 use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, OdfLook};
@@ -106,6 +106,12 @@ impl GlyphOptions {
     pub fn apply(&self, window: &mut Headless) -> Result<(), Failure> {
         self.show(window)?;
         let mut look = window.state.view.glyphs;
+        if self.fixels.is_some()
+            && let Some(layer) = window.state.document.shown_peaks(look.peaks).cloned()
+        {
+            // The option --show may have hidden it.
+            reveal(&layer, window)?;
+        }
         look.peaks.same_length = match self.peak_length {
             Some(length) => length == PeakLength::Same,
             None => look.peaks.same_length,

@@ -49,5 +49,5 @@ fn is_covered(document: &Document, id: LayerId) -> bool {
     let above = document.layers.iter().rev().take_while(|l| l.id != id);
     above
         .filter(|l| l.display.visible && l.display.opacity >= 1.0)
-        .any(|l| l.content.volume().is_some_and(|v| v.labels.is_none()))
+        .any(|l| l.content.picture().is_some_and(|v| v.labels.is_none()))
 }
