@@ -82,7 +82,7 @@ impl GlyphOptions {
         });
         let Some(layer) = opened.cloned() else {
             return Err(Failure::new(format!(
-                "Found no fixels, expected a folder with index and directions, or a list of values in it; name that: {}",
+                "Found no fixels, expected a folder with index and directions, or a list of values in it; name one of these: {}",
                 path.display()
             )));
         };
