@@ -8,7 +8,7 @@ impl State {
     /// Whether a layer is shown: as its eye is set, except that Segment may show its image in place of the other images.
     pub fn shows(&self, layer: &Layer) -> bool {
         match self.image_alone() {
-            Some(image) if layer.content.volume().is_some() => layer.id == image,
+            Some(image) if layer.content.picture().is_some() => layer.id == image,
             _ => layer.display.visible,
         }
     }
