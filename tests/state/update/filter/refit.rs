@@ -2,6 +2,7 @@
 
 use super::*;
 use arcuate::solvers::commit::solver::Ended;
+use arcuate::state::filter::jobs::FIT_WEIGHTS;
 
 /// Threads add in any order, so a repeated fit agrees up to rounding.
 pub fn same() {
@@ -23,6 +24,32 @@ pub fn same() {
         weight_maps(&window.state.document).len(),
         3,
         "maps keep their places"
+    );
+}
+
+/// Streamlines are deleted while their weights are fitted: there are fewer of them than weights.
+pub fn discarded() {
+    let mut window = opened();
+    let id = layer(&window).id;
+    window.act(Action::Layer(LayerAction::Select(Some(id))));
+    window.act(Action::Streamline(StreamlineAction::Choose {
+        streamlines: vec![0, 6],
+        mode: SelectionMode::Replace,
+        anchor: None,
+    }));
+    window.holding = true;
+    act(&mut window, FilterAction::Run);
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
+    // The deletion ends first.
+    window.deliver(|events| events.sort_by_key(|event| event.slot == FIT_WEIGHTS));
+    window.holding = false;
+    let lines = streamlines_of(layer(&window)).expect("lines");
+    assert_eq!(lines.len(), 25);
+    assert!(window.state.document.weights.is_empty());
+    let messages = messages(&window);
+    assert!(
+        messages.contains("because the streamlines changed during the fit"),
+        "{messages}"
     );
 }
 
