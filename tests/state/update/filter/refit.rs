@@ -1,11 +1,22 @@
-//! A repeated fit starts from zero; an unfinished one can be continued.
+//! A repeated fit starts from zero; an unfinished one can be continued; weights of changed streamlines are discarded.
 
 use super::*;
 use arcuate::solvers::commit::solver::Ended;
 use arcuate::state::filter::jobs::FIT_WEIGHTS;
 
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::filter::again_from_zero_weights", same),
+        test("update::filter::unfinished_is_continued", continued),
+        test(
+            "update::filter::weights_of_changed_streamlines_are_discarded",
+            discarded,
+        ),
+    ]
+}
+
 /// Threads add in any order, so a repeated fit agrees up to rounding.
-pub fn same() {
+fn same() {
     let mut window = fitted();
     let first = fitted_weights(&window).clone();
     assert!(!window.state.can_continue_fit(), "it has converged");
@@ -28,7 +39,7 @@ pub fn same() {
 }
 
 /// Streamlines are deleted while their weights are fitted: there are fewer of them than weights.
-pub fn discarded() {
+fn discarded() {
     let mut window = opened();
     let id = layer(&window).id;
     window.act(Action::Layer(LayerAction::Select(Some(id))));
@@ -53,7 +64,7 @@ pub fn discarded() {
     );
 }
 
-pub fn continued() {
+fn continued() {
     let mut window = opened();
     set(&mut window, |p| {
         (p.stop.kkt, p.stop.objective, p.stop.iterations) = (1e-9, 0.0, 5);
