@@ -50,8 +50,8 @@ impl Paper {
             Self::Jeong => "Jeong et al., IEEE Trans Vis Comput Graph 13:1480, 2007",
             Self::Lefohn => "Lefohn, MSc thesis on narrow-band level sets on graphics cards, 2004",
             Self::Hernandez => {
-                "a thesis on COMMIT in CUDA of 2018 that the notes of this project name after Hernandez; neither the \
-                 thesis nor its author was found"
+                "a thesis of 2018 on COMMIT in CUDA, by “Hernandez” in the notes of this project; neither the thesis nor \
+                 its author could be traced"
             }
         }
     }
