@@ -29,7 +29,7 @@ pub struct GlyphOptions {
     /// Colour of the lines of peaks and fixels: by direction, or by value in the layer's colour map and range
     #[arg(long, value_enum)]
     pub peak_colour: Option<PeakColour>,
-    /// Values of fixels at the ends of their colour map; lines have the full length at the higher one
+    /// Values of fixels at the ends of their colour map; lines have the full length at the end farther from 0
     #[arg(long, value_name = "LOW..HIGH", requires = "fixels", value_parser = range, allow_hyphen_values = true)]
     pub fixel_range: Option<(f32, f32)>,
     /// Draw only fixels with values between these limits

@@ -31,7 +31,7 @@ pub fn show(
     let range = (f64::from(fixels.range.0), f64::from(fixels.range.1));
     let window = (f64::from(d.window.0), f64::from(d.window.1));
     let natural = (f64::from(fixels.window.0), f64::from(fixels.window.1));
-    let help = "Values of the first and the last colour; lines by length have the full one at the high end";
+    let help = "Values of the first and the last colour; lines by value have the full length at the end farther from 0";
     if let Some((window, phase)) = range_row(ui, ("Range", help), window, range, natural) {
         set(
             Display {
