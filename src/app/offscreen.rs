@@ -82,7 +82,7 @@ impl FrameRequests {
         self.lock().retain(|request| request.layouts + 1 >= layouts);
     }
 
-    /// Waits until this moment, whatever frames are due.
+    /// Waits until this moment, even if a frame is due before it.
     fn pause(&self, until: Instant) {
         let mut requests = self.lock();
         loop {
@@ -232,7 +232,7 @@ impl OffscreenWindow {
         self.requests.wait(until)
     }
 
-    /// Draws nothing until this moment.
+    /// Waits until this moment without drawing.
     pub fn pause(&self, until: Instant) {
         self.requests.pause(until);
     }

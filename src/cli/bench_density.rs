@@ -1,7 +1,7 @@
 //! `arcuate bench density`: density maps and connectomes of 1,000,000 streamlines (56 million points), and selection among
 //! them by a sphere, on the CPU and, with the points on a graphics card, there.
 //!
-//! `kernel_s`: the kernels alone; `wall_s`: until the host has the map, the connectome or one mark a streamline.
+//! `kernel_s`: the kernels alone; `wall_s`: until the host has the map, the connectome, or the marks of the selection.
 
 use super::bench::Choice;
 use super::bench_io::arcs;
@@ -41,8 +41,8 @@ impl Work {
             Self::Connectome(labels, numbers) => {
                 let params = connectivity::Params::defaults();
                 let map = (labels, 0, numbers);
-                let found = connectome(tractogram, None, map, &params, None, backend, &control)?;
-                Ok(found.kernel_s)
+                let matrix = connectome(tractogram, None, map, &params, None, backend, &control)?;
+                Ok(matrix.kernel_s)
             }
             Self::Select(rules) => {
                 select(tractogram, rules, backend, &control)?;

@@ -11,8 +11,8 @@
 //!
 //! Each has p50, p95, p99 and the longest. The first stroke of a case is not measured: it loads kernels and shaders.
 //!
-//! Every case ends by itself. Its preparation takes two minutes at most, else it is an error. Strokes begin within
-//! twenty seconds, at least one after the rehearsal, and the final picture of each is waited for at most ten seconds:
+//! The time of a case is limited. A preparation that takes longer than two minutes is an error. Strokes begin within
+//! twenty seconds, at least one after the rehearsal, and each waits at most ten seconds for its final picture:
 //! `without_final` counts the strokes that had none, and `final_ms` is null if no stroke had one.
 
 mod cases;

@@ -2,8 +2,8 @@
 //!
 //! Each row names its paper, the table of the paper that holds the figure, and the hardware, as the records of this project
 //! have them; what they do not have is “not stated”. Figures that only the notes of this project state are marked “source
-//! not found”: those of Lax–Friedrichs sweeping, and all of the thesis on COMMIT in CUDA, which no catalogue had. A row without a workload that a processor finishes in minutes is
-//! measured on a graphics card only.
+//! not found”: those of Lax–Friedrichs sweeping, and all of the thesis on COMMIT in CUDA, which no library catalogue
+//! lists. A row without a workload that a processor finishes in minutes is measured on a graphics card only.
 
 use super::bench::Choice;
 use super::runner::{Failure, Runner};
@@ -15,7 +15,7 @@ use std::sync::Mutex;
 
 /// Stands for a table that the records do not have.
 const NOT_STATED: &str = "not stated";
-/// Stands for the table of a figure that this project's notes state, while no public text that proves it was found.
+/// Stands for the table of a figure that only this project's notes state; no public text confirms it.
 const NOT_FOUND: &str = "source not found";
 
 /// The paper of a row.
@@ -50,8 +50,8 @@ impl Paper {
             Self::Jeong => "Jeong et al., IEEE Trans Vis Comput Graph 13:1480, 2007",
             Self::Lefohn => "Lefohn, MSc thesis on narrow-band level sets on graphics cards, 2004",
             Self::Hernandez => {
-                "a thesis on COMMIT in CUDA of 2018 that the notes of this project name after Hernandez; neither the \
-                 thesis nor its author was found"
+                "a thesis of 2018 on COMMIT in CUDA, by “Hernandez” in the notes of this project; neither the thesis nor \
+                 its author could be traced"
             }
         }
     }

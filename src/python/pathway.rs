@@ -126,7 +126,7 @@ impl Course {
 }
 
 impl Search<'_> {
-    /// The least value of the domain: paths stay within regions alone if there are any.
+    /// The least value of the domain: the default, or 0 where regions already confine the paths.
     fn least(&self, default: f64) -> f64 {
         match self.regions.iter().any(|region| region.role == Role::Mask) {
             true => 0.0,

@@ -57,7 +57,8 @@ pub fn pathway_rows() -> [Vec<Row>; 2] {
     ]
 }
 
-/// The rows of a function with two models. A row of both has both defaults, one of a single model says so.
+/// The rows of a function with two models. A row of both models states both defaults; the help of another row names its
+/// model.
 fn with_both([tensors, distributions]: [Vec<Row>; 2]) -> Vec<Row> {
     let mut all = Vec::new();
     for mut row in tensors.iter().cloned() {

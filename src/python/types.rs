@@ -9,7 +9,7 @@ use arcuate_engine::data::{Gradients, Grid, Mask, Tractogram, Volume, VolumeKind
 use arcuate_engine::io::{self, image, streamlines};
 use glam::{DAffine3, DMat4, DVec3};
 use pyo3::prelude::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An image, a mask, or a scan with its gradients.
@@ -212,20 +212,12 @@ impl Image {
                 None => image::save_volume(&path, &self.volume, &description, control)?,
             }
             if let Some(gradients) = &self.gradients {
-                let [bval, bvec] = ["bval", "bvec"].map(|ending| companion(&path, ending));
+                let [bval, bvec] = ["bval", "bvec"].map(|ending| io::with_extension(&path, ending));
                 io::gradients::save(&bval, &bvec, gradients, &self.volume.grid)?;
             }
             Ok(())
         })
     }
-}
-
-/// The file beside an image with its name and another ending.
-fn companion(image: &Path, ending: &str) -> PathBuf {
-    let name = image.file_name().unwrap_or_default().to_string_lossy();
-    let endings = [".nii.gz", ".nii", ".mif.gz", ".mif"];
-    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending));
-    image.with_file_name(format!("{}.{ending}", stem.unwrap_or(&name)))
 }
 
 /// Streamlines.

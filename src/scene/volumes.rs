@@ -1,7 +1,7 @@
 //! Volumes of the 3-D view, from the layers displayed as volumes.
 
 use super::head_mask;
-use crate::data::{Volume, VolumeKind};
+use crate::data::Volume;
 use crate::scene::draw_list::{
     ById, CutAway, CutFace, CutPlane, Fade, SecondSource, ShapedTransfer, VolumeDraw,
     VolumeStyle as Drawn,
@@ -13,9 +13,7 @@ use glam::DVec3;
 
 /// The image of a layer if it can be shown as a volume: numbers, not colours, labels or fixels.
 pub fn volume_of(layer: &Layer) -> Option<&Volume> {
-    let volume = layer.content.volume()?;
-    let is_scalar = volume.kind == VolumeKind::Scalar && volume.labels.is_none();
-    (is_scalar && volume.fixels.is_none()).then_some(volume)
+    layer.content.scalar()
 }
 
 /// Bottom to top, of the visible layers.

@@ -31,7 +31,7 @@ pub(in crate::state) fn changed(state: &mut State) {
 pub(in crate::state) fn stepped(state: &State) -> Option<&Grid> {
     let layers = || state.document.layers.iter().rev();
     let visible = || layers().filter(|l| state.shows(l));
-    let image = visible().find(|l| l.content.volume().is_some());
+    let image = visible().find(|l| l.content.picture().is_some());
     grid_of(image.or_else(|| visible().find(|l| grid_of(l).is_some()))?).map(Arc::as_ref)
 }
 

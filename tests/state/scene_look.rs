@@ -370,6 +370,8 @@ fn fixels() {
     assert_eq!(lines.full_amplitude, Some(1.0));
     let slice = scene::slice(&window.state, Pane::Axial, SIZE).expect("a slice");
     assert!(slice.images.is_empty());
+    // No feature takes the components of directions for the values of an image.
+    assert!(window.state.column_image(layer.id).is_none());
 
     let list = here.join("change.mif");
     window.act(Action::Files(FilesAction::Open(vec![list.clone()])));

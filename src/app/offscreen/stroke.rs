@@ -28,7 +28,7 @@ pub struct Subject<'a, K> {
     pub shown: &'a dyn Fn(&State, &K) -> Option<Detail>,
 }
 
-/// While a result is waited for, frames take at most one part in this number of the time: a CPU that draws them
+/// While a result is awaited, frames take at most one in this many parts of the time, because a CPU that draws them
 /// computes the result as well.
 const SHARE_OF_FRAMES: u32 = 5;
 

@@ -2,7 +2,7 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
-use super::shapes::{image, range};
+use super::shapes::{image, range, reveal};
 use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, OdfLook};
@@ -29,7 +29,7 @@ pub struct GlyphOptions {
     /// Colour of the lines of peaks and fixels: by direction, or by value in the layer's colour map and range
     #[arg(long, value_enum)]
     pub peak_colour: Option<PeakColour>,
-    /// Values of fixels at the ends of their colour map; lines have the full length at the higher one
+    /// Values of fixels at the ends of their colour map; lines have the full length at the end farther from 0
     #[arg(long, value_name = "LOW..HIGH", requires = "fixels", value_parser = range, allow_hyphen_values = true)]
     pub fixel_range: Option<(f32, f32)>,
     /// Draw only fixels with values between these limits
@@ -82,7 +82,7 @@ impl GlyphOptions {
         });
         let Some(layer) = opened.cloned() else {
             return Err(Failure::new(format!(
-                "Found no fixels, expected a folder with index and directions, or a list of values in it; name that: {}",
+                "Found no fixels, expected a folder with index and directions, or a list of values in it; name one of these: {}",
                 path.display()
             )));
         };
@@ -106,6 +106,12 @@ impl GlyphOptions {
     pub fn apply(&self, window: &mut Headless) -> Result<(), Failure> {
         self.show(window)?;
         let mut look = window.state.view.glyphs;
+        if self.fixels.is_some()
+            && let Some(layer) = window.state.document.shown_peaks(look.peaks).cloned()
+        {
+            // The option --show may have hidden it.
+            reveal(&layer, window)?;
+        }
         look.peaks.same_length = match self.peak_length {
             Some(length) => length == PeakLength::Same,
             None => look.peaks.same_length,

@@ -183,8 +183,12 @@ def test_view_opens_what_is_given(scan, tracks, monkeypatch, tmp_path):
     assert numpy.array_equal(arcuate.open(kept / "layer_2.nii.gz").array, mask.array)
     folders = {pathlib.Path(line) for line in (kept / "folders").read_text().splitlines()}
     (made,) = folders - {tracks.parent}
-    while made.exists():
+    # Another thread removes it; without an end, a folder that stays would not fail the test.
+    for _ in range(3000):
+        if not made.exists():
+            break
         time.sleep(0.01)
+    assert not made.exists()
     with pytest.raises(arcuate.InputError, match="Found int, expected"):
         arcuate.view(3)
 

@@ -106,6 +106,24 @@ impl PeakLook {
 }
 
 impl GlyphLook {
+    /// Shows the lines of a layer of peaks, on the slices of all views if no glyphs were shown.
+    pub fn showing_peaks_of(self, layer: LayerId) -> Self {
+        let place = match self.shown {
+            true => self.place,
+            false => GlyphPlace::Slices,
+        };
+        Self {
+            shown: true,
+            content: GlyphContent::Peaks,
+            place,
+            peaks: PeakLook {
+                layer: Some(layer),
+                ..self.peaks
+            },
+            ..self
+        }
+    }
+
     /// The place of the lines of peaks, which no pathway limits.
     pub fn peak_place(&self) -> GlyphPlace {
         match self.place {

@@ -1,6 +1,6 @@
 //! Layers: content, display and origin.
 
-use crate::data::{Gradients, Grid, Mask, Shared, Tractogram, Volume};
+use crate::data::{Gradients, Grid, Mask, Shared, Tractogram, Volume, VolumeKind};
 use crate::io::{InPlace, Remark, Sample};
 use crate::state::Phase;
 use crate::state::core::display::Display;
@@ -59,6 +59,17 @@ impl Content {
             Self::Image(volume) => Some(volume),
             Self::Mask(_) | Self::Tractogram(_) | Self::InPlace(_) => None,
         }
+    }
+
+    /// [`Content::volume`] if it is shown as an image: fixels are drawn as lines only.
+    pub fn picture(&self) -> Option<&Volume> {
+        self.volume().filter(|volume| volume.fixels.is_none())
+    }
+
+    /// [`Content::picture`] if its values are quantities: not colours or labels.
+    pub fn scalar(&self) -> Option<&Volume> {
+        let is_scalar = |v: &&Volume| v.kind == VolumeKind::Scalar && v.labels.is_none();
+        self.picture().filter(is_scalar)
     }
 
     /// World bounds, mm; `None` for an empty tractogram. Those of streamlines that stay in their file are the bounds of

@@ -6,7 +6,6 @@ use crate::io::{Reading, Remark};
 use crate::jobs::Folder;
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
-use crate::state::core::glyph_look::{GlyphContent, GlyphPlace};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::slice_turn::SliceTurn;
@@ -504,13 +503,7 @@ fn show_fixels(state: &mut State, opened: LayerId) {
     if volume.is_none_or(|volume| volume.fixels.is_none()) {
         return;
     }
-    let glyphs = &mut state.view.glyphs;
-    if !glyphs.shown {
-        glyphs.place = GlyphPlace::Slices;
-    }
-    glyphs.shown = true;
-    glyphs.content = GlyphContent::Peaks;
-    glyphs.peaks.layer = Some(opened);
+    state.view.glyphs = state.view.glyphs.showing_peaks_of(opened);
 }
 
 /// The user opens an image to see it: why Segment does not show it.

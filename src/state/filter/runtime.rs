@@ -136,7 +136,7 @@ pub struct SumKey {
 pub struct FilterRuntime {
     pub estimate: Live<WeightsKey, FitEstimate>,
     pub sums: Live<SumKey, BundleSums>,
-    /// The file of the last request whose streamlines stay there.
+    /// The file of the last request, if its streamlines stay there: the next request takes over its survey.
     pub file: Option<FileLines>,
     /// Why it cannot run with the present inputs.
     pub refused: Option<(WeightsKey, String)>,

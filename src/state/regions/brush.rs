@@ -22,7 +22,7 @@ pub fn canvas(state: &State) -> Option<&Arc<Layer>> {
             .rev()
             .filter(|l| grid_of(l).is_some())
     };
-    let shown = |l: &&Arc<Layer>| state.shows(l) && l.content.volume().is_some();
+    let shown = |l: &&Arc<Layer>| state.shows(l) && l.content.picture().is_some();
     images().find(shown).or_else(|| images().next())
 }
 
@@ -33,7 +33,7 @@ pub mod measured {
     use std::sync::Arc;
 
     pub fn is(layer: &Layer) -> bool {
-        let volume = layer.content.volume();
+        let volume = layer.content.picture();
         volume.is_some_and(|v| v.kind == VolumeKind::Scalar)
     }
 

@@ -103,7 +103,7 @@ pub fn stop_making(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// The scalar image of a layer, and the index of its displayed volume.
 fn image(document: &Document, layer: LayerId) -> Option<&crate::data::Volume> {
-    let volume = document.layer(layer)?.content.volume()?;
+    let volume = document.layer(layer)?.content.picture()?;
     (volume.kind == VolumeKind::Scalar).then_some(volume)
 }
 

@@ -1,6 +1,5 @@
 //! Sampling: the choice of the image, its values, and the resulting transfer function.
 
-use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
 use crate::data::text::counted;
 use crate::state::core::notices::Severity;
@@ -48,10 +47,7 @@ pub(in crate::state) fn begin(state: &State, adds: bool) -> Option<Sample> {
         let sample = known.unwrap_or_else(fresh);
         return Some(sample.shown_as(f64::from(layer.unit_scale), ""));
     }
-    let scalar = |l: &&Layer| {
-        let volume = l.content.volume().filter(|v| v.labels.is_none());
-        volume.is_some_and(|v| v.kind == VolumeKind::Scalar)
-    };
+    let scalar = |l: &&Layer| l.content.scalar().is_some();
     let layers = || state.document.layers.iter().map(|l| &**l).filter(scalar);
     let selected = layers().find(|l| state.runtime.selected_layer == Some(l.id));
     let layer = selected.or_else(|| layers().rfind(|l| state.shows(l)))?;

@@ -120,7 +120,7 @@ impl SceneLook {
         (count > 0).then(|| {
             format!(
                 "Found {} clip planes and boxes, expected at most {} with valid numbers; left out: {}. Delete some in the \
-                 session's file, or make do with the others",
+                 session's file, or continue without these",
                 self.clips.len(),
                 Self::MAX_CLIPS,
                 names.join(", ")

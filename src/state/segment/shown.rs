@@ -8,7 +8,7 @@ impl State {
     /// Whether a layer is shown: as its eye is set, except that Segment may show its image in place of the other images.
     pub fn shows(&self, layer: &Layer) -> bool {
         match self.image_alone() {
-            Some(image) if layer.content.volume().is_some() => layer.id == image,
+            Some(image) if layer.content.picture().is_some() => layer.id == image,
             _ => layer.display.visible,
         }
     }
@@ -49,5 +49,5 @@ fn is_covered(document: &Document, id: LayerId) -> bool {
     let above = document.layers.iter().rev().take_while(|l| l.id != id);
     above
         .filter(|l| l.display.visible && l.display.opacity >= 1.0)
-        .any(|l| l.content.volume().is_some_and(|v| v.labels.is_none()))
+        .any(|l| l.content.picture().is_some_and(|v| v.labels.is_none()))
 }

@@ -1,7 +1,7 @@
 //! Segmentation: the initial surface, the speeds, and the runtime state.
 
 use crate::data::region::RegionId;
-use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
+use crate::data::{DataId, Mask, Role, Shape, Volume, keyed};
 use crate::parameters::{self, Kind, Limits, Number, Param, Parameters, Unit};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Leak, Measures, Params, RunHistory, Sphere};
@@ -425,11 +425,9 @@ pub fn frame_of(layer: &Layer, volume: &Volume) -> usize {
     layer.display.frame.min(volume.frames.saturating_sub(1))
 }
 
-/// The image of a layer if it can be segmented: numbers, not colours or labels.
+/// The image of a layer if it can be segmented: numbers, not colours, labels or fixels.
 pub fn scalar(layer: &Layer) -> Option<&Volume> {
-    let volume = layer.content.volume()?;
-    let is_scalar = volume.kind == VolumeKind::Scalar && volume.labels.is_none();
-    (is_scalar && volume.fixels.is_none()).then_some(volume)
+    layer.content.scalar()
 }
 
 /// The radius of a sphere that a click places, mm.

@@ -466,7 +466,7 @@ impl State {
     /// The image of a column, and the index of its frame.
     pub fn column_image(&self, layer: LayerId) -> Option<(&Volume, usize)> {
         let layer = self.document.layer(layer)?;
-        let volume = layer.content.volume()?;
+        let volume = layer.content.picture()?;
         let scalar = volume.kind == VolumeKind::Scalar;
         let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
         scalar.then_some((volume, frame))

@@ -5,7 +5,7 @@ use crate::data::Fixels;
 use crate::data::appearance::ColourMap;
 use crate::state::core::overlay::Overlay;
 use crate::state::core::text::{decimals_of, file_stem};
-use crate::state::{Action, Display, FilesAction, Layer, LayerAction, Phase, State};
+use crate::state::{Action, Display, FilesAction, Layer, LayerAction, Phase, State, ViewAction};
 use crate::ui::widgets::menu;
 use crate::ui::widgets::slider::{RangeRow, Scale};
 use egui::Ui;
@@ -31,7 +31,7 @@ pub fn show(
     let range = (f64::from(fixels.range.0), f64::from(fixels.range.1));
     let window = (f64::from(d.window.0), f64::from(d.window.1));
     let natural = (f64::from(fixels.window.0), f64::from(fixels.window.1));
-    let help = "Values of the first and the last colour; lines by length have the full one at the high end";
+    let help = "Values of the first and the last colour; lines by value have the full length at the end farther from 0";
     if let Some((window, phase)) = range_row(ui, ("Range", help), window, range, natural) {
         set(
             Display {
@@ -52,7 +52,7 @@ pub fn show(
         );
     }
     if let Some(path) = list_row(ui, fixels) {
-        actions.push(shown_list(state, &path));
+        actions.extend(shown_list(state, &path));
     }
 }
 
@@ -159,15 +159,20 @@ fn list_row(ui: &mut Ui, fixels: &Fixels) -> Option<std::path::PathBuf> {
 }
 
 /// Shows the lines of a list: of its layer if it is open, otherwise of the file.
-fn shown_list(state: &State, path: &Path) -> Action {
+fn shown_list(state: &State, path: &Path) -> Vec<Action> {
     let layers = &state.document.layers;
     let open = layers.iter().find(|l| state.document.path(l) == Some(path));
-    match open {
-        Some(layer) => {
-            let mut look = state.view.glyphs;
-            look.peaks.layer = Some(layer.id);
-            Action::View(crate::state::ViewAction::SetGlyphs(look))
-        }
-        None => Action::Files(FilesAction::Open(vec![path.to_owned()])),
+    let Some(layer) = open else {
+        return vec![Action::Files(FilesAction::Open(vec![path.to_owned()]))];
+    };
+    let look = state.view.glyphs.showing_peaks_of(layer.id);
+    let mut actions = vec![Action::View(ViewAction::SetGlyphs(look))];
+    // The eye of a layer of fixels hides its lines.
+    if !state.shows(layer) {
+        actions.push(Action::Layer(LayerAction::Show {
+            layer: layer.id,
+            visible: true,
+        }));
     }
+    actions
 }

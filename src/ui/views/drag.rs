@@ -252,7 +252,7 @@ pub fn window_layer(state: &State) -> Option<&Arc<Layer>> {
     let visible = || layers().filter(|l| state.shows(l));
     // Colours of labels have no window.
     let kind = |l: &Layer| {
-        let volume = l.content.volume().filter(|v| v.labels.is_none());
+        let volume = l.content.picture().filter(|v| v.labels.is_none());
         volume.map(|v| v.kind)
     };
     let scalar = visible().find(|l| kind(l) == Some(VolumeKind::Scalar));

@@ -526,8 +526,9 @@ pub(super) fn window_limits_text(state: &State) -> Option<String> {
 /// The name of the layer and the range of its window.
 fn window_of(state: &State) -> Option<(&str, String)> {
     let layers = state.document.layers.iter().rev();
-    let scalar =
-        |l: &&std::sync::Arc<Layer>| l.content.volume().map(|v| v.kind) == Some(VolumeKind::Scalar);
+    let scalar = |l: &&std::sync::Arc<Layer>| {
+        l.content.picture().map(|v| v.kind) == Some(VolumeKind::Scalar)
+    };
     let layer = layers.filter(|l| state.shows(l)).find(scalar)?;
     // Labels are not quantities: a window has no meaning for them.
     if layer.content.volume().is_some_and(|v| v.labels.is_some()) {

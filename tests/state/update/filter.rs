@@ -36,8 +36,6 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::a_cut_shows_the_remaining_streamlines", cut),
         test("update::filter::regions_do_not_cut", by_weight_alone),
         test("update::filter::impossible_fits_give_a_reason", refused),
-        test("update::filter::again_from_zero_weights", refit::same),
-        test("update::filter::unfinished_is_continued", refit::continued),
         test("update::filter::without_a_bundle", lesion),
         test("update::filter::without_what_passes_a_pathway", along),
         test("update::filter::edited_and_fitted_again", edited),
@@ -51,6 +49,7 @@ pub fn tests() -> Vec<Trial> {
         ),
     ];
     own.into_iter()
+        .chain(refit::tests())
         .chain(confined::tests())
         .chain(not_fitted::tests())
         .chain(peaks::tests())

@@ -77,8 +77,12 @@ pub(in crate::state) fn weights(
     let weighted = layer.as_ref().and_then(|layer| {
         let lines = all_streamlines_of(layer)?;
         let is_same = lines.id() == output.tractogram && lines.len() == output.weights.len();
+        if !is_same {
+            // Edited or replaced during the fit; there may be another number of them.
+            return None;
+        }
         let weights = output.weights.clone().into();
-        with_values(layer, WEIGHT, &weights).filter(|_| is_same)
+        with_values(layer, WEIGHT, &weights)
     });
     let fit = &output.fit;
     let mut key = running.key;

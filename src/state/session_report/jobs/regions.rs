@@ -2,8 +2,7 @@
 
 use super::contents::number;
 use super::{Report, fixed};
-use crate::data::Volume;
-use crate::data::{Region, VolumeKind};
+use crate::data::{Region, Volume};
 use crate::io::html::Column;
 use crate::jobs::JobError;
 use crate::solvers::region::statistics;
@@ -20,7 +19,7 @@ impl Report<'_> {
         let fa = state.fa_layer().and_then(|id| state.document.layer(id));
         let mut layers = state.document.layers.iter();
         let is_measured = |content: &Content| match content {
-            Content::Image(volume) => volume.kind == VolumeKind::Scalar && volume.labels.is_none(),
+            Content::Image(_) => content.scalar().is_some(),
             _ => false,
         };
         let layer = fa.or_else(|| layers.find(|l| is_measured(&l.content)))?;

@@ -11,7 +11,6 @@ use crate::phantom;
 use crate::solvers::density::{self, DensityGrid, Params};
 use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
 use crate::state::core::layer::StreamlinesInPlace;
-use crate::state::core::text::{count, counted};
 use crate::state::density::jobs::density_in_place;
 use crate::state::files::jobs::LOAD;
 use crate::state::files::jobs::open::{
@@ -287,14 +286,10 @@ fn kept_from_file(
             select.find(backend, control).map(|selected| selected.kept)
         }
         Edit::Keep(runs) => {
-            let marks = runs.marks().filter(|marks| marks.len() == file.len());
-            let marks = marks.ok_or_else(|| {
-                NotRestored::KeptFromFile(format!(
-                    "Found {}, expected the {} some of which were kept: {}",
-                    counted(file.len(), "streamline"),
-                    count(runs.total),
-                    file.path().display()
-                ))
+            let marks = runs.marks_among(file.len());
+            let marks = marks.map_err(|error| NotRestored::Curves {
+                error,
+                path: file.path().to_owned(),
             })?;
             let select = MarkedInFile {
                 pieces,

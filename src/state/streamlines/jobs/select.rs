@@ -65,7 +65,7 @@ impl Job for FilterStreamlines {
             Detail::Full => usize::MAX,
         };
         let (shown, every) = thinned(tractogram, &selection.marks, max_shown)?;
-        // Copied and computed here to keep it off the window's thread.
+        // Copied and computed here, off the interface thread.
         backend.install(|| shown.on_host().map_err(Error::from))?;
         shown.bounds();
         Ok(FilteredStreamlines {

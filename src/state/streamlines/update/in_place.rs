@@ -301,7 +301,7 @@ pub(super) fn save(
     true
 }
 
-/// A sentence where streamlines would be written into the file in which they stay.
+/// Refuses, with a message, to write streamlines into the file in which they stay; returns whether it did.
 pub fn refuse_own_file(state: &mut State, file: &InPlace, path: &Path) -> bool {
     let is_own = file.path() == path;
     if is_own {

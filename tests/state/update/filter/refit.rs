@@ -1,10 +1,22 @@
-//! A repeated fit starts from zero; an unfinished one can be continued.
+//! A repeated fit starts from zero; an unfinished one can be continued; weights of changed streamlines are discarded.
 
 use super::*;
 use arcuate::solvers::commit::solver::Ended;
+use arcuate::state::filter::jobs::FIT_WEIGHTS;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::filter::again_from_zero_weights", same),
+        test("update::filter::unfinished_is_continued", continued),
+        test(
+            "update::filter::weights_of_changed_streamlines_are_discarded",
+            discarded,
+        ),
+    ]
+}
 
 /// Threads add in any order, so a repeated fit agrees up to rounding.
-pub fn same() {
+fn same() {
     let mut window = fitted();
     let first = fitted_weights(&window).clone();
     assert!(!window.state.can_continue_fit(), "it has converged");
@@ -26,7 +38,33 @@ pub fn same() {
     );
 }
 
-pub fn continued() {
+/// Streamlines are deleted while their weights are fitted: there are fewer of them than weights.
+fn discarded() {
+    let mut window = opened();
+    let id = layer(&window).id;
+    window.act(Action::Layer(LayerAction::Select(Some(id))));
+    window.act(Action::Streamline(StreamlineAction::Choose {
+        streamlines: vec![0, 6],
+        mode: SelectionMode::Replace,
+        anchor: None,
+    }));
+    window.holding = true;
+    act(&mut window, FilterAction::Run);
+    window.act(Action::Streamline(StreamlineAction::DeleteChosen));
+    // The deletion ends first.
+    window.deliver(|events| events.sort_by_key(|event| event.slot == FIT_WEIGHTS));
+    window.holding = false;
+    let lines = streamlines_of(layer(&window)).expect("lines");
+    assert_eq!(lines.len(), 25);
+    assert!(window.state.document.weights.is_empty());
+    let messages = messages(&window);
+    assert!(
+        messages.contains("because the streamlines changed during the fit"),
+        "{messages}"
+    );
+}
+
+fn continued() {
     let mut window = opened();
     set(&mut window, |p| {
         (p.stop.kkt, p.stop.objective, p.stop.iterations) = (1e-9, 0.0, 5);

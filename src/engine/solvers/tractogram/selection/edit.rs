@@ -88,7 +88,7 @@ impl Groups {
 
     /// The streamlines with these groups in place of their own. Fails if their number is another one.
     fn applied_to(&self, tractogram: &Tractogram) -> Result<Tractogram, InputError> {
-        check_number(tractogram, self.total)?;
+        check_number(tractogram.len(), self.total)?;
         let mut grouped = tractogram.clone().with_new_id();
         grouped.groups.clear();
         grouped.per_group.clear();
@@ -155,6 +155,13 @@ impl Runs {
         }
         Some(marks)
     }
+
+    /// The marks of this many streamlines; an error if the subset was chosen from another number of them.
+    pub fn marks_among(&self, streamlines: usize) -> Result<Vec<bool>, Error> {
+        check_number(streamlines, self.total)?;
+        let chosen_from = self.total;
+        Ok(self.marks().ok_or(InputError::BeyondLast { chosen_from })?)
+    }
 }
 
 /// The marked streamlines; returns an error if they would take more than this many bytes of memory.
@@ -196,11 +203,11 @@ pub fn copy_transformed(
 }
 
 /// Fails unless the streamlines are as many as those from which some were chosen.
-fn check_number(tractogram: &Tractogram, chosen_from: u64) -> Result<(), InputError> {
-    match tractogram.len() as u64 == chosen_from {
+fn check_number(streamlines: usize, chosen_from: u64) -> Result<(), InputError> {
+    match streamlines as u64 == chosen_from {
         true => Ok(()),
         false => Err(InputError::OtherNumber {
-            streamlines: tractogram.len(),
+            streamlines,
             chosen_from,
         }),
     }
@@ -218,12 +225,7 @@ pub fn apply_edits(
     for edit in edits {
         let marks = match edit {
             Edit::Select(rules) => select(&left, rules, backend, control)?.marks,
-            Edit::Keep(runs) => {
-                check_number(&left, runs.total)?;
-                let chosen_from = runs.total;
-                let marks = runs.marks();
-                marks.ok_or(InputError::BeyondLast { chosen_from })?
-            }
+            Edit::Keep(runs) => runs.marks_among(left.len())?,
             Edit::Cluster(params) => {
                 let clusters = bundles::cluster(&left, None, params, backend, control)?;
                 left = clusters.grouped(&left);
