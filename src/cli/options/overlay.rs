@@ -85,7 +85,8 @@ fn change(
     changed: impl Fn(Overlay) -> Overlay,
 ) -> Result<(), Failure> {
     let layers = window.state.document.layers.iter();
-    let images = layers.filter(|layer| !matches!(layer.content, Content::Tractogram(_)));
+    let images = layers
+        .filter(|layer| !matches!(layer.content, Content::Tractogram(_) | Content::InPlace(_)));
     let Some(layer) = named(images.clone(), name).cloned() else {
         let names: Vec<&str> = images.map(|layer| layer.name.as_str()).collect();
         return Err(Failure::usage(format!(

@@ -244,7 +244,7 @@ fn lengths_note(files: &Files, rows: usize) -> String {
             path.file_name().unwrap_or_default().to_string_lossy()
         ),
         None => format!(
-            "Read {} with length 1; a list of values in place of the folder gives other lengths",
+            "Read {}, each with length 1; open a list of values of this folder to scale them",
             counted(rows, "fixel")
         ),
     }
