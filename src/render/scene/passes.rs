@@ -4,7 +4,7 @@ use super::{Part, Quality, ReadyGlyphs, Scenes, Targets, Tools};
 use crate::render::end_marks;
 use crate::render::glyphs::Look;
 use crate::render::line_buffers::LineKey;
-use crate::render::line_raster::Own;
+use crate::render::line_raster::PassLines;
 use crate::render::lines::{LinePass, Rank, ReadyLines, overlap, pass_ranges};
 use crate::render::slice::Layer;
 use crate::render::solids;
@@ -268,7 +268,7 @@ impl Scenes {
         share: &Share,
         targets: &mut Targets,
     ) -> bool {
-        let own = Own {
+        let own = PassLines {
             all: &objects.lines,
             slots: &share.slots_for(LinePass::Opaque),
             drawn: frame.drawn,
