@@ -10,6 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub fn tests() -> Vec<Trial> {
+    // Windows does not let a process read a file that another has locked; claims are for Linux only.
+    if cfg!(windows) {
+        return Vec::new();
+    }
     vec![
         test("card_claims::two processes on one card", two_processes),
         test(
@@ -48,7 +52,7 @@ fn two_processes() {
     let [first, second] = [process(dir.path()), process(dir.path())];
     assert!(claims_of_ten(&first, 6 * GB));
     assert_eq!((first.of_others(), second.of_others()), (0, 6 * GB));
-    // The driver still states 10 GB.
+    // The driver still reports 10 GB of free memory, because nothing is allocated yet.
     assert!(!claims_of_ten(&second, 5 * GB));
     assert!(claims_of_ten(&second, 4 * GB));
     assert_eq!(first.of_others(), 4 * GB);
