@@ -258,7 +258,7 @@ impl Scenes {
         }
     }
 
-    /// Lets compute shaders find the nearest of a share's opaque lines, if they are to draw them.
+    /// Finds the nearest of a share's opaque lines by compute shaders, if these are to draw them; returns whether they are.
     fn compute_lines(
         &self,
         tools: &Tools,

@@ -20,7 +20,7 @@ impl ShapeKind {
     pub const ALL: [Self; 3] = [Self::Box, Self::Ellipse, Self::Trapezoid];
 
     /// The label of the form in the window.
-    pub fn name(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Box => "Box",
             Self::Ellipse => "Ellipse",

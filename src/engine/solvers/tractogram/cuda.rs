@@ -13,6 +13,7 @@ use crate::solvers::on_card::{CurvesOfCard, CurvesOnCards, Places, batches, few_
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
+use std::sync::Arc;
 
 const OPERATION: &str = "selecting streamlines";
 const LOWER: &str = "select among fewer streamlines";
@@ -219,7 +220,10 @@ impl<'a> OnCards<'a> {
         values: &Shared<f32>,
         control: &Control,
     ) -> Result<Option<Vec<f32>>, Error> {
-        let Some(places) = Places::find(values) else {
+        // Numbers of cards can be compared within one list of open cards only.
+        let devices = self.curves.points().devices();
+        let places = Places::find(values).filter(|p| Arc::ptr_eq(p.devices(), devices));
+        let Some(places) = places else {
             return Ok(None);
         };
         let line = |index: u32, card: usize| -> Option<KernelValues> {
