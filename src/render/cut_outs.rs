@@ -24,7 +24,7 @@ enum OwnShape {
     Head(Volume, usize),
 }
 
-/// What is known of a shape.
+/// A shape if it is known, or why it is not.
 pub(super) enum CutOut {
     Ready(Smooth),
     /// There is no shape: the image has no background, or it is not an image of numbers.

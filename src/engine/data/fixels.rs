@@ -3,7 +3,7 @@
 use super::Shared;
 use std::path::PathBuf;
 
-/// What a folder of fixels contains besides the directions.
+/// The contents of a folder of fixels besides the directions.
 #[derive(Clone, Debug)]
 pub struct Fixels {
     /// Number of fixels in all voxels.

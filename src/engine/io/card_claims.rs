@@ -56,7 +56,7 @@ impl ClaimFiles {
         Self::with_times(folder, LASTING, LONGEST_TURN)
     }
 
-    /// As [`Self::new`], but claims count for the time `lasting`, and the longest wait for a process that is making a
+    /// Like [`Self::new`], but claims count for the time `lasting`, and the longest wait for a process that is making a
     /// claim is `longest_turn`.
     pub fn with_times(folder: &Path, lasting: Duration, longest_turn: Duration) -> Self {
         Self {

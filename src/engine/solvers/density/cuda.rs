@@ -56,7 +56,7 @@ unsafe impl DeviceRepr for KernelSums {}
 pub(super) struct CardSums {
     pub visits: Vec<u32>,
     pub lengths: Vec<u64>,
-    /// Those of the three axes, one axis after the other.
+    /// All voxels for each of the three axes, one axis after the other.
     pub directions: Vec<u64>,
     /// Length inside the grid and in total, units, and the number of segments that are left out.
     pub totals: [u64; 3],

@@ -137,8 +137,8 @@ impl<'a> OnCards<'a> {
         })
     }
 
-    /// What `work` computes of each streamline, in the order of the tractogram. `None` if a card lacks the memory: the CPU
-    /// then computes it.
+    /// The values that `work` computes of the streamlines, in the order of the tractogram. `None` if a card lacks the
+    /// memory: the CPU then computes them.
     fn gathered<T: Copy + Default + Send>(
         &self,
         control: &Control,

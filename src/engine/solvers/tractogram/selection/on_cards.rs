@@ -9,7 +9,7 @@ use crate::data::tractogram::LENGTH;
 use crate::solvers::Error;
 use crate::solvers::tractogram::cuda::OnCards;
 
-/// What cards computed for the rules from the points, so that the host does not need the points.
+/// Values and reasons that cards computed from the points for the rules, so that the host does not need the points.
 pub(super) struct KnownByCards {
     /// The value of each limit for all streamlines; `None` for values that the host has.
     values: Vec<Option<Vec<f32>>>,
