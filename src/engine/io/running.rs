@@ -44,9 +44,13 @@ pub fn create_locked(folder: &Path, name: &str, ending: &str) -> Result<File, Er
     let unnamed = path(folder, name, UNFINISHED);
     let failed = |e: std::io::Error| Error::writing(&unnamed, &e);
     let file = File::create_new(&unnamed, 0o600).map_err(failed)?;
-    file.try_lock().map_err(|e| failed(e.into()))?;
-    disk::rename(&unnamed, &path(folder, name, ending)).map_err(failed)?;
-    Ok(file)
+    let locked = file.try_lock().map_err(|e| failed(e.into()));
+    let named =
+        locked.and_then(|()| disk::rename(&unnamed, &path(folder, name, ending)).map_err(failed));
+    if named.is_err() {
+        let _ = disk::remove_file(&unnamed);
+    }
+    named.map(|()| file)
 }
 
 /// Whether the process that created this file still runs; `None` if this cannot be determined.
