@@ -28,7 +28,7 @@ struct Tensor {
     yy: f32,
     yz: f32,
     zz: f32,
-    // 0: coloured by direction; otherwise 1 + red + 256 green + 65536 blue of 255.
+    // 0 if coloured by direction; otherwise 1 + red + 256 green + 65536 blue, each from 0 to 255.
     colour: f32,
     unused: f32,
 }
@@ -37,7 +37,7 @@ struct Glyph {
     // Position in world mm; exponent around the pole.
     centre: vec4<f32>,
     // Half axes, mm, along e1, e2, e3. In w: the exponent from pole to pole; 1 if the pole is e3 (otherwise it
-    // is e1); FA, or the colour of the tensor times -1.
+    // is e1); FA, or the colour of the tensor with a negative sign.
     a: vec4<f32>,
     b: vec4<f32>,
     c: vec4<f32>,

@@ -9,7 +9,7 @@
 @group(1) @binding(1) var<storage, read> found: array<vec2<u32>>;
 @group(1) @binding(2) var<storage, read_write> large: Large;
 @group(1) @binding(2) var<storage, read_write> colours: array<u32>;
-// For writing, the only group.
+// The only group of the shaders that write into the scene.
 @group(0) @binding(0) var<uniform> written_size: vec4<u32>;
 @group(0) @binding(1) var<storage, read> written_keys: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> written_colours: array<u32>;
@@ -26,17 +26,17 @@ struct Picture {
 }
 
 struct Quad {
-    // The middle of its ends, px.
+    // Middle points of its two ends, px.
     start: vec2<f32>,
     end: vec2<f32>,
-    // From there to the side of each end, px.
+    // From these points to the right side of the quadrilateral, px.
     start_side: vec2<f32>,
     end_side: vec2<f32>,
     // At both ends: depth, the clip coordinate w, and the position along the segment.
     depth: vec2<f32>,
     w: vec2<f32>,
     along: vec2<f32>,
-    // No part of it is in front of the near plane.
+    // All of it is nearer than the near plane, or behind the eye.
     hidden: bool,
 }
 
@@ -136,7 +136,7 @@ struct Large {
 }
 
 const THREADS: u32 = 256u;
-// Cells, of a pixel each, that one thread draws.
+// Largest number of cells, of one pixel each, that a single thread draws.
 const SMALL: i32 = 192;
 
 var<workgroup> clips_of: array<vec4<f32>, THREADS>;
@@ -159,7 +159,7 @@ fn cells_of(quad: Quad) -> Cells {
     var out: Cells;
     let way = quad.end - quad.start;
     out.steep = abs(way.y) > abs(way.x);
-    // x along the main direction.
+    // From here on, x is the coordinate along the main direction.
     let start = select(quad.start, quad.start.yx, out.steep);
     let end = select(quad.end, quad.end.yx, out.steep);
     let sides = max(abs(quad.start_side), abs(quad.end_side));
@@ -184,7 +184,7 @@ fn cells_of(quad: Quad) -> Cells {
     return out;
 }
 
-// Draws every `stride`th of a segment's cells, from the `first`.
+// Draws every `stride`th of a segment's cells, beginning with number `first`.
 fn draw_cells(at: u32, quad: Quad, cells: Cells, first: i32, stride: i32) {
     let triangles = triangles_of(quad);
     let number = u64(picture.slots.z + at);
@@ -232,7 +232,7 @@ fn is_segment_cut(at: u32, along: f32) -> bool {
     return is_cut(dot(style.slab, vec4<f32>(world, 1.0)), value, world);
 }
 
-// A section per thread, a segment per thread but the last.
+// Each thread computes a section, and each but the last one draws the segment that begins there.
 @compute @workgroup_size(256)
 fn draw_small(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -330,7 +330,7 @@ fn colour_lines(@builtin(global_invocation_id) pixel: vec3<u32>) {
     var last_number = 0u;
     var last_colour = 0u;
     for (var sample = 0u; sample < picture.size.z; sample++) {
-        // The numbers of other streamlines wrap around and are too large.
+        // The numbers of other streamlines give slots outside the range, some by wrapping around.
         let number = found[place + sample].x;
         let at = number - picture.slots.z;
         if number == 0u || at < picture.slots.x || at >= picture.slots.y {

@@ -34,8 +34,6 @@ const TRANSPARENT_BELOW: u32 = 4u;
 const HAS_HIDING: u32 = 8u;
 const HAS_CUT: u32 = 16u;
 const CUT_BLACK: u32 = 32u;
-// From this value on, a texel of the shape that a slice is cut to does not belong to its rim.
-const INNER: f32 = 0.98;
 const FADES: u32 = 64u;
 const CONTOUR: u32 = 128u;
 // The contour is that of φ in bricks, not of an image.
@@ -48,6 +46,9 @@ const ABSOLUTE: u32 = 2048u;
 const BY_VALUE: u32 = 4096u;
 // Only the outlines of the colours of an image.
 const OUTLINED: u32 = 8192u;
+
+// A texel of the shape that a slice is cut to does not belong to the rim of the shape if it is at least this.
+const INNER: f32 = 0.98;
 
 @group(0) @binding(0) var<uniform> layer: Layer;
 @group(0) @binding(1) var image: texture_3d<f32>;
@@ -282,7 +283,7 @@ fn on_quad(in: OnQuad) -> OnPlane {
         }
     }
     let shaded = shade(in.at, step);
-    // A shape that was found in the image itself loses black at its rim only.
+    // Within a shape that was found in the image itself, only black at the rim is discarded.
     if has(CUT_BLACK) && inside < INNER {
         let here = brightest(shaded);
         covered = min(covered, edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08)));

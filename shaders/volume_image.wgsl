@@ -76,11 +76,11 @@ fn slope_at(texel: vec3<f32>) -> vec3<f32> {
     return (high - low) * 0.5;
 }
 
-// Where the squared gradient per mm is below this, the image is flat.
+// Where the squared gradient per mm is not above this, the image counts as flat, as in src/engine/data/joint_histogram.rs.
 const MIN_SQUARED_SLOPE: f32 = 1e-24;
 
-// Mean curvature of the surface of constant value, 1/mm: H = ½ ∇·(−∇v / |∇v|), positive where higher values bulge towards
-// lower ones; MISSING where the image is flat or a value is missing.
+// Mean curvature of the surface of constant value, 1/mm: H = ½ ∇·(−∇v / |∇v|), positive where a region of higher values
+// bulges towards lower ones; MISSING where the image is flat or a value is missing.
 fn mean_curvature_at(texel: vec3<f32>) -> f32 {
     let size = vec3<f32>(textureDimensions(image));
     let middle = linear_at(texel, size);
@@ -95,7 +95,7 @@ fn mean_curvature_at(texel: vec3<f32>) -> f32 {
         let high = linear_at(texel + step, size);
         slope[a] = 0.5 * (high - low);
         twice[a] = high - 2.0 * middle + low;
-        // The derivative along the other two axes.
+        // The mixed second derivative along the other two axes.
         var u = vec3<f32>(0.0);
         var v = vec3<f32>(0.0);
         u[(a + 1) % 3] = 1.0;
@@ -199,7 +199,7 @@ fn extinction_of_pair(pair: vec2<f32>) -> vec4<f32> {
         let rise = min(pair - limits.xy, limits.zw - pair) / edge.xy;
         var share = min(rise.x, rise.y);
         if edge.w > 1.5 {
-            // A trapezoid: its width rises with the second value.
+            // A trapezoid, whose width grows with the second value.
             let sides = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i + 3, 0), 0);
             let up = clamp((pair.y - sides.y) / (sides.z - sides.y), 0.0, 1.0);
             let off = abs(pair.x - 0.5 * (limits.x + limits.z)) / (0.5 * (limits.z - limits.x));

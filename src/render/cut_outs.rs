@@ -1,5 +1,5 @@
-//! The shapes to which slices in the 3-D view are cut: the head's mask, or without one the head in the image itself. They
-//! take longer than a frame, so a thread of their own computes each once.
+//! The shapes to which slices in the 3-D view are cut: the head's mask or, without one, the head in the image itself. A
+//! shape takes longer to compute than a frame, so a thread computes it, once.
 
 use super::smooth::Smooth;
 use super::textures::Key;
@@ -24,11 +24,12 @@ enum OwnShape {
     Head(Volume, usize),
 }
 
-/// A shape that is known, not there, or still to come.
+/// A shape if it is known, or why it is not.
 pub(super) enum CutOut {
     Ready(Smooth),
-    /// The image has no background, or is no image of numbers.
+    /// There is no shape: the image has no background, or it is not an image of numbers.
     Nothing,
+    /// A thread computes it, or will do so once another one has ended.
     Pending,
 }
 
@@ -37,8 +38,12 @@ pub(super) enum CutOut {
 pub(super) struct CutOuts {
     /// In a mutex, since threads that draw share the renderer.
     running: HashMap<Key, Mutex<Receiver<Option<Smooth>>>>,
+    /// Images without a head.
     without: HashSet<Key>,
 }
+
+/// Threads at the same time. A series of volumes that is played would otherwise start one for each volume.
+const MAX_THREADS: usize = 4;
 
 impl CutShape<'_> {
     pub fn key(self) -> Key {
@@ -70,14 +75,17 @@ impl OwnShape {
 }
 
 impl CutOuts {
-    /// The shape, if its texture does not exist yet; `waits`: computes it now, as pictures that are saved require.
+    /// A shape whose texture does not exist yet. With `waits`, this thread computes it, as saved pictures require.
     pub fn get(&mut self, shape: CutShape<'_>, max_texels: usize, waits: bool) -> CutOut {
         let key = shape.key();
         if self.without.contains(&key) {
             return CutOut::Nothing;
         }
-        if !waits && !self.running.contains_key(&key) && self.start(shape, max_texels) {
-            return CutOut::Pending;
+        if !waits && !self.running.contains_key(&key) {
+            self.drop_finished();
+            if self.running.len() >= MAX_THREADS || self.start(shape, max_texels) {
+                return CutOut::Pending;
+            }
         }
         let found = match self.running.get_mut(&key) {
             Some(running) => {
@@ -92,7 +100,7 @@ impl CutOuts {
                     },
                 }
             }
-            // Pictures wait, and the system may refuse threads.
+            // For a picture that waits, or if the system refused a thread.
             None => shape.to_own().smooth(max_texels),
         };
         self.running.remove(&key);
@@ -105,11 +113,27 @@ impl CutOuts {
         }
     }
 
-    /// Whether a thread now computes the shape.
+    /// Drops the results that nobody fetched, as of volumes that were shown for a moment only.
+    fn drop_finished(&mut self) {
+        let without = &mut self.without;
+        self.running.retain(|key, running| {
+            let result = running.get_mut().unwrap_or_else(PoisonError::into_inner);
+            match result.try_recv() {
+                Err(TryRecvError::Empty) => true,
+                Ok(Some(_)) => false,
+                Ok(None) | Err(TryRecvError::Disconnected) => {
+                    without.insert(*key);
+                    false
+                }
+            }
+        });
+    }
+
+    /// Starts a thread that computes the shape; false if the system refuses it.
     fn start(&mut self, shape: CutShape<'_>, max_texels: usize) -> bool {
         let (own, (send, result)) = (shape.to_own(), channel());
         let work = move || {
-            // The renderer may be gone.
+            // This fails if the renderer was dropped.
             let _ = send.send(own.smooth(max_texels));
         };
         let started = thread::start("cut-out", work).is_ok();
@@ -120,15 +144,15 @@ impl CutOuts {
     }
 }
 
-/// Part of the window of nearly all values above which a voxel belongs to the head: noise of the background reaches 2 to
-/// 4 % in images of magnitudes.
+/// Threshold between background and head, as a share of the range of nearly all values: in magnitude images, noise of the
+/// background reaches 2 to 4 %.
 const HEAD_ABOVE: f32 = 0.07;
 /// Edge of the blocks that are averaged, mm.
 const BLOCK_MM: f64 = 1.5;
 const MAX_BLOCKS: usize = 128;
 /// Gaps up to twice this many blocks are closed, so that dark bone and air within the head stay inside.
 const CLOSED_BLOCKS: usize = 2;
-/// Without this share of background, an image has none.
+/// An image with a smaller share of background counts as one without background.
 const MIN_BACKGROUND: f64 = 0.03;
 
 /// The head in an image with a dark background: the largest connected part above the background, without holes. `None`
@@ -141,8 +165,9 @@ pub(super) fn head(volume: &Volume, frame: usize) -> Option<Mask> {
     let frame = frame.min(volume.frames.saturating_sub(1));
     let (low, high) = volume.percentiles(frame, 0.01, 0.99);
     let limit = low + HEAD_ABOVE * (high - low);
-    // In an image with negative values, the background is not the darkest part.
-    if !(low >= 0.0 && high > low) {
+    // In an image with negative values, the background is not the darkest part; in one whose darkest values are not dark,
+    // there is none.
+    if !(low >= 0.0 && low <= HEAD_ABOVE * high && high > low) {
         return None;
     }
     let blocks = Blocks::new(volume, frame);
@@ -150,7 +175,7 @@ pub(super) fn head(volume: &Volume, frame: usize) -> Option<Mask> {
     let head = blocks.largest_part(bright)?;
     let head = blocks.filled(&blocks.grown(&head));
     let head = blocks.shrunk(&head);
-    let share = head.iter().filter(|is| **is).count() as f64 / head.len() as f64;
+    let share = head.iter().filter(|is| **is).count() as f64 / blocks.count_inside() as f64;
     (share <= 1.0 - MIN_BACKGROUND).then(|| blocks.mask(&head))?
 }
 
@@ -204,6 +229,11 @@ impl Blocks {
         }
     }
 
+    /// The number of blocks without the margin.
+    fn count_inside(&self) -> usize {
+        self.shape.map(|n| n - 2 * Self::MARGIN).iter().product()
+    }
+
     /// The neighbours of a block along the axes.
     fn around(&self, i: usize) -> impl Iterator<Item = usize> {
         let shape = self.shape;
@@ -216,7 +246,7 @@ impl Blocks {
         })
     }
 
-    /// The blocks that are reached from a first one through blocks of a set; they leave the set.
+    /// The connected part of a set that contains the block `first`; it is removed from the set.
     fn take_part(&self, first: usize, set: &mut [bool]) -> Vec<usize> {
         let mut part = vec![first];
         set[first] = false;
@@ -232,6 +262,7 @@ impl Blocks {
         part
     }
 
+    /// The largest connected part of a set; `None` if it is empty.
     fn largest_part(&self, mut set: Vec<bool>) -> Option<Vec<bool>> {
         let mut largest = Vec::new();
         for i in 0..set.len() {
@@ -249,6 +280,7 @@ impl Blocks {
         })
     }
 
+    /// The set and all blocks within [`CLOSED_BLOCKS`] steps of it.
     fn grown(&self, set: &[bool]) -> Vec<bool> {
         let mut now = set.to_vec();
         for _ in 0..CLOSED_BLOCKS {
@@ -260,12 +292,13 @@ impl Blocks {
         now
     }
 
+    /// The set without the blocks within [`CLOSED_BLOCKS`] steps of its outside.
     fn shrunk(&self, set: &[bool]) -> Vec<bool> {
         let outside: Vec<bool> = set.iter().map(|is| !is).collect();
         self.grown(&outside).iter().map(|is| !is).collect()
     }
 
-    /// The set with everything that it encloses: what the margin does not reach.
+    /// The set with everything that it encloses, which no path outside the set joins to the margin.
     fn filled(&self, set: &[bool]) -> Vec<bool> {
         let mut free: Vec<bool> = set.iter().map(|is| !is).collect();
         self.take_part(0, &mut free);

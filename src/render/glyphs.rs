@@ -407,10 +407,10 @@ fn along_line(u: DVec3, length: f64) -> [f32; 6] {
     ]
 }
 
-/// The colour of glyphs that are coloured by their direction.
+/// Stands for the colour of a glyph that is coloured by its direction.
 const BY_DIRECTION: f32 = 0.0;
 
-/// The colour of a value as the shader reads it: 1 + red + 256 green + 65536 blue, which float32 holds exactly.
+/// The colour of a value as the shader reads it: 1 + red + 256 green + 65536 blue, which float32 represents exactly.
 fn colour_of(colours: PeakColours, value: f64) -> f32 {
     let (low, high) = colours.window;
     let width = f64::from(high - low);

@@ -130,7 +130,7 @@ pub(super) struct Gpu {
     pub software: bool,
     /// Samplers interpolate between single-precision texels.
     pub filters: bool,
-    /// Compute shaders draw many streamlines faster than the rasteriser does: measured on NVIDIA's cards only.
+    /// Compute shaders draw many streamlines faster than the rasteriser does; this was measured on NVIDIA's cards only.
     pub computes_lines: bool,
     /// Shaders can set which samples of a pixel they cover. The GLSL that naga 30 writes for it does not compile.
     pub sample_masks: bool,

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 const SHADER: &str = include_str!("../../shaders/line_raster.wgsl");
 
-/// Features of devices that can do this.
+/// Features that a device needs for this.
 pub(super) const FEATURES: wgpu::Features =
     wgpu::Features::SHADER_INT64.union(wgpu::Features::SHADER_INT64_ATOMIC_ALL_OPS);
 
@@ -24,7 +24,7 @@ const MIN_SLOTS: usize = 200_000;
 const MAX_CHUNKS: usize = 64;
 /// Segments that one workgroup of the shader draws: one less than its threads.
 const SEGMENTS_PER_GROUP: u32 = 255;
-/// Segments that cover many pixels and fit the list; more are drawn by one thread each.
+/// Capacity of the list of segments that cover many pixels; one thread each draws those that do not fit.
 const LARGE: u64 = 1 << 20;
 /// Workgroups that share the large segments.
 const LARGE_GROUPS: u32 = 2048;
@@ -32,10 +32,10 @@ const LARGE_GROUPS: u32 = 2048;
 /// When compute shaders draw the opaque streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LineRaster {
-    /// Where they are expected to be faster.
+    /// Where they are expected to be faster than the rasteriser.
     #[default]
     Automatic,
-    /// Wherever the device can.
+    /// Wherever the device supports it.
     Always,
     /// Never.
     Never,
@@ -68,7 +68,7 @@ impl Nearest {
 }
 
 struct Pipelines {
-    /// The groups that drawing and colouring add to the lines' own.
+    /// Layouts of the second group of resources, for drawing and for colouring; the first is that of the lines.
     draw_layout: wgpu::BindGroupLayout,
     colour_layout: wgpu::BindGroupLayout,
     small: wgpu::ComputePipeline,
@@ -88,10 +88,10 @@ pub(super) struct LineRasteriser {
 
 /// The streamlines of a pass: those of a picture, and the range of slots among them that is drawn.
 #[derive(Clone, Copy)]
-pub(super) struct Own<'a> {
+pub(super) struct PassLines<'a> {
     pub all: &'a [ReadyLines],
     pub slots: &'a Range<usize>,
-    /// The size of the picture's corner that is drawn.
+    /// Size of the part of the picture that is drawn, which begins at a corner, px.
     pub drawn: [u32; 2],
     pub samples: u32,
     /// Lines are cut by the view's slab or clips.
@@ -99,8 +99,8 @@ pub(super) struct Own<'a> {
 }
 
 impl LineRasteriser {
-    /// Whether it is to draw these streamlines.
-    pub fn takes(&self, gpu: &Gpu, own: Own) -> bool {
+    /// Whether compute shaders are to draw these streamlines.
+    pub fn takes(&self, gpu: &Gpu, own: PassLines) -> bool {
         let chunks = own.of_pass().map(|(ready, _)| ready.groups.len());
         let samples = own.drawn.map(u64::from).iter().product::<u64>() * u64::from(own.samples);
         let fits = 8 * samples <= gpu.limits.max_storage_buffer_binding_size
@@ -121,7 +121,7 @@ impl LineRasteriser {
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
-        (layout, own): (&wgpu::BindGroupLayout, Own),
+        (layout, own): (&wgpu::BindGroupLayout, PassLines),
         nearest: &mut Option<Nearest>,
         mut timestamps: Option<wgpu::ComputePassTimestampWrites>,
     ) {
@@ -142,7 +142,7 @@ impl LineRasteriser {
             let mut before = before;
             for (group, slots) in &ready.groups {
                 let part = overlap(own.slots, before..before + slots);
-                // From the previous point, or a segment would be missing.
+                // Begin at the previous point: otherwise, the segment between both would be missing.
                 let first = part.start.saturating_sub(1) as u32;
                 let (end, number) = (part.end as u32, before as u32 + 1);
                 before += slots;
@@ -200,7 +200,7 @@ impl LineRasteriser {
     }
 }
 
-impl Own<'_> {
+impl PassLines<'_> {
     /// The streamlines of the pass, each with the number of its first slot.
     fn of_pass(&self) -> impl Iterator<Item = (&ReadyLines, usize)> {
         let mut before = 0;

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// still allow control.
 const FLUID_MS: f64 = 8.0;
 const FLUID_SOFTWARE_MS: f64 = 45.0;
-/// Three slices move together; a graphics card draws each in a fraction of its time.
+/// Share of the time that one slice may take on a CPU, because three slices move together. A graphics card draws each in
+/// a fraction of the time.
 const FLUID_SLICE_SOFTWARE: f64 = 0.5;
 /// In coarser pictures nothing can be recognised: pixels drawn per pixel shown, along a side.
 const COARSEST: f64 = 0.4;

@@ -283,7 +283,7 @@ impl Slices {
             let world = plane.origin + plane.across * u + plane.down * v;
             (*clip_from_world * world.extend(1.0)).as_vec4().to_array()
         });
-        // Without a mask, the head in the lowest image outlines itself.
+        // Without a mask, slices are cut to the head in the lowest image.
         let mask = list.cut_out.as_ref().map(|mask| CutShape::Mask(&mask.0));
         let lowest = list.images.first();
         let head = || lowest.map(|image| CutShape::Head(&image.volume.0, image.frame));
@@ -313,7 +313,7 @@ impl Slices {
                 uniform.kind[0] |= match (&cut, &list.cut_out) {
                     (None, _) => CUT_BLACK,
                     (Some(_), Some(_)) => BLACK,
-                    // The head in the image ends a little outside the tissue.
+                    // The shape found in the image extends a little beyond the tissue.
                     (Some(_), None) => BLACK | CUT_BLACK,
                 };
             }

@@ -55,7 +55,7 @@ fn parts(backend: Backend) {
     assert_eq!(backend.install(|| late()[..].to_vec()), values[..]);
 }
 
-/// The host's copy does not drop the card's, which goes with the values.
+/// After the host has copied the values, the card still has its own, which are dropped with the values.
 fn staying(backend: Backend) {
     let numbers: Vec<f32> = (0..300).map(|i| i as f32).collect();
     let devices = backend.shared_devices();

@@ -1,8 +1,9 @@
 //! Memory of graphics cards that a process has claimed and not allocated yet.
 //!
-//! Before a job allocates much, it checks whether the card has enough free memory. Several processes that check at the
-//! same time would all count on the same memory; so a process records what it is about to allocate in a [`Ledger`] that
-//! all of them share, and takes the claims of the others from the free memory. With each allocation its own claim falls.
+//! Before a job allocates much memory, it checks whether the card has enough of it. Several processes that check at the
+//! same time would all count on the same free memory. A process therefore records what it is about to allocate in a
+//! [`Ledger`] that all of them share, and subtracts the claims of the others from the free memory. Each allocation
+//! reduces its own claim.
 //!
 //! # Example
 //!
@@ -37,14 +38,14 @@ pub type CardId = [u8; 16];
 
 /// Claims below this are neither recorded nor compared with those of others: the reserve of a card covers them.
 pub const SMALL_BYTES: u64 = 64 << 20;
-/// The record is renewed whenever the claim has fallen by one part in this many.
+/// The record is updated once the claim has fallen by 1 / `PARTS` of the recorded bytes.
 const PARTS: u64 = 16;
 
 /// The claims of all processes.
 pub trait Ledger: Send + Sync {
     /// Bytes that other processes have claimed on a card and not allocated yet.
     fn of_others(&self, card: &CardId) -> u64;
-    /// Records the bytes that this process has claimed and not allocated yet, in place of those before.
+    /// Records the bytes that this process has claimed and not allocated yet; replaces its earlier record.
     fn record(&self, card: &CardId, bytes: u64);
     /// Does `work` while no other process claims memory of the card.
     fn in_turn(&self, card: &CardId, work: &mut dyn FnMut());
@@ -52,7 +53,7 @@ pub trait Ledger: Send + Sync {
 
 static LEDGER: RwLock<Option<Arc<dyn Ledger>>> = RwLock::new(None);
 
-/// From now on, claims on cards that are opened later are kept there.
+/// Sets the ledger for the claims on cards that are opened from now on.
 pub fn keep_in(ledger: Arc<dyn Ledger>) {
     *LEDGER.write().unwrap_or_else(PoisonError::into_inner) = Some(ledger);
 }
@@ -84,7 +85,7 @@ impl fmt::Debug for Claims {
 }
 
 impl Claims {
-    /// Without a ledger there are no other processes.
+    /// No claims yet. Without a ledger, no other processes are considered.
     pub fn new(card: CardId, ledger: Option<Arc<dyn Ledger>>) -> Self {
         Self {
             card,
@@ -100,8 +101,8 @@ impl Claims {
         ledger.map_or(0, |ledger| ledger.of_others(&self.card))
     }
 
-    /// Claims bytes if they fit beside those of other processes, which `fits` is given; returns whether they do. The
-    /// larger one of two claims of this process counts: jobs claim a whole, then its parts.
+    /// Claims bytes if `fits`, which receives the bytes that other processes have claimed, returns true; returns whether it
+    /// did. Of two claims of this process the larger one counts: jobs claim a whole, then its parts.
     pub fn claim(&self, bytes: u64, fits: &mut dyn FnMut(u64) -> bool) -> bool {
         let Some(ledger) = self.ledger.as_ref().filter(|_| bytes >= SMALL_BYTES) else {
             return fits(0);
@@ -117,7 +118,7 @@ impl Claims {
         is_granted
     }
 
-    /// This process has allocated bytes: its claim falls.
+    /// Reduces the claim by bytes that this process has allocated.
     pub fn allocated(&self, bytes: u64) {
         let (Some(ledger), 1..) = (&self.ledger, self.left.load(Ordering::Relaxed)) else {
             return;

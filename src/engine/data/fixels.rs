@@ -1,28 +1,28 @@
-//! The fixels that an image of peaks was read from: lists of values for the fibre directions of each voxel.
+//! The fixels from which an image of peaks was read: fibre directions in each voxel, with lists of values.
 
 use super::Shared;
 use std::path::PathBuf;
 
-/// The contents of a folder of fixels beside the directions.
+/// The contents of a folder of fixels besides the directions.
 #[derive(Clone, Debug)]
 pub struct Fixels {
     /// Number of fixels in all voxels.
     pub count: usize,
-    /// The list that gives the peaks their lengths; `None`: all have length 1.
+    /// The list that gives the peaks their lengths; `None` if all have length 1.
     pub values_list: Option<PathBuf>,
     /// All lists of values in the folder, in the order of their names.
     pub lists: Vec<PathBuf>,
-    /// The values with their signs if some are negative, in the order of the peaks: `values[peak * voxel_count + voxel]`.
-    /// A length has no sign.
+    /// The values with their signs, which lengths do not have, in the order of the peaks:
+    /// `values[peak * voxel_count + voxel]`. `None` if no value is negative.
     pub signed: Option<Shared<f32>>,
-    /// Smallest and largest value.
+    /// Smallest and largest value, extended to include 0.
     pub range: (f32, f32),
-    /// A range that nearly all values lie in; of positive values from 0.
+    /// A range that contains nearly all values; it begins at 0 if no value is negative.
     pub window: (f32, f32),
 }
 
 impl Fixels {
-    /// The value of a peak: its length, with the sign of the fixel's value.
+    /// The value of the peak with index `at` in [`Self::signed`]: its length, with the sign of the fixel's value.
     pub fn value(&self, at: usize, length: f64) -> f64 {
         match &self.signed {
             Some(signed) => f64::from(signed[at]),

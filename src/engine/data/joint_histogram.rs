@@ -36,8 +36,8 @@ pub fn gradient_magnitude(volume: &Volume, frame: usize, voxel: [usize; 3]) -> O
 }
 
 /// Mean curvature of the surface of constant value through a voxel, 1/mm, by central differences; edges are continued.
-/// Positive where higher values bulge towards lower ones: 1 / radius on a bright ball. `None` where the image is flat,
-/// which has no such surface, and if a value is missing.
+/// Positive where a region of higher values bulges towards lower ones: 1 / radius on a bright ball. `None` where the image
+/// is flat, so that there is no such surface, and where a value is missing.
 pub fn mean_curvature(volume: &Volume, frame: usize, voxel: [usize; 3]) -> Option<f32> {
     let values = volume.frame(frame);
     let grid = &volume.grid;
@@ -82,7 +82,7 @@ pub fn mean_curvature(volume: &Volume, frame: usize, voxel: [usize; 3]) -> Optio
     (squared > MIN_SQUARED_SLOPE && curvature.is_finite()).then_some(curvature)
 }
 
-/// Where the squared gradient is below this, per mm, the image is flat.
+/// Where the squared gradient per mm is not above this, the image counts as flat, as in shaders/volume_image.wgsl.
 const MIN_SQUARED_SLOPE: f64 = 1e-24;
 
 /// The value at a place by linear interpolation; `None` outside the grid or next to a missing value.
@@ -157,7 +157,8 @@ pub fn joint_histogram(
     counts
 }
 
-/// A window for curvatures: both signs, up to the size that 5 % exceed. Noise in flat regions has large curvatures.
+/// A symmetric window for curvatures: up to the absolute value that 5 % exceed, because noise in flat regions has large
+/// curvatures.
 pub fn curvature_window(volume: &Volume, frame: usize) -> (f32, f32) {
     let all = pairs(volume, frame, SecondValue::Curvature);
     let mut sizes: Vec<f32> = all.map(|pair| pair.1.abs()).collect();

@@ -52,7 +52,7 @@ pub struct Volume {
     pub labels: Option<Arc<Labels>>,
     /// Set for a tensor image.
     pub tensors: Option<TensorLayout>,
-    /// Set for peaks that were read from fixels, which are drawn as lines only.
+    /// Set for peaks that were read from fixels; such an image is drawn as lines only.
     pub fixels: Option<Arc<Fixels>>,
     device: Option<DeviceCopy>,
     /// Colours of a label map's voxels, displayed instead of its values; 0 is transparent.

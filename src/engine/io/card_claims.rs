@@ -1,14 +1,15 @@
 //! Claims of several processes on the memory of one graphics card: one small file per process and card in a private
 //! folder of the user, locked as long as the process runs.
 //!
-//! The file has the bytes that its process has claimed and not allocated yet, and the time of that claim. A claim counts
-//! only for ten seconds: jobs allocate at once what they have claimed, or fewer bytes than they had estimated.
+//! The file holds the number of bytes that its process has claimed and not allocated yet, and the time of the last change.
+//! A claim counts for ten seconds only: jobs allocate at once what they have claimed, or less if they had estimated too
+//! much.
 //!
-//! While a process compares the free memory with the claims of others and adds its own, it locks a file of the card, so that
-//! two processes cannot claim the same memory. Where files cannot be written or locked, there are no claims, and cards
-//! are shared as they are by other programs.
+//! While a process compares the free memory with the claims of others and adds its own, it locks a file of the card, so
+//! that two processes cannot claim the same memory. Where files cannot be written or locked, there are no claims, and
+//! processes share a card as different programs do.
 
-use super::disk::{self, File};
+use super::disk::{self, File, TryLockError};
 use super::{atomic, names_in, running};
 use crate::compute::card_claims::{self, CardId, Ledger};
 use crate::compute::thread;
@@ -22,11 +23,12 @@ const CLAIM: &str = "claim";
 const TURN: &str = "turn";
 /// How long a claim counts after it was made, or after its process last allocated a part of it.
 const LASTING: Duration = Duration::from_secs(10);
-/// Longest wait for another process that is just claiming, which takes less than a millisecond unless it is suspended.
+/// Longest wait for another process that is making a claim, which takes less than a millisecond unless that process is
+/// suspended.
 const LONGEST_TURN: Duration = Duration::from_secs(1);
 
-/// From now on, cards that this process opens consider the claims of other processes of this user. Does nothing on other
-/// systems than Linux, or without a folder for files of running programs.
+/// From now on, jobs on cards that this process opens respect the claims of other processes of this user. Does nothing on
+/// systems other than Linux, or without a folder for files of running programs.
 pub fn install() {
     if let Some(folder) = running::folder("cards").filter(|_| cfg!(target_os = "linux")) {
         card_claims::keep_in(Arc::new(ClaimFiles::new(&folder)));
@@ -54,7 +56,8 @@ impl ClaimFiles {
         Self::with_times(folder, LASTING, LONGEST_TURN)
     }
 
-    /// Claims that count for another time, and another longest wait for a process that is just claiming.
+    /// Like [`Self::new`], but claims count for the time `lasting`, and the longest wait for a process that is making a
+    /// claim is `longest_turn`.
     pub fn with_times(folder: &Path, lasting: Duration, longest_turn: Duration) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -64,7 +67,7 @@ impl ClaimFiles {
         }
     }
 
-    /// Writes a claim into the file of this process, which is created first if need be; `None` if that fails.
+    /// Writes a claim to the file of this process and creates the file first if needed; `None` if that fails.
     fn write(&self, card: &CardId, bytes: u64) -> Option<()> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if !own.contains_key(card) {
@@ -79,7 +82,8 @@ impl ClaimFiles {
         file.write_all(record.as_flattened()).ok()
     }
 
-    /// The bytes that another process claims in this file; a file without a process is removed.
+    /// The bytes that another process claims in this file; `None` if its claim is too old or cannot be read. Removes the
+    /// file of a process that has ended.
     fn read(&self, path: &Path) -> Option<u64> {
         let mut file = File::open_to_write(path).ok()?;
         if running::is_running(&file)? {
@@ -99,13 +103,15 @@ impl ClaimFiles {
         let path = running::path(&self.folder, &text(card), TURN);
         let file = File::create(&path).ok()?;
         let started = Instant::now();
-        while file.try_lock().is_err() {
-            if started.elapsed() > self.longest_turn {
-                return None;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Some(file),
+                Err(TryLockError::WouldBlock) if started.elapsed() <= self.longest_turn => {
+                    thread::pause(Duration::from_millis(1));
+                }
+                Err(_) => return None,
             }
-            thread::pause(Duration::from_millis(1));
         }
-        Some(file)
     }
 }
 
@@ -126,7 +132,7 @@ impl Ledger for ClaimFiles {
     }
 
     fn record(&self, card: &CardId, bytes: u64) {
-        // Without a file, other processes do not see this claim: see the module.
+        // If this fails, other processes do not see the claim, which the documentation of the module allows.
         let _ = self.write(card, bytes);
     }
 
@@ -150,7 +156,7 @@ impl Drop for ClaimFiles {
     }
 }
 
-/// The card in names of files.
+/// The card as a part of file names.
 fn text(card: &CardId) -> String {
     card.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -53,7 +53,7 @@ impl Files {
     }
 }
 
-/// Whether a file is a list of values: other images may lie beside the lists.
+/// Whether a file is a list of values, and not one of the other images that may lie beside the lists.
 fn is_list(path: &Path) -> bool {
     let grid = image::read_grid(path, &Control::new());
     grid.is_ok_and(|grid| grid.shape.iter().filter(|size| **size > 1).count() <= 1)
@@ -61,7 +61,14 @@ fn is_list(path: &Path) -> bool {
 
 /// The lists of values in a folder of fixels, in the order of their names.
 fn lists(folder: &Path) -> Vec<PathBuf> {
-    let mut paths = super::names_in(folder).unwrap_or_default();
+    // A file that is named without its folder lies in the current one.
+    let named = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    let all = super::names_in(named).unwrap_or_default();
+    let names = all.iter().filter_map(|path| path.file_name());
+    let mut paths: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
     paths.retain(|path| {
         let name = file_name(path);
         let stem = ENDINGS
@@ -84,8 +91,9 @@ pub(super) fn is_folder(path: &Path) -> bool {
     find(path, INDEX).is_some() && find(path, DIRECTIONS).is_some()
 }
 
-/// An error for a folder that has one of the two images of fixels, or for a list in it.
-pub(super) fn half(path: &Path) -> Option<Error> {
+/// The error for a folder that has only one of the two images of fixels, or for a list in such a folder; `None` for other
+/// paths.
+pub(super) fn incomplete(path: &Path) -> Option<Error> {
     let is_folder = path.is_dir();
     let folder = if is_folder { path } else { path.parent()? };
     let (found, missing) = match (find(folder, INDEX), find(folder, DIRECTIONS)) {
@@ -93,7 +101,7 @@ pub(super) fn half(path: &Path) -> Option<Error> {
         (None, Some(found)) => (found, INDEX),
         _ => return None,
     };
-    // The index of some other thing is none of fixels.
+    // A file that is named index need not belong to fixels: lists of values must lie beside it.
     let is_meant = match is_folder {
         true => missing == INDEX || !lists(folder).is_empty(),
         false => path != found && is_list(path),
@@ -182,14 +190,15 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
     let signed_size = if has_sign { count * n } else { 0 };
     memory::claim_for::<f32>(READING, signed_size, 1).map_err(memory_error)?;
     let mut signed = vec![0f32; signed_size];
-    let mut skewed = 0usize;
+    let mut not_unit = 0usize;
     for (voxel, &(fixels, first)) in places.iter().enumerate() {
         for peak in 0..fixels {
             let row = first + peak;
             let [x, y, z] = [0, 1, 2].map(|axis| directions.at(row, axis));
             let length = lengths.as_ref().map_or(1.0, |lengths| lengths.at(row, 0));
             let direction = DVec3::new(x, y, z);
-            skewed += usize::from((direction.length() - 1.0).abs() > MAX_OFF_UNIT);
+            let is_unit = (direction.length() - 1.0).abs() <= MAX_OFF_UNIT;
+            not_unit += usize::from(!is_unit);
             let vector = direction.normalize_or_zero() * length;
             if let Some(signed) = signed.get_mut(peak * n + voxel) {
                 *signed = length as f32;
@@ -202,11 +211,11 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
         }
     }
     let mut warnings = info.warnings;
-    if skewed > 0 {
+    if not_unit > 0 {
         warnings.push(format!(
-            "{} of {} directions are no unit vectors; expected directions in world axes, as MRtrix writes them: check \
+            "{} of {} directions are not unit vectors; expected directions in world axes, as MRtrix writes them: check \
              {DIRECTIONS}",
-            skewed, directions.rows
+            not_unit, directions.rows
         ));
     }
     let mut notes = info.notes;
@@ -253,8 +262,8 @@ fn lengths_note(files: &Files, rows: usize) -> String {
 /// How far the length of a direction may be from 1: float32 and text formats round.
 const MAX_OFF_UNIT: f64 = 0.01;
 
-/// The smallest and the largest value, and a range that nearly all lie in: of positive values from 0, of both signs
-/// symmetric.
+/// The smallest and the largest value, extended to include 0, and a window that contains nearly all values: it begins at 0
+/// if no value is negative, and is symmetric otherwise.
 fn range_and_window(mut values: Vec<f64>) -> ((f32, f32), (f32, f32)) {
     values.retain(|v| v.is_finite());
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);

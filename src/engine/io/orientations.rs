@@ -231,7 +231,7 @@ fn mapped(
 pub struct OpenedPeaks {
     /// Peaks in world axes.
     pub field: PeakField,
-    /// The fixels that they were read from.
+    /// The fixels from which they were read, if any.
     pub fixels: Option<Arc<Fixels>>,
     /// All files that were read.
     pub files: Vec<PathBuf>,
@@ -289,14 +289,15 @@ pub fn open_peaks(
     Ok(opened)
 }
 
-/// Opens fixels for display: a folder, one of its lists, or the index or the directions in it. The lengths are the values,
-/// which have any unit; an affine moves the image, and the directions turn, but no value changes. `None` for other paths.
+/// Opens fixels for display: a folder of them, one of its lists, or its index or directions. The lengths of the peaks are
+/// the values, in any unit. An affine moves the image and turns the directions, but changes no value. `None` for other
+/// paths.
 pub fn open_fixels(
     path: &Path,
     affine: Option<&AffineReading>,
     control: &Control,
 ) -> Result<Option<(Volume, OpenedPeaks)>, Error> {
-    if let Some(error) = fixels::half(path) {
+    if let Some(error) = fixels::incomplete(path) {
         return Err(error);
     }
     let Some(files) = fixels::Files::named_by(path) else {

@@ -93,7 +93,7 @@ pub struct Pieces {
     warp: Option<Arc<OpenedWarp>>,
     points_at_once: usize,
     empty: Tractogram,
-    /// Values of each streamline that are not in the file, by their names.
+    /// Further values of each streamline, which are not in the file, by their names.
     added: BTreeMap<String, Shared<f32>>,
     /// Length of the file, and the moment of its last change, when it was opened.
     state: Option<(u64, SystemTime)>,
@@ -185,7 +185,7 @@ impl Pieces {
         }
     }
 
-    /// Gives each streamline a further value: every piece has those of its streamlines, in place of values of the file
+    /// Gives each streamline a further value. Every piece has those of its streamlines; they replace values of the file
     /// with the same name.
     pub fn with_values(&self, name: &str, values: Shared<f32>) -> Self {
         let mut more = self.clone();
@@ -200,7 +200,7 @@ impl Pieces {
         self.added.get(name)
     }
 
-    /// Some streamlines of the file, from the one with number `first` on, with the added values.
+    /// The piece that begins with the streamline number `first`, with the added values.
     fn with_added(&self, first: usize, piece: Tractogram) -> Result<Tractogram, Error> {
         let range = first..first + piece.len();
         self.added.iter().try_fold(piece, |piece, (name, values)| {

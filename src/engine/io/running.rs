@@ -1,5 +1,5 @@
-//! Files of running processes, in a private folder of the user: each stays locked as long as its process runs. The system
-//! releases the lock when the process ends, however it ends, and others then remove the file.
+//! Files of running processes, in a private folder of the user: each stays locked as long as its process runs. However the
+//! process ends, the system then releases the lock, and other processes remove the file.
 
 use super::Error;
 use super::disk::{self, File, TryLockError};
@@ -9,8 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A file that does not have its final name yet.
 pub const UNFINISHED: &str = "new";
 
-/// A folder of this name for files of running processes: `$XDG_RUNTIME_DIR/arcuate/NAME`, which the system empties when the
-/// user logs out; without one, a folder among the user's temporary files or caches. `None` without any of these.
+/// A folder of this name for files of running processes: `$XDG_RUNTIME_DIR/arcuate/NAME`, which the system empties when
+/// the user logs out; without that variable, a folder among the user's temporary files or caches. `None` without any of
+/// these.
 pub fn folder(name: &str) -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
     let base = if cfg!(any(windows, target_os = "macos")) {
@@ -33,21 +34,26 @@ pub fn unique_name() -> String {
     format!("{now}-{}", std::process::id())
 }
 
+/// The path of a file with this name and ending.
 pub fn path(folder: &Path, name: &str, ending: &str) -> PathBuf {
     folder.join(format!("{name}.{ending}"))
 }
 
-/// Creates a file and locks it, before it has its name: no other process can lock it first.
+/// Creates a file and locks it before it receives its name, so that no other process can lock it first.
 pub fn create_locked(folder: &Path, name: &str, ending: &str) -> Result<File, Error> {
     let unnamed = path(folder, name, UNFINISHED);
     let failed = |e: std::io::Error| Error::writing(&unnamed, &e);
     let file = File::create_new(&unnamed, 0o600).map_err(failed)?;
-    file.try_lock().map_err(|e| failed(e.into()))?;
-    disk::rename(&unnamed, &path(folder, name, ending)).map_err(failed)?;
-    Ok(file)
+    let locked = file.try_lock().map_err(|e| failed(e.into()));
+    let named =
+        locked.and_then(|()| disk::rename(&unnamed, &path(folder, name, ending)).map_err(failed));
+    if named.is_err() {
+        let _ = disk::remove_file(&unnamed);
+    }
+    named.map(|()| file)
 }
 
-/// Whether the process of this file runs; `None` if this cannot be determined.
+/// Whether the process that created this file still runs; `None` if this cannot be determined.
 pub fn is_running(file: &File) -> Option<bool> {
     match file.try_lock() {
         Ok(()) => {

@@ -4,7 +4,7 @@ use super::{Part, Quality, ReadyGlyphs, Scenes, Targets, Tools};
 use crate::render::end_marks;
 use crate::render::glyphs::Look;
 use crate::render::line_buffers::LineKey;
-use crate::render::line_raster::Own;
+use crate::render::line_raster::PassLines;
 use crate::render::lines::{LinePass, Rank, ReadyLines, overlap, pass_ranges};
 use crate::render::slice::Layer;
 use crate::render::solids;
@@ -258,7 +258,7 @@ impl Scenes {
         }
     }
 
-    /// Lets compute shaders find the nearest of a share's opaque lines, if they are to draw them.
+    /// Finds the nearest of a share's opaque lines by compute shaders, if these are to draw them; returns whether they are.
     fn compute_lines(
         &self,
         tools: &Tools,
@@ -268,7 +268,7 @@ impl Scenes {
         share: &Share,
         targets: &mut Targets,
     ) -> bool {
-        let own = Own {
+        let own = PassLines {
             all: &objects.lines,
             slots: &share.slots_for(LinePass::Opaque),
             drawn: frame.drawn,

@@ -316,7 +316,7 @@ fn limit_rows(
 fn chosen_rows(ui: &mut Ui, two: &TwoValues, chosen: usize) -> Option<(TwoValues, Phase)> {
     let shape = *two.shapes.get(chosen)?;
     let mut changed = None;
-    let names = ShapeKind::ALL.map(ShapeKind::name);
+    let names = ShapeKind::ALL.map(ShapeKind::label);
     let now = ShapeKind::ALL.iter().position(|kind| *kind == shape.kind);
     let help = "Form of the chosen shape; drag it, or its corners, in the plot";
     if let Some(i) = segment_row(ui, "Shape", help, &names, now.unwrap_or(0)) {

@@ -196,8 +196,8 @@ fn reversed() {
     }
 }
 
-/// Values with a sign keep it beside the lengths; other images in the folder are no lists; a direction that is no unit vector
-/// is reported, and a transform turns directions without a change of values.
+/// Negative values keep their sign although lengths have none; other images in the folder are not lists of values;
+/// directions that are not unit vectors are reported; a transform turns the directions and changes no value.
 fn signed() {
     let mut random = Random::fresh("signed fixels");
     let written = peaks(&mut random);
@@ -248,7 +248,7 @@ fn signed() {
     image::save_volume(&here.join("directions.mif"), &skewed, "", &Control::new()).expect("saved");
     let (_, opened) = open("", None).expect("fixels");
     let text = opened.warnings.join(" ");
-    assert!(text.contains("no unit vectors"), "{text}");
+    assert!(text.contains("not unit vectors"), "{text}");
 }
 
 fn refusals() {

@@ -17,6 +17,10 @@ pub fn tests() -> Vec<Trial> {
             "render::without a mask slices are cut to the head",
             head_alone,
         ),
+        test(
+            "render::slices without a background are whole",
+            no_background,
+        ),
     ]
 }
 
@@ -41,7 +45,7 @@ fn cut_out() {
     }
 }
 
-/// Without a mask, the head outlines itself: the dark parts that it encloses stay, the noise around it goes.
+/// Without a mask, slices are cut to the head in the image: dark parts within it remain, noise around it does not.
 fn head_alone() {
     let mut offscreen = offscreen();
     let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
@@ -76,6 +80,34 @@ fn head_alone() {
         }
     }
     assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
+}
+
+/// Images without a dark background are not cut: a ramp of bright values, and a grey block with a few black voxels in
+/// another slice.
+fn no_background() {
+    let mut offscreen = offscreen();
+    let grid = grey_block(0.5).grid;
+    let ramp = |voxel: [usize; 3]| 0.3 + 0.01 * voxel[0] as f32;
+    let spots = |[x, y, z]: [usize; 3]| match y == 0 && (x + z) % 16 == 0 {
+        true => 0.0,
+        false => 0.5,
+    };
+    let values: [&dyn Fn([usize; 3]) -> f32; 2] = [&ramp, &spots];
+    for (nth, value) in values.into_iter().enumerate() {
+        let all: Vec<f32> = (0..grid.voxel_count())
+            .map(|i| value(grid.voxel(i)))
+            .collect();
+        let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
+        list.background = [255; 3];
+        list.slices = vec![quad(&Volume::scalar(grid.clone(), all), None)];
+        let picture = offscreen.scene(&list).expect("a picture");
+        // The block covers the pixels from 16 to 144.
+        for (x, y) in (17..143u32).flat_map(|x| (17..143u32).map(move |y| (x, y))) {
+            let found = picture.pixel(x, y);
+            let difference = colour_difference(found, [255; 3]);
+            assert!(difference > 50, "{nth}: {x} {y} {found:?}");
+        }
+    }
 }
 
 /// A mask without the fissure between its halves: a slice within the fissure is whole, and ends where the halves do.

@@ -409,7 +409,7 @@ fn over() {
     }
 }
 
-/// A line has the colour of its value, whose sign may be negative, and values outside the limits have none.
+/// Lines have the colours of their values, which may be negative; a value outside the limits has no line.
 fn values() {
     let mut offscreen = offscreen();
     let spacing = 24.0;

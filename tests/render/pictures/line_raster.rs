@@ -29,7 +29,7 @@ const EDGES: [f64; 2] = [0.015, 0.004];
 /// The same for lines that are cut: triangles lose whole pixels at a cut, computed lines lose samples of them.
 const CUT_EDGES: [f64; 2] = [0.06, 0.03];
 
-/// Whether the device draws lines by compute shaders; says so if it does not.
+/// Whether the device can draw lines by compute shaders; prints a sentence if it cannot.
 fn can_compute(offscreen: &Offscreen) -> bool {
     let can = offscreen.renderer.can_compute_lines();
     if !can {
@@ -51,7 +51,7 @@ fn curves(random: &mut Random, count: usize, points: usize, step_mm: f64) -> Tra
 fn compare(offscreen: &mut Offscreen, list: &ScenePane, what: &str, edges: [f64; 2]) {
     let mut draw = |when| {
         offscreen.renderer.set_line_raster(when);
-        // Another background between them, so that the second picture is not the first again.
+        // Draw something else first, so that the renderer does not return the picture before.
         let mut other = list.clone();
         other.background = [9; 3];
         other.lines.clear();
@@ -114,7 +114,7 @@ fn styles() {
     }
 }
 
-/// A slab and clips hide the same parts.
+/// A slab and clips hide the same parts of lines in both ways.
 fn cuts() {
     let mut random = Random::fresh("computed_cuts");
     let mut offscreen = offscreen();
@@ -154,7 +154,7 @@ fn cuts() {
     }
 }
 
-/// Segments that pass the eye are cut at the near plane.
+/// Segments from before the eye to behind it are cut at the near plane.
 fn around_the_eye() {
     let mut random = Random::fresh("computed_near");
     let mut offscreen = offscreen();

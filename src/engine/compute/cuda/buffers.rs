@@ -68,7 +68,7 @@ impl Buffers {
         Ok(uploaded)
     }
 
-    /// Keeps a buffer until memory is short.
+    /// Keeps a buffer until memory is short or [`Self::forget`] is called.
     pub fn keep<T: 'static>(&self, id: DataId, tag: &'static str, buffer: Arc<CudaSlice<T>>)
     where
         CudaSlice<T>: Send + Sync,

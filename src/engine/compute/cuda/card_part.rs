@@ -96,7 +96,7 @@ impl CardPart {
     }
 }
 
-/// A part that the host has, too: it stays on its card until memory is short there.
+/// A part of which the host has a copy: the card keeps its own until memory is short there.
 pub struct CachedPart {
     devices: Arc<[Device]>,
     card: usize,
@@ -109,7 +109,7 @@ pub struct CachedPart {
 impl CachedPart {
     const TAG: &'static str = "part";
 
-    /// Leaves a part to its card.
+    /// Puts the buffer of a part into the cache of its card.
     pub fn new(part: &CardPart) -> Self {
         let id = DataId::fresh();
         part.device().keep(id, Self::TAG, part.buffer.clone());
@@ -122,7 +122,7 @@ impl CachedPart {
         }
     }
 
-    /// The part, which stays while the result exists; `None` if the card no longer has it.
+    /// The part, which stays on the card while the result exists; `None` if the card no longer has it.
     pub fn part(&self) -> Option<CardPart> {
         Some(CardPart {
             devices: self.devices.clone(),

@@ -162,8 +162,8 @@ impl Device {
         self.multiprocessors
     }
 
-    /// Bytes free at this moment, including memory that is kept for the next allocations, without those that other
-    /// processes of this program are about to allocate; and bytes in total.
+    /// Bytes free at this moment, and bytes in total. The free ones include memory that is kept for the next
+    /// allocations, and exclude memory that other processes of this program are about to allocate.
     pub fn memory(&self) -> Result<(u64, u64), Error> {
         let others = self.shared.claims.of_others();
         let (free, total) = self.free_and_total()?;
@@ -413,8 +413,9 @@ impl Device {
                 Err(self.out_of_memory(OPERATION, bytes as u64))
             }
             other => {
+                let buffer = self.check("allocating memory", other)?;
                 self.shared.claims.allocated(bytes as u64);
-                self.check("allocating memory", other)
+                Ok(buffer)
             }
         }
     }

@@ -11,8 +11,7 @@ pub enum ShapeKind {
     Box,
     /// The largest ellipse within those limits.
     Ellipse,
-    /// A trapezoid between those limits whose lower side is narrower (Kniss, Kindlmann and Hansen 2002): at a border
-    /// between two tissues, the gradient is largest in the middle of their values.
+    /// A trapezoid within those limits whose lower side is the narrower one (Kniss, Kindlmann and Hansen 2002).
     Trapezoid,
 }
 
@@ -20,8 +19,8 @@ impl ShapeKind {
     /// All forms, in the order of choices.
     pub const ALL: [Self; 3] = [Self::Box, Self::Ellipse, Self::Trapezoid];
 
-    /// The name of the form in the window.
-    pub fn name(self) -> &'static str {
+    /// The label of the form in the window.
+    pub fn label(self) -> &'static str {
         match self {
             Self::Box => "Box",
             Self::Ellipse => "Ellipse",
@@ -131,7 +130,8 @@ impl TransferShape {
         may_be_open && reached[axis] == end
     }
 
-    /// The shape with the same limits of the second value in another window of it. Open ends stay open.
+    /// The shape whose limits are the same second values after their window changed from `old` to `new`. Open ends stay
+    /// open.
     pub fn in_window(self, old: (f32, f32), new: (f32, f32)) -> Self {
         let share = |share: f32| {
             let value = old.0 + share * (old.1 - old.0);

@@ -217,8 +217,8 @@ impl InPlace {
         self.values_id
     }
 
-    /// Gives each streamline a further value ([`Pieces::with_values`]). Panics if there are not
-    /// as many values as streamlines.
+    /// Gives each streamline a further value ([`Pieces::with_values`]). Panics if there are not as many values as
+    /// streamlines.
     pub fn with_values(&self, name: &str, values: Shared<f32>) -> Self {
         assert_eq!(values.len(), self.len(), "one value per streamline");
         let lines = self.without_points().clone().with_new_id();
@@ -235,7 +235,7 @@ impl InPlace {
     }
 
     /// All streamlines without their points: their number, their groups, and the values that were added to those of the
-    /// file. Made on the first call, which for twenty million streamlines takes 0.1 s.
+    /// file. The first call builds them, which takes 0.1 s for twenty million streamlines.
     pub fn without_points(&self) -> &Tractogram {
         self.without_points.get_or_init(|| {
             let empty = self.pieces.empty();
@@ -451,8 +451,8 @@ impl InPlace {
         Ok(Sampling::new(self, limits, marks, control))
     }
 
-    /// Reads streamlines for a picture, level by level ([`Levels`]): first a few of all parts of the file, then twice as
-    /// many, until the next level would exceed the limit of points. `show` receives what was read so far. The result
+    /// Reads streamlines for a picture, level by level ([`Levels`](crate::data::level_of_detail::Levels)): first a few of
+    /// all parts of the file, then twice as many, until the next level would exceed the limit of points. `show` receives what was read so far. The result
     /// depends on the file and on these limits alone.
     pub fn sample(
         &self,

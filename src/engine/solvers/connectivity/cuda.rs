@@ -1,4 +1,4 @@
-//! Labels at the ends of streamlines whose points are on cards, and their lengths: those of the CPU, to the last bit.
+//! Labels at the ends of streamlines whose points are on cards, and their lengths: equal to those of the CPU, bit by bit.
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
@@ -53,8 +53,8 @@ pub(super) struct EndsOfLines {
     pub kernel_s: f64,
 }
 
-/// The ends of all streamlines; `None` if no card of the backend has the points, or if a card lacks the memory: the CPU
-/// then examines them.
+/// The ends of all streamlines; `None` if no card has the points, or if a card lacks the memory: the CPU then examines
+/// them.
 pub(super) fn examine(
     tractogram: &Tractogram,
     ends: &Ends<'_>,

@@ -168,7 +168,8 @@ impl<'a> Counting<'a> {
         })
     }
 
-    /// Adds the marked streamlines, or all, on the cards that have their points, otherwise on the CPU; advances `control` by their number.
+    /// Adds the marked streamlines, or all, on the cards that have their points, otherwise on the CPU; advances `control`
+    /// by the number of all.
     pub fn add(
         &mut self,
         tractogram: &Tractogram,

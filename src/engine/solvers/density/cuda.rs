@@ -1,4 +1,4 @@
-//! Density maps of streamlines whose points are on cards: the sums of the CPU, to the last unit.
+//! Density maps of streamlines whose points are on cards: the sums equal those of the CPU.
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 const OPERATION: &str = "mapping density";
 const LOWER: &str = "choose larger voxels";
-/// Entries of the tables of visited voxels at a time.
+/// Entries that the tables of visited voxels have at a time, unless one streamline needs more.
 const TABLE_ENTRIES: u64 = 64 << 20;
 /// Streamlines between two checks for cancellation.
 const LINES: usize = 1 << 20;
@@ -33,7 +33,7 @@ kernel_struct!(KernelCells as "Cells in kernels/density.cu", 112 { columns: 0, o
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelCells {}
 
-/// `Sums` in kernels/density.cu: addresses, 0 of what is not requested.
+/// `Sums` in kernels/density.cu: addresses of buffers, 0 where sums are not requested.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelSums {
@@ -56,7 +56,7 @@ unsafe impl DeviceRepr for KernelSums {}
 pub(super) struct CardSums {
     pub visits: Vec<u32>,
     pub lengths: Vec<u64>,
-    /// By axis, one after the other.
+    /// All voxels for each of the three axes, one axis after the other.
     pub directions: Vec<u64>,
     /// Length inside the grid and in total, units, and the number of segments that are left out.
     pub totals: [u64; 3],
@@ -64,8 +64,8 @@ pub(super) struct CardSums {
     pub kernel_ms: f64,
 }
 
-/// The sums of each card that has streamlines; `None` if no card of the backend has the points, or if a card lacks the
-/// memory: the CPU then counts them.
+/// The sums of each card that has streamlines; `None` if no card has the points, if a card lacks the memory, or if the
+/// grid has more voxels than the kernels can number: the CPU then counts the streamlines.
 pub(super) fn count(
     tractogram: &Tractogram,
     grid: &Grid,
@@ -73,6 +73,10 @@ pub(super) fn count(
     backend: &Backend,
     control: &Control,
 ) -> Result<Option<Vec<CardSums>>, Error> {
+    // The kernels number voxels with 32 bits, and need one more number for none.
+    if u32::try_from(grid.voxel_count()).is_err() {
+        return Ok(None);
+    }
     let Some(curves) = CurvesOnCards::new(tractogram, backend) else {
         return Ok(None);
     };

@@ -168,7 +168,9 @@ impl<'a> LinesOnCard<'a> {
     fn values(&self, name: &str) -> Option<LineValues<'a>> {
         if let Some(values) = self.tractogram.per_point.get(name) {
             let places = Places::find(values)?;
-            let is_here = places.only_card() == Some(self.card);
+            // Numbers of cards can be compared within one list of open cards only.
+            let is_here = Arc::ptr_eq(places.devices(), self.points.devices())
+                && places.only_card() == Some(self.card);
             return is_here.then_some(LineValues::PerPoint(places));
         }
         let values = self.tractogram.per_streamline.get(name)?;

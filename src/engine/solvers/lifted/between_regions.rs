@@ -8,11 +8,12 @@ use crate::solvers::metric::Places;
 use crate::solvers::pathway::{Domain, NoRates, Rates, end_outside_domain, separated};
 use std::sync::Arc;
 
-/// Costs through distributions are known up to this share above the least one, or as far as the pathway is wide.
+/// Costs through distributions are computed at least up to this share above the least cost, and further if the pathway is
+/// wider.
 pub const LEAST_EXCESS: f64 = 0.3;
-/// Where the voxels of a pathway join its ends only from a greater excess on, costs are computed this much further.
+/// While the voxels of a pathway do not join its ends, the excess up to which costs are computed is multiplied by this.
 const FARTHER: f64 = 3.0;
-/// Beyond this excess no pathway is sought.
+/// The search for a pathway ends at this excess.
 const GREATEST_EXCESS: f64 = 10.0;
 
 /// All regions of a role as one end, from which paths may leave in any direction.
@@ -47,9 +48,8 @@ pub fn ends(
     Ok([end(Role::Seed)?, end(Role::Target)?])
 }
 
-/// The pathway between two ends, with costs that are known at least up to a share `epsilon` above the least one and, if
-/// that is possible, as far as its voxels need to join the ends; and the share up to which they are known. A preview is
-/// not searched further than `epsilon`.
+/// The pathway between two ends, and the share above the least cost up to which costs are known: at least `epsilon` and,
+/// unless the pathway is a preview, as much as its voxels need to join the ends, if that is possible.
 pub fn joined(
     prepared: &Prepared,
     sources: &[Arc<Source>; 2],

@@ -8,11 +8,11 @@ use bytemuck::Pod;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Parts of buffers, one after the other. As soon as the host has the values, the buffers are dropped or, if others may
-/// read them, stay until memory is short on their cards.
+/// Parts of buffers, one after the other. As soon as the host has the values, the buffers are dropped or, if other kernels
+/// may read them, stay until memory is short on their cards.
 pub struct LateValues<T> {
     parts: Mutex<Parts>,
-    /// Whether others may read the buffers after the host has the values.
+    /// Whether kernels may read the buffers after the host has copied the values.
     stays: bool,
     count: usize,
     values: OnceLock<Vec<T>>,
@@ -20,9 +20,9 @@ pub struct LateValues<T> {
 
 /// The parts on the cards.
 enum Parts {
-    /// The cards alone have the values.
+    /// Only the cards have the values.
     OnCards(Arc<[CardPart]>),
-    /// The host has the values, too; none if the buffers were dropped.
+    /// The host has the values, too; the list is empty if the buffers were dropped.
     Cached(Vec<CachedPart>),
 }
 

@@ -1,5 +1,5 @@
-//! Results that stay on a graphics card: values that the host copies when it needs them, curves that kernels read where
-//! another kernel wrote them, and buffers that the renderer reads.
+//! Results that stay on a graphics card: values that the host copies when it needs them, curves that one kernel reads
+//! where another wrote them, and buffers that the renderer reads.
 
 mod cuda;
 mod drawn_buffers;

@@ -1,4 +1,4 @@
-//! Where on the cards values of points are.
+//! Addresses of values on graphics cards.
 
 use super::LateValues;
 use crate::compute::cuda::{CardPart, Device};
@@ -7,7 +7,7 @@ use crate::data::tractogram::LateParts;
 use bytemuck::Pod;
 use std::sync::Arc;
 
-/// Where values are that graphics cards have: at ascending indices of an array, parts of buffers.
+/// Where graphics cards have the values of an array: parts of buffers, in the order of the indices.
 pub struct Places {
     parts: Vec<PartOnCard>,
     devices: Arc<[Device]>,
@@ -24,7 +24,8 @@ struct PartOnCard {
 }
 
 impl Places {
-    /// The places of values that cards have, whether or not the host has them, too; `None` if no card has them.
+    /// The places of values that cards have, whether or not the host has them, too; `None` if no card has them, or if the
+    /// parts belong to different lists of open cards.
     pub fn find<T: Pod + Send + Sync>(values: &Shared<T>) -> Option<Self> {
         let bytes = size_of::<T>() as u64;
         if let Some(late) = values.late_as::<LateValues<T>>() {
@@ -77,7 +78,7 @@ impl Places {
         (!parts.is_empty()).then_some(Self { parts, ..all })
     }
 
-    /// The part that has an index.
+    /// The part that contains the value with this index.
     fn part(&self, index: usize) -> usize {
         self.parts.partition_point(|place| place.first <= index) - 1
     }

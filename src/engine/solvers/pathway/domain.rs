@@ -99,7 +99,7 @@ impl Domain<'_> {
         Ok((name, zero))
     }
 
-    /// Tensors and voxels of the domain on voxels of twice the size; unchanged if so few voxels would make no grid. It
+    /// Tensors and voxels of the domain on voxels of twice the size; unchanged if the grid is too small for that. It
     /// starts the backend's threads itself.
     pub fn halved(
         &self,

@@ -1,4 +1,4 @@
-//! Selection of streamlines whose points are on cards, and their values: those of the CPU, to the last bit.
+//! Selection of streamlines whose points are on cards, and their values: equal to those of the CPU, bit by bit.
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
@@ -13,6 +13,7 @@ use crate::solvers::on_card::{CurvesOfCard, CurvesOnCards, Places, batches, few_
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
+use std::sync::Arc;
 
 const OPERATION: &str = "selecting streamlines";
 const LOWER: &str = "select among fewer streamlines";
@@ -52,7 +53,7 @@ kernel_struct!(KernelRegion as "Region in kernels/tractogram.cu", 200 {
 // SAFETY: as above.
 unsafe impl DeviceRepr for KernelRegion {}
 
-/// `Rules` in kernels/tractogram.cu: numbers of the regions by role.
+/// `Rules` in kernels/tractogram.cu: how many regions have each role.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelRules {
@@ -84,7 +85,7 @@ kernel_struct!(KernelImage as "Image in kernels/tractogram.cu", 80 {
 // SAFETY: as above.
 unsafe impl DeviceRepr for KernelImage {}
 
-/// The answers of the kernel about regions, by number; it asks the CPU about streamlines for which it has another one.
+/// The verdicts of the kernel, by their numbers. Any other number means that the CPU has to test the streamline.
 const VERDICTS: [Option<RejectReason>; 5] = [
     None,
     Some(RejectReason::TouchedExclude),
@@ -117,7 +118,7 @@ pub(super) struct ImageLimits<'a> {
     pub high: f32,
 }
 
-/// Streamlines of which cards have the points, and the time that kernels took.
+/// Streamlines whose points are on cards.
 pub(super) struct OnCards<'a> {
     curves: CurvesOnCards<'a>,
     cards: Vec<CurvesOfCard>,
@@ -125,7 +126,7 @@ pub(super) struct OnCards<'a> {
 }
 
 impl<'a> OnCards<'a> {
-    /// `None` if no card of the backend has the points.
+    /// `None` if no card has the points, or if the backend uses no card.
     pub fn new(tractogram: &'a Tractogram, backend: &Backend) -> Option<Self> {
         let curves = CurvesOnCards::new(tractogram, backend)?;
         let cards = curves.by_card(backend);
@@ -136,7 +137,8 @@ impl<'a> OnCards<'a> {
         })
     }
 
-    /// The findings of `work` about each streamline. `None` if a card lacks the memory: the CPU then finds it.
+    /// The values that `work` computes of the streamlines, in the order of the tractogram. `None` if a card lacks the
+    /// memory: the CPU then computes them.
     fn gathered<T: Copy + Default + Send>(
         &self,
         control: &Control,
@@ -218,7 +220,10 @@ impl<'a> OnCards<'a> {
         values: &Shared<f32>,
         control: &Control,
     ) -> Result<Option<Vec<f32>>, Error> {
-        let Some(places) = Places::find(values) else {
+        // Numbers of cards can be compared within one list of open cards only.
+        let devices = self.curves.points().devices();
+        let places = Places::find(values).filter(|p| Arc::ptr_eq(p.devices(), devices));
+        let Some(places) = places else {
             return Ok(None);
         };
         let line = |index: u32, card: usize| -> Option<KernelValues> {
@@ -294,7 +299,8 @@ impl<'a> OnCards<'a> {
         Ok(known.map(|known| known.into_iter().map(reason).collect()))
     }
 
-    /// The mean of an image along each streamline, and the flags of its values.
+    /// The mean of an image along each streamline, and flags: bits 0, 1 and 2 are set if any value lies within the limits,
+    /// if all points have such a value, and if there is a value other than NaN.
     fn along_image(
         &self,
         limits: &ImageLimits<'_>,
@@ -349,7 +355,7 @@ impl<'a> OnCards<'a> {
     }
 }
 
-/// The number that a kernel computes of each streamline.
+/// The numbers that a kernel computes, one of each streamline.
 fn numbers<T: DeviceRepr + Pod + Send + Sync>(
     device: &Device,
     entry: &str,

@@ -164,8 +164,7 @@ fn gradient() {
     }
 }
 
-/// The surfaces of constant distance from a point are spheres, whose curvature is 1 / radius; distances rise outwards, so
-/// that it is negative.
+/// The surfaces of constant distance from a point are spheres. Distances rise outwards, so their curvature is −1 / radius.
 fn curvature() {
     let mut random = Random::fresh("two values, curvature");
     let mut offscreen = offscreen();
@@ -175,7 +174,7 @@ fn curvature() {
     if let Some(shaped) = &mut draw.shapes {
         shaped.second = SecondSource::Curvature;
     }
-    // Radii from 6 to 14 mm, all of which have curvatures within the second limits of some shape.
+    // Radii from 6 to 14 mm: their curvatures lie within the limits of the second value.
     for kind in ShapeKind::ALL {
         let around = shape(kind, [[0.3, 0.7], [0.05, 0.7]], 0.2);
         let list = shown(vec![with(&draw, &[around])], any_eye(&mut random));
@@ -186,7 +185,7 @@ fn curvature() {
             [at.length() / f64::from(WIDE), share]
         });
     }
-    // No sphere of distances bulges outwards.
+    // There are no positive curvatures.
     let away = shape(ShapeKind::Box, [[0.2, 0.7], [0.8, 0.95]], 0.9);
     let list = shown(vec![with(&draw, &[away])], any_eye(&mut random));
     let picture = offscreen.scene(&list).expect("a picture");
@@ -366,7 +365,7 @@ fn stored() {
     assert_eq!((shape.low, shape.high), ([0.2, 0.0], [0.8, 1.0]));
     assert_eq!(shape.opacity, 1.0);
     assert_eq!(shape.softness, TransferShape::MIN_SOFTNESS);
-    // Sessions of earlier versions have no lower side.
+    // Sessions of earlier versions do not store the width of the lower side.
     let mut earlier = serde_json::to_value(shape).expect("a value");
     earlier.as_object_mut().map(|o| o.remove("foot"));
     let read: TransferShape = serde_json::from_value(earlier).expect("a shape");

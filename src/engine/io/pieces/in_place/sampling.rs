@@ -1,4 +1,4 @@
-//! Streamlines of a file that are read for a picture: more and more of them.
+//! A sample of the streamlines of a file, for a picture, which grows level by level.
 
 use super::{EXCESS, FIRST, InPlace, MAX_READ_POINTS, SAMPLING, SEED, Sample, SampleLimits};
 use crate::compute::{Control, memory};

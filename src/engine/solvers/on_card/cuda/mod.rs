@@ -26,7 +26,7 @@ kernel_struct!(KernelLine as "Line in kernels/density.cu", 16 { points: 0, count
 unsafe impl DeviceRepr for KernelLine {}
 
 impl KernelLine {
-    /// The address of its points; 0 of an empty one.
+    /// The address of its points; 0 for an empty curve.
     pub fn points(&self) -> u64 {
         self.points
     }
@@ -54,7 +54,7 @@ pub struct CurvesOfCard {
 }
 
 impl<'a> CurvesOnCards<'a> {
-    /// `None` if no card has the points, or if the backend uses no card.
+    /// `None` if no card has the points, if the backend uses no card, or if 32 bits cannot number the curves.
     pub fn new(tractogram: &'a Tractogram, backend: &Backend) -> Option<Self> {
         // Solvers run on the CPU if the user chose it, wherever the points are.
         backend.accelerator()?;
@@ -113,7 +113,7 @@ impl<'a> CurvesOnCards<'a> {
     }
 }
 
-/// The card that has a curve, and the curve's points there. Those of an empty one are on any card.
+/// The card that has a curve, and the curve's points there. An empty curve counts as one of the first card.
 pub fn line_at(tractogram: &Tractogram, points: &Places, index: usize) -> (usize, KernelLine) {
     let offsets = &tractogram.offsets;
     let (first, end) = (offsets[index] as usize, offsets[index + 1] as usize);
@@ -129,7 +129,7 @@ pub fn line_at(tractogram: &Tractogram, points: &Places, index: usize) -> (usize
     (card, line)
 }
 
-/// Threads that follow curves of different lengths, one each.
+/// The launch of one thread for each curve, in small blocks, because curves differ in length.
 pub fn few_threads_each(count: u32) -> LaunchConfig {
     LaunchConfig {
         grid_dim: (count.div_ceil(128), 1, 1),
@@ -138,14 +138,15 @@ pub fn few_threads_each(count: u32) -> LaunchConfig {
     }
 }
 
-/// Ranges of at most `size` of `count` curves: a job is cancelled between two of them.
+/// Ranges of at most `size` of `count` curves: between two of them, a job can be cancelled.
 pub fn batches(count: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     let starts = (0..count).step_by(size.max(1));
     starts.map(move |start| start..count.min(start + size.max(1)))
 }
 
-/// The curves with their points and the values per point on the backend's cards alone, in parts of `size` curves that
-/// the cards have in turn, as a solver leaves them there.
+/// Copies curves to the backend's cards as if a solver had left them there, for tests and measurements: only the cards
+/// have the points and the values per point, in parts of `size` curves, which go to the cards in turn. Groups, grid and
+/// timestamp are left out.
 pub fn on_cards_alone(
     tractogram: &Tractogram,
     size: usize,

@@ -116,7 +116,7 @@ impl<'a> RegionsByRole<'a> {
         }
     }
 
-    /// These regions for a card.
+    /// These regions as a card reads them.
     pub(super) fn rules(&self, by_ends: bool) -> RegionRules<'a> {
         let bounded = |regions: &[BoundedRegion<'a>]| {
             let bounded = regions.iter().map(|region| RegionBounds {

@@ -345,7 +345,7 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, InputError>
     Ok(marks)
 }
 
-/// Copies to the host what the rules test, unless it is there.
+/// Copies to the host what the rules test, unless the host has it.
 fn copy_to_host(tractogram: &Tractogram, rules: &SelectionRules) -> Result<(), Error> {
     if !(rules.regions.is_empty() && rules.images.is_empty()) {
         tractogram.points.on_host()?;

@@ -1,7 +1,7 @@
-//! Answers of cards about streamlines whose points they have.
+//! Results of the rules that cards test on streamlines whose points they have.
 
 use super::meeting::RegionsByRole;
-use super::values::{value, value_on_cards};
+use super::values::{copy_for_value, value, value_on_cards};
 use super::{RejectReason, SelectionRules};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -9,7 +9,7 @@ use crate::data::tractogram::LENGTH;
 use crate::solvers::Error;
 use crate::solvers::tractogram::cuda::OnCards;
 
-/// Values and reasons that rules need of the points of streamlines, without the points.
+/// Values and reasons that cards computed from the points for the rules, so that the host does not need the points.
 pub(super) struct KnownByCards {
     /// The value of each limit for all streamlines; `None` for values that the host has.
     values: Vec<Option<Vec<f32>>>,
@@ -18,8 +18,8 @@ pub(super) struct KnownByCards {
 }
 
 impl KnownByCards {
-    /// `None` if the rules concern no points, or if the CPU has to test them: no card of the backend has the points or a
-    /// value of them, or a card lacks the memory.
+    /// `None` if the rules do not depend on points, or if the CPU has to test them: no card has the points or the values of
+    /// points that a rule needs, a card lacks the memory, or a segment is too far from the grid of a mask.
     pub fn find(
         tractogram: &Tractogram,
         rules: &SelectionRules,
@@ -45,11 +45,14 @@ impl KnownByCards {
         };
         for within in &rules.values {
             let values = value_on_cards(tractogram, &within.name, &on_cards, control)?;
-            // Values of points that the host has need no points.
-            let on_host = tractogram.per_point.get(&within.name);
-            let on_host = on_host.is_some_and(|values| values.is_on_host());
-            if values.is_none() && of_points(&within.name) && !on_host {
-                return Ok(None);
+            if values.is_none() {
+                // Means of point values that the host has need no points; lengths do.
+                let on_host = tractogram.per_point.get(&within.name);
+                let on_host = on_host.is_some_and(|values| values.is_on_host());
+                if of_points(&within.name) && (within.name == LENGTH || !on_host) {
+                    return Ok(None);
+                }
+                backend.install(|| copy_for_value(tractogram, &within.name))?;
             }
             known.values.push(values);
         }

@@ -131,7 +131,7 @@ impl PointStatistic {
 }
 
 impl OnImage {
-    /// These limits for a card.
+    /// These limits as a card reads them.
     pub(super) fn limits(&self) -> ImageLimits<'_> {
         ImageLimits {
             volume: &self.volume,
@@ -185,7 +185,8 @@ fn mean_of(points: &[[f32; 3]], at: impl Fn(&[f32; 3]) -> Option<f32>) -> f32 {
     (sum / count as f64) as f32
 }
 
-/// The named value of each streamline, if cards have what it is computed from. `None` also for a value of the file.
+/// The named value of each streamline if cards have the points or point values that it is computed from; otherwise, and
+/// for values per streamline, `None`.
 pub(super) fn value_on_cards(
     tractogram: &Tractogram,
     name: &str,
@@ -203,7 +204,7 @@ pub(super) fn value_on_cards(
     }
 }
 
-/// Copies what a value is computed from to the host, unless it is there.
+/// Copies to the host what a value is computed from, unless the host has it.
 pub(super) fn copy_for_value(tractogram: &Tractogram, name: &str) -> Result<(), Error> {
     if name == LENGTH {
         return Ok(tractogram.points.on_host()?);
