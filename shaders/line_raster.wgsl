@@ -4,9 +4,9 @@
 
 @group(1) @binding(0) var<uniform> picture: Picture;
 // Per sample: the inverted bits of the depth, which grow towards the eye, then the number of the slot where the segment
-// starts; 0 where there is none. The same buffer is `found` once it is complete: the number, then the inverted bits.
+// starts; 0 where there is none. The same buffer is `keys` once it is complete: the number, then the inverted bits.
 @group(1) @binding(1) var<storage, read_write> nearest: array<atomic<u64>>;
-@group(1) @binding(1) var<storage, read> found: array<vec2<u32>>;
+@group(1) @binding(1) var<storage, read> keys: array<vec2<u32>>;
 @group(1) @binding(2) var<storage, read_write> large: Large;
 @group(1) @binding(2) var<storage, read_write> colours: array<u32>;
 // The only group of the shaders that write into the scene.
@@ -331,7 +331,7 @@ fn colour_lines(@builtin(global_invocation_id) pixel: vec3<u32>) {
     var last_colour = 0u;
     for (var sample = 0u; sample < picture.size.z; sample++) {
         // The numbers of other streamlines give slots outside the range, some by wrapping around.
-        let number = found[place + sample].x;
+        let number = keys[place + sample].x;
         let at = number - picture.slots.z;
         if number == 0u || at < picture.slots.x || at >= picture.slots.y {
             continue;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 use super::ends::Ends;
-use crate::compute::cuda::{Device, Error as CardError};
+use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, kernel_struct, kernels};
 use crate::data::Tractogram;
 use crate::solvers::Error;
@@ -53,8 +53,7 @@ pub(super) struct EndsOfLines {
     pub kernel_s: f64,
 }
 
-/// The ends of all streamlines; `None` if no card has the points, or if a card lacks the memory: the CPU then examines
-/// them.
+/// The ends of all streamlines; `None` if no card has the points: the CPU then examines them.
 pub(super) fn examine(
     tractogram: &Tractogram,
     ends: &Ends<'_>,
@@ -66,12 +65,7 @@ pub(super) fn examine(
     };
     let cards = curves.by_card(backend);
     let examined =
-        curves.on_each_card(&cards, |device, own| examine_on(device, own, ends, control));
-    let examined = match examined {
-        Ok(examined) => examined,
-        Err(Error::Card(CardError::OutOfMemory { .. })) => return Ok(None),
-        Err(error) => return Err(error),
-    };
+        curves.on_each_card(&cards, |device, own| examine_on(device, own, ends, control))?;
     let count = tractogram.len();
     let mut all = EndsOfLines {
         labels: vec![[0; 2]; count],

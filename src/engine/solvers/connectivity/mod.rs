@@ -178,8 +178,9 @@ impl<'a> Counting<'a> {
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        // The labels at the ends and the length of each streamline, twice while they are joined.
-        memory::claim("The connectome", tractogram.len() as u64 * 2 * 12)?;
+        // The labels at the ends and the length of each streamline, up to three times while those of cards are joined, and
+        // its place on a card.
+        memory::claim("The connectome", tractogram.len() as u64 * (3 * 12 + 28))?;
         let row = |label: i64| match label {
             0 => NO_LABEL,
             label => self

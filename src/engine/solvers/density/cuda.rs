@@ -64,8 +64,7 @@ pub(super) struct CardSums {
     pub kernel_ms: f64,
 }
 
-/// The sums of each card that has streamlines; `None` if no card has the points, if a card lacks the memory, or if the
-/// grid has more voxels than the kernels can number: the CPU then counts the streamlines.
+/// The sums of each card that has streamlines; `None` if no card has the points, or if the grid has more voxels than the kernels can number: the CPU then counts the streamlines.
 pub(super) fn count(
     tractogram: &Tractogram,
     grid: &Grid,
@@ -84,11 +83,7 @@ pub(super) fn count(
     let counted = curves.on_each_card(&cards, |device, own| {
         count_on(device, own, grid, params, control)
     });
-    match counted {
-        Ok(sums) => Ok(Some(sums)),
-        Err(Error::Card(CardError::OutOfMemory { .. })) => Ok(None),
-        Err(error) => Err(error),
-    }
+    counted.map(Some)
 }
 
 /// Buffers of the sums on a card.

@@ -137,31 +137,25 @@ impl<'a> OnCards<'a> {
         })
     }
 
-    /// The values that `work` computes of the streamlines, in the order of the tractogram. `None` if a card lacks the
-    /// memory: the CPU then computes them.
+    /// The values that `work` computes of the streamlines, in the order of the tractogram.
     fn gathered<T: Copy + Default + Send>(
         &self,
         control: &Control,
         work: impl Fn(&Device, &CurvesOfCard, &mut dyn FnMut(Vec<T>)) -> Result<(), Error> + Sync,
-    ) -> Result<Option<Vec<T>>, Error> {
-        let found = self.curves.on_each_card(&self.cards, |device, own| {
+    ) -> Result<Vec<T>, Error> {
+        let each_card = self.curves.on_each_card(&self.cards, |device, own| {
             control.check()?;
-            let mut found = Vec::with_capacity(own.lines.len());
-            work(device, own, &mut |more| found.extend(more))?;
-            Ok(found)
-        });
-        let found: Vec<Vec<T>> = match found {
-            Ok(found) => found,
-            Err(Error::Card(CardError::OutOfMemory { .. })) => return Ok(None),
-            Err(error) => return Err(error),
-        };
+            let mut values = Vec::with_capacity(own.lines.len());
+            work(device, own, &mut |more| values.extend(more))?;
+            Ok::<Vec<T>, Error>(values)
+        })?;
         let mut all = vec![T::default(); self.count];
-        for (own, found) in self.cards.iter().zip(found) {
-            for (index, value) in own.indices.iter().zip(found) {
+        for (own, values) in self.cards.iter().zip(each_card) {
+            for (index, value) in own.indices.iter().zip(values) {
                 all[*index as usize] = value;
             }
         }
-        Ok(Some(all))
+        Ok(all)
     }
 
     /// The reason of the first rule about regions that each streamline fails; `None` also if the CPU has to decide about
@@ -198,11 +192,11 @@ impl<'a> OnCards<'a> {
             Ok(())
         })?;
         let known = |verdict: u8| VERDICTS.get(usize::from(verdict)).copied();
-        Ok(verdicts.and_then(|verdicts| verdicts.into_iter().map(known).collect()))
+        Ok(verdicts.into_iter().map(known).collect())
     }
 
     /// The length of each streamline, mm.
-    pub fn lengths(&self, control: &Control) -> Result<Option<Vec<f32>>, Error> {
+    pub fn lengths(&self, control: &Control) -> Result<Vec<f32>, Error> {
         self.gathered(control, |device, own, found: &mut dyn FnMut(Vec<f32>)| {
             for some in batches(own.lines.len(), LINES) {
                 control.check()?;
@@ -257,6 +251,7 @@ impl<'a> OnCards<'a> {
             }
             Ok(())
         })
+        .map(Some)
     }
 
     /// The mean of an image over each streamline's points inside it.
@@ -264,7 +259,7 @@ impl<'a> OnCards<'a> {
         &self,
         (volume, frame): (&Volume, usize),
         control: &Control,
-    ) -> Result<Option<Vec<f32>>, Error> {
+    ) -> Result<Vec<f32>, Error> {
         let limits = ImageLimits {
             volume,
             frame,
@@ -273,7 +268,7 @@ impl<'a> OnCards<'a> {
             high: f32::INFINITY,
         };
         let known = self.along_image(&limits, control)?;
-        Ok(known.map(|known| known.into_iter().map(|(mean, _)| mean).collect()))
+        Ok(known.into_iter().map(|(mean, _)| mean).collect())
     }
 
     /// The reason why an image rejects each streamline.
@@ -281,7 +276,7 @@ impl<'a> OnCards<'a> {
         &self,
         limits: &ImageLimits<'_>,
         control: &Control,
-    ) -> Result<Option<Vec<Option<RejectReason>>>, Error> {
+    ) -> Result<Vec<Option<RejectReason>>, Error> {
         let reason = |(mean, flags): (f32, u8)| {
             let is = |bit: u8| flags >> bit & 1 == 1;
             let (passes, valued) = match limits.counting {
@@ -296,7 +291,7 @@ impl<'a> OnCards<'a> {
             }
         };
         let known = self.along_image(limits, control)?;
-        Ok(known.map(|known| known.into_iter().map(reason).collect()))
+        Ok(known.into_iter().map(reason).collect())
     }
 
     /// The mean of an image along each streamline, and flags: bits 0, 1 and 2 are set if any value lies within the limits,
@@ -305,7 +300,7 @@ impl<'a> OnCards<'a> {
         &self,
         limits: &ImageLimits<'_>,
         control: &Control,
-    ) -> Result<Option<Vec<(f32, u8)>>, Error> {
+    ) -> Result<Vec<(f32, u8)>, Error> {
         let grid = &limits.volume.grid;
         let affine = grid.voxel_from_world.as_affine3a();
         let image = KernelImage {

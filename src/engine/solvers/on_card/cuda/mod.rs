@@ -54,13 +54,15 @@ pub struct CurvesOfCard {
 }
 
 impl<'a> CurvesOnCards<'a> {
-    /// `None` if no card has the points, if the backend uses no card, or if 32 bits cannot number the curves.
+    /// `None` if no card of the backend has the points, or if 32 bits cannot number the curves.
     pub fn new(tractogram: &'a Tractogram, backend: &Backend) -> Option<Self> {
-        // Solvers run on the CPU if the user chose it, wherever the points are.
-        backend.accelerator()?;
         let is_numbered = u32::try_from(tractogram.len()).is_ok();
         let points = Places::find(&tractogram.points).filter(|_| is_numbered)?;
-        Some(Self { tractogram, points })
+        // Solvers run where the user chose, wherever the points are.
+        let chosen: Vec<usize> = backend.devices().iter().map(Device::number).collect();
+        let cards = points.devices().iter().map(Device::number);
+        let is_chosen = !chosen.is_empty() && cards.eq(chosen);
+        is_chosen.then_some(Self { tractogram, points })
     }
 
     /// Where the points are.

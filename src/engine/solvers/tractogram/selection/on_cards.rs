@@ -19,7 +19,7 @@ pub(super) struct KnownByCards {
 
 impl KnownByCards {
     /// `None` if the rules do not depend on points, or if the CPU has to test them: no card has the points or the values of
-    /// points that a rule needs, a card lacks the memory, or a segment is too far from the grid of a mask.
+    /// points that a rule needs, or a segment is too far from the grid of a mask.
     pub fn find(
         tractogram: &Tractogram,
         rules: &SelectionRules,
@@ -57,9 +57,7 @@ impl KnownByCards {
             known.values.push(values);
         }
         for image in &rules.images {
-            let Some(reasons) = on_cards.image_reasons(&image.limits(), control)? else {
-                return Ok(None);
-            };
+            let reasons = on_cards.image_reasons(&image.limits(), control)?;
             known.reasons.push(reasons);
         }
         if !rules.regions.is_empty() {

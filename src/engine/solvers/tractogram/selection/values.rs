@@ -194,7 +194,7 @@ pub(super) fn value_on_cards(
     control: &Control,
 ) -> Result<Option<Vec<f32>>, Error> {
     if name == LENGTH {
-        return on_cards.lengths(control);
+        return on_cards.lengths(control).map(Some);
     }
     match tractogram.per_point.get(name) {
         Some(values) if !tractogram.per_streamline.contains_key(name) => {
@@ -264,10 +264,8 @@ pub fn means(
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<f32>, Error> {
-    if let Some(on_cards) = OnCards::new(tractogram, backend)
-        && let Some(means) = on_cards.image_means((volume, frame), control)?
-    {
-        return Ok(means);
+    if let Some(on_cards) = OnCards::new(tractogram, backend) {
+        return on_cards.image_means((volume, frame), control);
     }
     backend.install(|| tractogram.points.on_host())?;
     let at = sample_inside(volume, frame);
