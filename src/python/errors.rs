@@ -4,6 +4,7 @@ use arcuate_engine::compute::Cancelled;
 use arcuate_engine::parameters::ParamError;
 use arcuate_engine::{io, solvers};
 use pyo3::prelude::*;
+use std::path::Path;
 
 /// A failure by the exception that it becomes.
 #[derive(Debug)]
@@ -51,8 +52,20 @@ impl From<ParamError> for Failure {
                 let name = key.replace('-', "_");
                 format!("Found {name}, which has no effect: {reason}; leave it out")
             }
-            // The form without an option of the command line.
-            error => with_arguments(&format!("{error:#}")),
+            // The name of the argument in place of that in the window.
+            ParamError::Value {
+                key,
+                found,
+                expected,
+                example,
+                ..
+            } => {
+                let name = key.replace('-', "_");
+                format!(
+                    "Found {found} for {name}, expected {expected}; choose for example {example}"
+                )
+            }
+            error => with_arguments(&error.to_string()),
         })
     }
 }
@@ -65,6 +78,23 @@ fn with_arguments(sentence: &str) -> String {
     };
     let named: Vec<String> = sentence.split(' ').map(argument).collect();
     named.join(" ")
+}
+
+/// Refuses to replace files, as the command line does without `--force`.
+pub fn may_write(paths: &[&Path], overwrite: bool) -> Result<(), Failure> {
+    let Some(path) = paths.iter().find(|path| path.exists()) else {
+        return Ok(());
+    };
+    let sentence = match path.is_dir() {
+        true => {
+            "Found a folder of this name, expected a file or an unused name; choose another name"
+        }
+        false if overwrite => return Ok(()),
+        false => {
+            "Found a file of this name, expected an unused one; choose another, or give overwrite=True to replace it"
+        }
+    };
+    Err(Failure::File(format!("{sentence}: {}", path.display())))
 }
 
 /// The sentence about a key that an argument does not have.

@@ -114,9 +114,17 @@ impl Fit {
         }
     }
 
+    /// Number of volumes of the scan.
     #[getter]
-    fn unfitted(&self) -> usize {
-        self.whole.fit.unfitted
+    fn volumes(&self) -> usize {
+        self.scan.volume.frames
+    }
+
+    /// Number of voxels of the mask with tensors.
+    #[getter]
+    fn fitted(&self) -> usize {
+        let unfitted = self.whole.fit.unfitted;
+        self.whole.mask.count().saturating_sub(unfitted)
     }
 }
 

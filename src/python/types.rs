@@ -1,7 +1,7 @@
 //! Images and streamlines as classes of Python.
 
 use crate::arrays::{Stored, Values, shared};
-use crate::errors::{Failure, raised};
+use crate::errors::{Failure, may_write, raised};
 use crate::run::{Common, run};
 use arcuate_engine::data::grid::AffineSource;
 use arcuate_engine::data::text::counted;
@@ -59,22 +59,33 @@ impl Image {
         }
     }
 
-    /// The mask that the image is: values 0 and 1 only.
+    /// The mask that the image is: values 0 and 1 only. A mask of all voxels is one, although a file with 1 in each is
+    /// opened as an image.
     pub fn as_mask(&self, name: &str) -> Result<Mask, Failure> {
         let mask = self.mask.clone().or_else(|| io::as_mask(&self.volume));
-        mask.ok_or_else(|| {
-            let values = &self.volume.values;
-            let all = |value: f32| values.iter().all(|&v| v == value);
-            let (found, remedy) = match () {
-                () if self.volume.frames != 1 => ("several volumes", "give one of them"),
-                () if all(0.0) => ("0 in every voxel", "give a mask with 1 where the data are"),
-                () if all(1.0) => ("1 in every voxel", "give a mask with 0 in the background"),
-                () => ("other values than 0 and 1", "compare the image with a threshold first"),
-            };
-            Failure::Input(format!(
-                "Found {found} for {name}, expected one volume of 0 outside and 1 inside, with voxels of both; {remedy}"
-            ))
-        })
+        if let Some(mask) = mask {
+            return Ok(mask);
+        }
+        let Volume { grid, values, .. } = &self.volume;
+        let is_single = self.volume.frames == 1 && self.volume.kind == VolumeKind::Scalar;
+        let all = |value: f32| values.iter().all(|&v| v == value);
+        if is_single && all(1.0) {
+            return Ok(Mask::new(grid.clone(), vec![1; grid.voxel_count()]));
+        }
+        let (found, remedy) = match () {
+            () if self.volume.frames != 1 => ("several volumes", "give one of them"),
+            () if all(0.0) => (
+                "an empty mask, 0 in every voxel,",
+                "give a mask with 1 where the data are",
+            ),
+            () => (
+                "other values than 0 and 1",
+                "compare the image with a threshold first",
+            ),
+        };
+        Err(Failure::Input(format!(
+            "Found {found} for {name}, expected one volume of 0 outside and 1 inside; {remedy}"
+        )))
     }
 }
 
@@ -204,15 +215,20 @@ impl Image {
         py: Python<'_>,
         path: PathBuf,
         description: String,
+        overwrite: bool,
         common: Common,
     ) -> PyResult<()> {
         run(py, &common, |_, control| {
+            let [bval, bvec] = ["bval", "bvec"].map(|ending| io::with_extension(&path, ending));
+            match &self.gradients {
+                Some(_) => may_write(&[&path, &bval, &bvec], overwrite)?,
+                None => may_write(&[&path], overwrite)?,
+            }
             match &self.mask {
                 Some(mask) => image::save_mask(&path, mask, &description, control)?,
                 None => image::save_volume(&path, &self.volume, &description, control)?,
             }
             if let Some(gradients) = &self.gradients {
-                let [bval, bvec] = ["bval", "bvec"].map(|ending| io::with_extension(&path, ending));
                 io::gradients::save(&bval, &bvec, gradients, &self.volume.grid)?;
             }
             Ok(())
@@ -364,9 +380,11 @@ impl Streamlines {
         py: Python<'_>,
         path: PathBuf,
         description: String,
+        overwrite: bool,
         common: Common,
     ) -> PyResult<()> {
         run(py, &common, |_, control| {
+            may_write(&[&path], overwrite)?;
             streamlines::save(&path, &self.tractogram, &description, control)?;
             Ok(())
         })

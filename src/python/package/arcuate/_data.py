@@ -1,8 +1,12 @@
 """Images and streamlines. Arrays are those of the engine: no points or voxels are copied."""
 
+import os
+
 import numpy
 
 from . import _engine
+from ._arguments import path as _path
+from ._arguments import switch, text
 from ._errors import InputError
 
 _COMMON = {"backend": "cpu", "threads": None, "progress": None}
@@ -10,6 +14,19 @@ _COMMON = {"backend": "cpu", "threads": None, "progress": None}
 
 def _affine(rows):
     return None if rows is None else numpy.array(rows).reshape(4, 4)
+
+
+def _remedy(array):
+    """The advice for an array that is no image; an empty text for an image."""
+    if array.dtype.kind == "c":
+        return "take its magnitude or its real part"
+    if array.dtype.kind not in "buif":
+        return "convert it with .astype(numpy.float32)"
+    if array.ndim < 3:
+        return "add the missing axes, as in array[..., numpy.newaxis]"
+    if array.ndim > 4:
+        return "give one volume, or a series of them along the fourth axis"
+    return "" if array.size else "give an array with voxels"
 
 
 class Image:
@@ -22,10 +39,11 @@ class Image:
 
     def __init__(self, array, affine, bvals=None, directions=None):
         array = numpy.asarray(array)
-        if array.dtype.kind not in "buif" or array.ndim not in (3, 4) or array.size == 0:
+        remedy = _remedy(array)
+        if remedy:
             raise InputError(
                 f"Found an array of {array.dtype} with the shape {array.shape} for the image, expected real numbers "
-                "with three or four axes and at least one voxel; take the real part, or add the missing axes"
+                f"with three or four axes and at least one voxel; {remedy}"
             )
         affine = numpy.asarray(affine, dtype=float)
         if affine.shape != (4, 4):
@@ -84,9 +102,12 @@ class Image:
 
         return nibabel.Nifti1Image(self.array, self.affine)
 
-    def save(self, path, description="arcuate (Python)"):
-        """Write a NIfTI or MRtrix image, by the name; the gradients of a scan beside it, as .bval and .bvec."""
-        self._raw.save(path, description, _COMMON)
+    def save(self, path, description="arcuate (Python)", *, overwrite=False):
+        """Write a NIfTI or MRtrix image, by the name; the gradients of a scan beside it, as .bval and .bvec.
+
+        Files that exist are refused unless ``overwrite`` is true.
+        """
+        self._raw.save(_path("path", path), text("description", description), switch("overwrite", overwrite), _COMMON)
 
     def __repr__(self):
         return f"<arcuate.Image {self.array.shape}>"
@@ -197,9 +218,12 @@ class Streamlines:
 
         return pandas.DataFrame(self.per_streamline)
 
-    def save(self, path, description="arcuate (Python)"):
-        """Write a .tck, .trk, .trx, .vtk or .vtp file, by the name."""
-        self._raw.save(path, description, _COMMON)
+    def save(self, path, description="arcuate (Python)", *, overwrite=False):
+        """Write a .tck, .trk, .trx, .vtk or .vtp file, by the name.
+
+        A file that exists is refused unless ``overwrite`` is true.
+        """
+        self._raw.save(_path("path", path), text("description", description), switch("overwrite", overwrite), _COMMON)
 
     def __repr__(self):
         return f"<arcuate.Streamlines: {len(self)}>"
@@ -217,6 +241,11 @@ class Fit:
             raise AttributeError(f"A fit has no map named {name}")
         return Image._of(image)
 
+    def __repr__(self):
+        volumes, fitted = self._raw.volumes, self._raw.fitted
+        counted = f"{volumes} volume" + "s" * (volumes != 1)
+        return f"<arcuate.Fit {self.fa.array.shape}: {counted}, {fitted} voxel{'s' * (fitted != 1)} fitted>"
+
 
 def world_directions(bvecs, affine):
     """Directions in world axes from those of FSL's .bvec files and of DIPY: one row per volume, along the image's axes."""
@@ -231,22 +260,37 @@ def world_directions(bvecs, affine):
     return numpy.divide(world, length, out=numpy.zeros_like(world), where=length > 0)
 
 
-def _image(given):
+def _image(given, name=None):
+    """The image; name is the argument in the sentence of a refusal."""
     if isinstance(given, Image):
         return given
     if hasattr(given, "dataobj") and hasattr(given, "affine"):
         return Image.from_nibabel(given)
+    argument = f" for {name}" if name else ""
+    if isinstance(given, (str, os.PathLike)):
+        raise InputError(
+            f"Found the path {os.fspath(given)}{argument}, expected an arcuate.Image or an image of nibabel; read the "
+            "file with arcuate.open"
+        )
     raise InputError(
-        f"Found {type(given).__name__}, expected an arcuate.Image or an image of nibabel; make one with "
+        f"Found {type(given).__name__}{argument}, expected an arcuate.Image or an image of nibabel; make one with "
         "arcuate.Image(array, affine)"
     )
 
 
-def _mask(given, scan):
-    if isinstance(given, numpy.ndarray):
-        # An array without an affine is on the grid of the scan.
-        return Image(given, _image(scan).affine)._raw
-    return _image(given)._raw
+def _mask(given, scan, name="mask", of="scan"):
+    """The mask of a scan or another image; name and of are their arguments."""
+    expected = scan.array.shape[:3]
+    # An array without an affine is on the grid of the scan.
+    is_array = isinstance(given, numpy.ndarray)
+    given = given if is_array else _image(given, name)
+    shape = given.shape if is_array else given.array.shape
+    # A file may have the axes of the same voxels in another order.
+    in_order = tuple if is_array else sorted
+    if in_order(shape[:3]) != in_order(expected):
+        remedy = "give that of the same voxels" if is_array else "resample it"
+        raise InputError(f"Found the shape {shape} for {name}, expected that of {of}, {expected}; {remedy}")
+    return (Image(given, scan.affine) if is_array else given)._raw
 
 
 def _streamlines(given):

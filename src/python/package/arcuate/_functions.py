@@ -9,31 +9,32 @@ import threading
 import warnings
 
 from . import _engine, _scripts
+from ._arguments import U32, if_given, is_off, limits, numbers, switch, text, whole
+from ._arguments import common as _common
+from ._arguments import number as _number
+from ._arguments import path as _path
 from ._data import Fit, Image, Streamlines, _image, _mask, _streamlines
 from ._errors import Error, InputError, ParameterError, Remark
 from ._results import Connectome, Fod, Pathway, Phantom, Profile, Segmentation, Weights
 
 
-def _common(backend, threads, progress):
-    return {"backend": backend, "threads": threads, "progress": progress}
-
-
 def open(path, *, progress=None):
     """Open an image, a scan with the gradients beside it, or streamlines; remarks about the file are warnings."""
-    opened, remarks = _engine.open(os.fspath(path), _common("cpu", None, progress))
+    opened, remarks = _engine.open(_path("path", path), _common("cpu", None, progress))
     kind = Streamlines if isinstance(opened, _engine.RawStreamlines) else Image
     return kind._of(_warned(opened, remarks))
 
 
 def phantom(*, kind="plain", seed=1, backend="auto", threads=None, progress=None, **parameters):
     common = _common(backend, threads, progress)
-    return Phantom(_engine.phantom(kind, seed, parameters, common))
+    return Phantom(_engine.phantom(text("kind", kind), whole("seed", seed), parameters, common))
 
 
 def fit(scan, *, mask=None, backend="auto", threads=None, progress=None, **parameters):
     common = _common(backend, threads, progress)
+    scan = _image(scan, "scan")
     mask = None if mask is None else _mask(mask, scan)
-    return Fit(_engine.fit(_image(scan)._raw, mask, parameters, common))
+    return Fit(_engine.fit(scan._raw, mask, parameters, common))
 
 
 def _regions(**given):
@@ -55,25 +56,18 @@ def _region(name, role, one):
         if kind == "mask":
             return role, [], open(rest)._raw
         try:
-            numbers = [float(number) for number in rest.split(",")]
+            found = [float(number) for number in rest.split(",")]
         except ValueError:
-            numbers = []
-        if len(numbers) != {"sphere": 4, "box": 6}.get(kind):
+            found = []
+        if len(found) != {"sphere": 4, "box": 6}.get(kind):
             raise InputError(
                 f"Found “{one}” for {name}, expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path; "
                 "correct it"
             )
-        return role, numbers, None
+        return role, found, None
     if isinstance(one, tuple):
-        return role, _numbers(name, one), None
-    return role, [], _image(one)._raw
-
-
-def _numbers(name, given):
-    try:
-        return [float(number) for number in given]
-    except (TypeError, ValueError):
-        raise InputError(f"Found {given!r} for {name}, expected numbers in mm; correct them") from None
+        return role, numbers(name, one, unit=" in mm"), None
+    return role, [], _image(one, name)._raw
 
 
 def _points(name, given):
@@ -82,23 +76,13 @@ def _points(name, given):
     for one in _several(given):
         if isinstance(one, str):
             one = one.removeprefix("sphere:").split(",")
-        points.append(_numbers(name, one))
+        points.append(numbers(name, one, unit=" in mm"))
     return points
-
-
-def _limits(name, given):
-    """Two limits; None leaves one open."""
-    try:
-        low, high = given
-        low = float("-inf") if low is None else float(low)
-        high = float("inf") if high is None else float(high)
-    except (TypeError, ValueError):
-        raise InputError(f"Found {given!r} for {name}, expected (low, high); None leaves one open") from None
-    return low, high
 
 
 def _model(given, odf_basis=None, odf_frame=None):
     """A fit, or distributions: a result of fod, or an image of their coefficients."""
+    odf_basis, odf_frame = if_given(text, "odf_basis", odf_basis), if_given(text, "odf_frame", odf_frame)
     model = {"fit": None, "fod": None, "odf_basis": odf_basis, "odf_frame": odf_frame}
     if isinstance(given, Fit):
         return {**model, "fit": given._raw}
@@ -109,7 +93,7 @@ def _model(given, odf_basis=None, odf_frame=None):
             f"Found {type(given).__name__} for fit, expected what arcuate.fit or arcuate.fod returns, or an image of "
             "distributions; fit the scan first"
         )
-    raw = _image(given)._raw
+    raw = _image(given, "fit")._raw
     if odf_basis is None and odf_frame is None:
         remark = _engine.layout_remark(raw, _common("cpu", None, None))
         if remark:
@@ -119,7 +103,12 @@ def _model(given, odf_basis=None, odf_frame=None):
 
 def _paths(files):
     """Files by tissue."""
-    return [(tissue, os.fspath(path)) for tissue, path in (files or {}).items()]
+    if files is not None and not isinstance(files, dict):
+        raise ParameterError(
+            f"Found {type(files).__name__} for responses, expected files by tissue; give a dictionary, as in "
+            '{"wm": "wm_response.txt"}'
+        )
+    return [(text("responses", tissue), _path("responses", path)) for tissue, path in (files or {}).items()]
 
 
 def fod(
@@ -134,9 +123,9 @@ def fod(
     **parameters,
 ):
     common = _common(backend, threads, progress)
+    scan = _image(scan, "scan")
     mask = None if mask is None else _mask(mask, scan)
-    given = {"files": _paths(responses), "algorithm": response_algorithm}
-    scan = _image(scan)
+    given = {"files": _paths(responses), "algorithm": if_given(text, "response_algorithm", response_algorithm)}
     return Fod(_engine.fod(scan._raw, mask, given, parameters, common), scan)
 
 
@@ -162,11 +151,17 @@ def track(
     regions = _regions(
         seed=seed, target=target, include=include, exclude=exclude, terminate=terminate, within=within
     )
+    if not isinstance(fit, Fit) and is_off(parameters.get("bootstrap")):
+        for name, one in [("scan", scan), ("responses", responses)]:
+            if one is not None:
+                raise ParameterError(
+                    f"Found {name}, which has no effect: only a bootstrap reads it; give bootstrap, or leave {name} out"
+                )
     own = fit if isinstance(fit, Fod) else None
     scan = own.scan if own and scan is None else scan
     further = {
-        "tissues": None if tissues is None else _image(tissues)._raw,
-        "scan": None if scan is None else _image(scan)._raw,
+        "tissues": None if tissues is None else _image(tissues, "tissues")._raw,
+        "scan": None if scan is None else _image(scan, "scan")._raw,
         "files": _paths(responses),
         "texts": list(own.responses.items()) if own and not responses else [],
     }
@@ -224,7 +219,11 @@ def pathway(
     **parameters,
 ):
     regions = _regions(from_=from_, to=to, within=within, exclude=exclude, costly=costly)
-    evidence = {"null": null, "null_full": null_full, "sensitivity": sensitivity}
+    evidence = {
+        "null": whole("null", null),
+        "null_full": switch("null_full", null_full),
+        "sensitivity": if_given(text, "sensitivity", sensitivity),
+    }
     common = _common(backend, threads, progress)
     return Pathway(_engine.pathway(_model(fit, odf_basis, odf_frame), regions, evidence, parameters, common))
 
@@ -232,8 +231,8 @@ def pathway(
 def _speed(layer=None, layer_volume=0, grow_here=None, not_here=None):
     """The inputs of a level set's speed besides its image."""
     return {
-        "layer": None if layer is None else _image(layer)._raw,
-        "layer_volume": layer_volume,
+        "layer": None if layer is None else _image(layer, "layer")._raw,
+        "layer_volume": whole("layer_volume", layer_volume),
         "grow_here": [_region("grow_here", "include", one) for one in _several(grow_here)],
         "not_here": [_region("not_here", "exclude", one) for one in _several(not_here)],
     }
@@ -248,12 +247,12 @@ def segment(
     mask=None,
     threshold=None,
     fill=None,
-    volume=0,
+    volume=None,
     layer=None,
     layer_range=None,
     grow_here=None,
     not_here=None,
-    steps=1000,
+    steps=None,
     ignore_leaks=False,
     reference=None,
     script=None,
@@ -264,6 +263,7 @@ def segment(
 ):
     given = {"probe": probe, "add": add, "remove": remove, "mask": mask, "threshold": threshold, "fill": fill}
     given.update(layer=layer, layer_range=layer_range, grow_here=grow_here, not_here=not_here)
+    given.update(volume=volume, steps=steps)
     if script is not None:
         beside = [name for name, value in given.items() if value is not None] + list(parameters)
         if beside:
@@ -274,24 +274,28 @@ def segment(
     elif image is None:
         raise InputError("Found neither image nor script, expected one of them; give the image to segment")
     else:
+        image = _image(image, "image")
         spheres = [(True, one) for one in _points("add", add)] + [(False, one) for one in _points("remove", remove)]
         beginning = {
-            "volume": volume,
+            "volume": 0 if volume is None else volume,
             "probe": _points("probe", probe),
             "spheres": spheres,
-            "mask": None if mask is None else _mask(mask, image),
-            "threshold": None if threshold is None else _limits("threshold", threshold),
-            "fill": None if fill is None else _numbers("fill", fill),
+            "mask": None if mask is None else _mask(mask, image, "mask", "image"),
+            "threshold": None if threshold is None else limits("threshold", threshold),
+            "fill": None if fill is None else numbers("fill", fill, 3, " in mm"),
             "fill_tolerance": None,
-            "layer_range": None if layer_range is None else _limits("layer_range", layer_range),
+            "layer_range": None if layer_range is None else limits("layer_range", layer_range),
             "speeds": [_speed(layer, 0, grow_here, not_here)],
-            "steps": steps,
+            "steps": 1000 if steps is None else steps,
             "script": None,
         }
-    beginning["ignore_leaks"] = ignore_leaks
-    beginning["reference"] = None if reference is None else _mask(reference, image)
+    image = _image(image, "image")
+    # Those of a script, too.
+    beginning.update({name: whole(name, beginning[name]) for name in ("volume", "steps")})
+    beginning["ignore_leaks"] = switch("ignore_leaks", ignore_leaks)
+    beginning["reference"] = None if reference is None else _mask(reference, image, "reference", "image")
     common = _common(backend, threads, progress)
-    result = Segmentation(_engine.segment(_image(image)._raw, beginning, parameters, common))
+    result = Segmentation(_engine.segment(image._raw, beginning, parameters, common))
     return _warned(result, [result.remark] if result.remark else [])
 
 
@@ -311,32 +315,33 @@ def commit(
     progress=None,
     **parameters,
 ):
+    scan = _image(scan, "scan")
     further = {
         "mask": None if mask is None else _mask(mask, scan),
-        "peaks": None if peaks is None else _image(peaks)._raw,
-        "start": None if start is None else [float(weight) for weight in start],
-        "gamma": [tuple(_numbers("gamma", one)) for one in _several(gamma)],
-        "pulse": pulse,
-        "between": between,
-        "scheme": None if scheme is None else os.fspath(scheme),
+        "peaks": None if peaks is None else _image(peaks, "peaks")._raw,
+        "start": None if start is None else numbers("start", start),
+        "gamma": [tuple(numbers("gamma", one, 2)) for one in _several(gamma)],
+        "pulse": if_given(_number, "pulse", pulse),
+        "between": if_given(_number, "between", between),
+        "scheme": if_given(_path, "scheme", scheme),
     }
     common = _common(backend, threads, progress)
     lines = _streamlines(streamlines)._raw
-    result = Weights(_engine.commit(lines, _image(scan)._raw, further, parameters, common))
+    result = Weights(_engine.commit(lines, scan._raw, further, parameters, common))
     return _warned(result, result.remarks)
 
 
 def density(streamlines, *, template=None, backend="auto", threads=None, progress=None, **parameters):
     common = _common(backend, threads, progress)
-    template = None if template is None else _image(template)._raw
+    template = None if template is None else _image(template, "template")._raw
     return Image._of(_engine.density(_streamlines(streamlines)._raw, template, parameters, common))
 
 
 def connectome(streamlines, labels, *, value=None, backend="auto", threads=None, progress=None, **parameters):
     common = _common(backend, threads, progress)
-    value = (value, None) if value is None or isinstance(value, str) else (None, _image(value)._raw)
+    value = (value, None) if value is None or isinstance(value, str) else (None, _image(value, "value")._raw)
     lines = _streamlines(streamlines)._raw
-    return Connectome(_engine.connectome(lines, _image(labels)._raw, value, parameters, common))
+    return Connectome(_engine.connectome(lines, _image(labels, "labels")._raw, value, parameters, common))
 
 
 def profile(
@@ -351,8 +356,8 @@ def profile(
     **parameters,
 ):
     common = _common(backend, threads, progress)
-    names = [values] if isinstance(values, str) else list(values)
-    sampled = [(name, _image(image)._raw) for name, image in (images or {}).items()]
+    names = [text("values", name) for name in ([values] if isinstance(values, str) else values)]
+    sampled = [(text("images", name), _image(image, "images")._raw) for name, image in (images or {}).items()]
     start = None if start is None else _region("start", "include", start)
     lines = _streamlines(streamlines)._raw
     return Profile(_engine.profile(lines, (names, sampled), start, parameters, common))
@@ -397,19 +402,20 @@ def select(
 
     The result has ``selected``: whether each streamline was kept.
     """
-    conditions = [] if length is None else [("length", *_limits("length", length))]
-    conditions += [(name, *_limits(name, limits)) for name, limits in (values or {}).items()]
+    conditions = [] if length is None else [("length", *limits("length", length))]
+    conditions += [(text("values", name), *limits(name, one)) for name, one in (values or {}).items()]
     given = {
-        "group": group,
-        "ends": ends,
+        "group": if_given(text, "group", group),
+        "ends": switch("ends", ends),
         "values": conditions,
         "images": [
-            (_image(image)._raw, *_limits("images", limits[:2]), *(limits[2:] or ["mean"])) for image, *limits in images
+            (_image(image, "images")._raw, *limits("images", rest[:2]), text("images", rest[2] if len(rest) > 2 else "mean"))
+            for image, *rest in images
         ],
-        "stop": stop,
-        "invert": invert,
-        "number": number,
-        "random_seed": random_seed,
+        "stop": if_given(text, "stop", stop),
+        "invert": switch("invert", invert),
+        "number": if_given(whole, "number", number, 1, U32),
+        "random_seed": whole("random_seed", random_seed),
     }
     regions = _regions(target=target, include=include, exclude=exclude, within=within)
     common = _common(backend, threads, progress)

@@ -45,7 +45,8 @@ _INTRODUCTIONS = {
         "Grow a surface by a level set, from spheres (add), a mask, a threshold (low, high) or a point (fill).\n\nThe "
         "grey value comes from probes (x, y, z, radius) or from target and tolerance. remove keeps the\nsurface out of "
         "spheres, grow_here and not_here are regions, layer is an image that acts as a speed.\nreference is a mask to compare "
-        "with. script repeats a run: the run.json of an earlier one, with its own inputs."
+        "with. volume is the one of a series to segment (default 0), and the run ends after steps (default 1000).\n"
+        "script repeats a run: the run.json of an earlier one, with its own inputs."
     ),
     "commit": (
         "Fit a weight to each streamline by the diffusion signal that it explains.\n\nThe water around fibres has the "
