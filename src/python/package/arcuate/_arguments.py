@@ -71,7 +71,8 @@ def limits(name, given):
         ) from None
     if math.isnan(low) or math.isnan(high):
         raise ParameterError(
-            f"Found a limit that is not a number, ({low}, {high}), for {name}, expected (low, high); None leaves one open"
+            f"Found a limit that is not a number, ({low}, {high}), for {name}, expected (low, high); None leaves one "
+            "open"
         )
     if low > high:
         raise ParameterError(
