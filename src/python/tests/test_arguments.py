@@ -122,7 +122,7 @@ def test_limits_are_numbers_in_order(image, lines):
 
 
 def test_existing_files_are_kept_unless_overwrite_is_given(scan, image, lines, tmp_path):
-    for one, name in [(lines, "lines.trk"), (image, "image.nii.gz")]:
+    for one, name in [(lines, "lines.tck"), (image, "image.nii.gz")]:
         path = tmp_path / name
         one.save(path)
         written = path.read_bytes()
