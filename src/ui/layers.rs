@@ -111,7 +111,7 @@ fn row_fact(state: &State, layer: &Layer) -> String {
             let drawn = state
                 .drawn_streamlines(layer)
                 .map_or(0, |lines| lines.len());
-            // Of a filtered layer, those that the rules keep: all of these may be drawn.
+            // A filter may keep so few streamlines that all of them are drawn.
             let kept = state.counted_in_place(layer.id);
             let some = kept.map_or(drawn, |kept| kept.outline.streamlines);
             format!(

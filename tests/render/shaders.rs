@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     std::iter::once(outlines).chain(valid).collect()
 }
 
-/// What a shader may use beyond WebGPU; the renderer compiles such shaders only on devices that have it.
+/// The features beyond WebGPU that a shader may use; the renderer compiles it only on devices that have them.
 fn capabilities(name: &str) -> naga::valid::Capabilities {
     use naga::valid::Capabilities as C;
     match name {

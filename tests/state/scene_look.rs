@@ -242,7 +242,7 @@ fn repaired() {
     let mut many = valid.clone();
     many.clips = vec![valid.clips[1].clone(); 20];
     assert_eq!(many.valid().clips.len(), SceneLook::MAX_CLIPS);
-    // What is left out is said by name.
+    // A sentence names the clips that are not drawn.
     assert_eq!(valid.omitted(), None);
     for (i, clip) in many.clips.iter_mut().enumerate() {
         clip.name = format!("Clip {i}");

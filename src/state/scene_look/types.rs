@@ -100,8 +100,8 @@ impl SceneLook {
         }
     }
 
-    /// A sentence about clips of a session that are left out, since only so many are drawn or since they have no valid
-    /// shape; `None` if there are none.
+    /// A sentence that names the clips of a session that are not drawn, because they exceed the largest number or have
+    /// no valid shape; `None` if all are drawn.
     pub fn omitted(&self) -> Option<String> {
         let drawn = self.valid().clips;
         let is_omitted = |clip: &&SceneClip| {

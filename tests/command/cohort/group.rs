@@ -144,7 +144,7 @@ pub fn without_pictures() {
         participant(here, name, 7e-4);
     }
     let results = |name: &str| here.join("out/arcuate").join(name);
-    // As an earlier version wrote it.
+    // Earlier versions wrote no small pictures.
     let status = json!({
         "state": "done", "steps": [{"name": "tract"}], "session": {"pictures": ["pictures/axial.png"]},
     });

@@ -26,7 +26,8 @@ pub fn tests() -> Vec<Trial> {
 const SIZE: u32 = 160;
 /// Shares of pixels that may differ by more than 2 and by more than 24.
 const EDGES: [f64; 2] = [0.015, 0.004];
-/// The same for lines that are cut: triangles lose whole pixels at a cut, computed lines lose samples of them.
+/// These shares for lines that are cut. They are larger, because a cut removes whole pixels of triangles, but single
+/// samples of computed lines.
 const CUT_EDGES: [f64; 2] = [0.06, 0.03];
 
 /// Whether the device can draw lines by compute shaders; prints a sentence if it cannot.

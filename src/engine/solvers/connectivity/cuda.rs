@@ -7,14 +7,14 @@ use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, kernel_struct, kernels};
 use crate::data::Tractogram;
 use crate::solvers::Error;
-use crate::solvers::on_card::{CurvesOfCard, CurvesOnCards, batches, few_threads_each};
+use crate::solvers::on_card::{
+    CurvesOfCard, CurvesOnCards, LINES_PER_BATCH, batches, few_threads_each,
+};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{DeviceRepr, PushKernelArg as _};
 use glam::DAffine3;
 
 const OPERATION: &str = "finding the labels at the ends";
-/// Streamlines between two checks for cancellation.
-const LINES: usize = 1 << 20;
 
 /// `Labels` in kernels/connectivity.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -103,7 +103,7 @@ fn examine_on(
     let values = device.upload(ends.values)?;
     let kernel = device.kernel(kernels::CONNECTIVITY, "connectivity_ends")?;
     let (mut found, mut kernel_ms) = (Vec::with_capacity(own.lines.len()), 0.0);
-    for some in batches(own.lines.len(), LINES) {
+    for some in batches(own.lines.len(), LINES_PER_BATCH) {
         control.check()?;
         let lines = device.upload(&own.lines[some])?;
         let count = lines.len() as u32;

@@ -8,7 +8,9 @@ use crate::compute::cuda::{Device, Error as CardError};
 use crate::compute::{Backend, Control, kernel_struct, kernels};
 use crate::data::{Grid, Tractogram};
 use crate::solvers::Error;
-use crate::solvers::on_card::{CurvesOfCard, CurvesOnCards, KernelLine, batches, few_threads_each};
+use crate::solvers::on_card::{
+    CurvesOfCard, CurvesOnCards, KernelLine, LINES_PER_BATCH, batches, few_threads_each,
+};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
@@ -17,8 +19,6 @@ const OPERATION: &str = "mapping density";
 const LOWER: &str = "choose larger voxels";
 /// Entries that the tables of visited voxels have at a time, unless one streamline needs more.
 const TABLE_ENTRIES: u64 = 64 << 20;
-/// Streamlines between two checks for cancellation.
-const LINES: usize = 1 << 20;
 
 /// `Cells` in kernels/density.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -138,7 +138,7 @@ fn count_on(
     };
     let cells = cells(grid);
     let mut kernel_ms = 0.0;
-    for lines in batches(own.lines.len(), LINES) {
+    for lines in batches(own.lines.len(), LINES_PER_BATCH) {
         control.check()?;
         let batch = Batch::new(device, own, lines, cells)?;
         kernel_ms += match buffers.visits.is_some() {

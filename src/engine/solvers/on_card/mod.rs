@@ -7,7 +7,8 @@ mod late;
 mod places;
 
 pub use cuda::{
-    CurvesOfCard, CurvesOnCards, KernelLine, batches, few_threads_each, line_at, on_cards_alone,
+    CurvesOfCard, CurvesOnCards, KernelLine, LINES_PER_BATCH, batches, few_threads_each, line_at,
+    on_cards_alone,
 };
 pub use drawn_buffers::DrawnBuffers;
 pub use late::LateValues;

@@ -9,7 +9,9 @@ use crate::compute::{Backend, Control, kernel_struct, kernels};
 use crate::data::bounding_chunks::Bounds;
 use crate::data::{Shape, Shared, Tractogram, Volume};
 use crate::solvers::Error;
-use crate::solvers::on_card::{CurvesOfCard, CurvesOnCards, Places, batches, few_threads_each};
+use crate::solvers::on_card::{
+    CurvesOfCard, CurvesOnCards, LINES_PER_BATCH, Places, batches, few_threads_each,
+};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
@@ -17,8 +19,6 @@ use std::sync::Arc;
 
 const OPERATION: &str = "selecting streamlines";
 const LOWER: &str = "select among fewer streamlines";
-/// Streamlines between two checks for cancellation.
-const LINES: usize = 1 << 20;
 
 /// `Values` in kernels/tractogram.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -168,7 +168,7 @@ impl<'a> OnCards<'a> {
         let verdicts = self.gathered(control, |device, own, found: &mut dyn FnMut(Vec<u8>)| {
             let regions = Regions::upload(device, rules)?;
             let kernel = device.kernel(kernels::TRACTOGRAM, "tractogram_select")?;
-            for some in batches(own.lines.len(), LINES) {
+            for some in batches(own.lines.len(), LINES_PER_BATCH) {
                 control.check()?;
                 let lines = device.upload(&own.lines[some])?;
                 let count = lines.len() as u32;
@@ -198,7 +198,7 @@ impl<'a> OnCards<'a> {
     /// The length of each streamline, mm.
     pub fn lengths(&self, control: &Control) -> Result<Vec<f32>, Error> {
         self.gathered(control, |device, own, found: &mut dyn FnMut(Vec<f32>)| {
-            for some in batches(own.lines.len(), LINES) {
+            for some in batches(own.lines.len(), LINES_PER_BATCH) {
                 control.check()?;
                 let lines = device.upload(&own.lines[some])?;
                 found(numbers(device, "tractogram_lengths", &lines)?);
@@ -244,7 +244,7 @@ impl<'a> OnCards<'a> {
         self.gathered(control, |device, own, found: &mut dyn FnMut(Vec<f32>)| {
             let at = cards.iter().position(|card| *card == own.card);
             let lines = at.map_or(&[][..], |at| &lines[at][..]);
-            for some in batches(lines.len(), LINES) {
+            for some in batches(lines.len(), LINES_PER_BATCH) {
                 control.check()?;
                 let lines = device.upload(&lines[some])?;
                 found(numbers(device, "tractogram_means", &lines)?);
@@ -317,7 +317,7 @@ impl<'a> OnCards<'a> {
                 device.needs(size_of_val(voxels) as u64, OPERATION, LOWER)?;
                 let voxels = device.upload(voxels)?;
                 let kernel = device.kernel(kernels::TRACTOGRAM, "tractogram_image")?;
-                for some in batches(own.lines.len(), LINES) {
+                for some in batches(own.lines.len(), LINES_PER_BATCH) {
                     control.check()?;
                     let lines = device.upload(&own.lines[some])?;
                     let count = lines.len() as u32;

@@ -290,7 +290,7 @@ def segment(
             "script": None,
         }
     image = _image(image, "image")
-    # Those of a script, too.
+    # A script has values for these arguments as well.
     beginning.update({name: whole(name, beginning[name]) for name in ("volume", "steps")})
     beginning["ignore_leaks"] = switch("ignore_leaks", ignore_leaks)
     beginning["reference"] = None if reference is None else _mask(reference, image, "reference", "image")

@@ -140,6 +140,9 @@ pub fn few_threads_each(count: u32) -> LaunchConfig {
     }
 }
 
+/// Curves that a kernel reads between two checks for cancellation.
+pub const LINES_PER_BATCH: usize = 1 << 20;
+
 /// Ranges of at most `size` of `count` curves: between two of them, a job can be cancelled.
 pub fn batches(count: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     let starts = (0..count).step_by(size.max(1));
