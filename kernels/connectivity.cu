@@ -1,15 +1,6 @@
 // Labels at the ends of streamlines whose points are on the card. Every number equals that of
 // src/engine/solvers/connectivity, so operations are rounded one by one; only coordinates below 1.2e-38 mm count as 0.
-#include "common.cuh"
-
-const float LARGEST = 3.40282347e38f;
-
-// `KernelLine` in src/engine/solvers/on_card/cuda/mod.rs: where a streamline's points are, and how many.
-struct Line {
-    const f32x3* points;
-    u32 count;
-    u32 unused;
-};
+#include "lines.cuh"
 
 // `KernelLabels` in src/engine/solvers/connectivity/cuda.rs: columns and offsets of the transforms between world mm and
 // voxels, the largest distance of a label, and half the edges of the block of voxels that a ball of it touches.
@@ -26,23 +17,19 @@ struct Ends {
     float first, last, length_mm;
 };
 
-__device__ __forceinline__ double transformed(const double* columns, u32 axis, double x, double y, double z) {
-    double sum = __dadd_rn(__dmul_rn(columns[axis], x), __dmul_rn(columns[3 + axis], y));
-    return __dadd_rn(__dadd_rn(sum, __dmul_rn(columns[6 + axis], z)), columns[9 + axis]);
-}
-
 // The number of a label is the whole part of its value.
 __device__ __forceinline__ bool is_label(float value) { return fabsf(value) >= 1.0f && fabsf(value) <= LARGEST; }
 
 // The label of the voxel that contains a point, else that of the labelled voxel with the nearest centre.
 __device__ float label_at(const Labels& labels, const float* values, f32x3 point) {
-    if (!(fabsf(point.x) <= LARGEST && fabsf(point.y) <= LARGEST && fabsf(point.z) <= LARGEST)) return 0.0f;
-    double world[3] = {(double)point.x, (double)point.y, (double)point.z}, at[3];
+    if (!is_finite(point)) return 0.0f;
+    f64x3 world = widened(point);
+    double at[3];
     bool inside = true;
     u32 cell[3];
 #pragma unroll
     for (u32 a = 0; a < 3; a++) {
-        at[a] = transformed(labels.voxel_from_world, a, world[0], world[1], world[2]);
+        at[a] = transformed(labels.voxel_from_world, a, world);
         double nearest = round(at[a]);
         inside = inside && nearest >= 0.0 && nearest < (double)labels.shape[a];
         cell[a] = inside ? (u32)nearest : 0;
@@ -69,12 +56,11 @@ __device__ float label_at(const Labels& labels, const float* values, f32x3 point
             for (long long i = low[0]; i < high[0]; i++) {
                 float label = values[i + nx * (j + ny * k)];
                 if (!is_label(label)) continue;
-                double off[3];
-#pragma unroll
-                for (u32 a = 0; a < 3; a++)
-                    off[a] = __dsub_rn(transformed(labels.world_from_voxel, a, (double)i, (double)j, (double)k), world[a]);
-                double squared = __dadd_rn(__dadd_rn(__dmul_rn(off[0], off[0]), __dmul_rn(off[1], off[1])),
-                                           __dmul_rn(off[2], off[2]));
+                f64x3 voxel = {(double)i, (double)j, (double)k};
+                f64x3 centre = {transformed(labels.world_from_voxel, 0, voxel), transformed(labels.world_from_voxel, 1, voxel),
+                                transformed(labels.world_from_voxel, 2, voxel)};
+                f64x3 off = minus(centre, world);
+                double squared = product(off, off);
                 if (squared < best || (squared == best && found == 0.0f)) best = squared, found = label;
             }
     return found;

@@ -1,25 +1,15 @@
 // Density maps of streamlines whose points are on the card. Every number equals that of src/engine/solvers/density, so
 // operations are rounded one by one; only coordinates below 1.2e-38 mm count as 0.
-#include "common.cuh"
+#include "lines.cuh"
 
-const float LARGEST = 3.40282347e38f;
 // Units of length per mm, as in src/engine/solvers/density/mod.rs.
 const double UNITS_PER_MM = 16777216.0;
-const double NEVER = 1e300;
 
-// `KernelCells` in src/engine/solvers/density/cuda.rs: columns of the transform from world mm to coordinates in which
-// voxel i is the half-open interval from i to i + 1, its offset, and the shape.
+// `KernelCells` in src/engine/solvers/density/cuda.rs: the transform from world mm to coordinates in which voxel i is the
+// half-open interval from i to i + 1, by columns, and the shape.
 struct Cells {
-    double columns[9];
-    double offset[3];
+    double columns[12];
     u32 shape[3];
-    u32 unused;
-};
-
-// `KernelLine` in src/engine/solvers/on_card/cuda/mod.rs: where a streamline's points are, and how many.
-struct Line {
-    const f32x3* points;
-    u32 count;
     u32 unused;
 };
 
@@ -36,20 +26,6 @@ struct Sums {
     u64* totals;
     u64 voxels;
 };
-
-struct f64x3 {
-    double x, y, z;
-};
-
-__device__ __forceinline__ f64x3 widened(f32x3 p) { return {(double)p.x, (double)p.y, (double)p.z}; }
-__device__ __forceinline__ bool is_finite(f32x3 p) {
-    return fabsf(p.x) <= LARGEST && fabsf(p.y) <= LARGEST && fabsf(p.z) <= LARGEST;
-}
-
-__device__ __forceinline__ double in_cells(const Cells& cells, u32 axis, f64x3 p) {
-    double sum = __dadd_rn(__dmul_rn(cells.columns[axis], p.x), __dmul_rn(cells.columns[3 + axis], p.y));
-    return __dadd_rn(__dadd_rn(sum, __dmul_rn(cells.columns[6 + axis], p.z)), cells.offset[axis]);
-}
 
 // The voxel that contains a point of the cells.
 __device__ __forceinline__ bool voxel_at(const Cells& cells, const double (&at)[3], u32& voxel) {
@@ -153,12 +129,12 @@ extern "C" __global__ void __launch_bounds__(128, 4)
         f32x3 before = line.points[0];
         double from[3], to[3];
 #pragma unroll
-        for (u32 a = 0; a < 3; a++) from[a] = in_cells(cells, a, widened(before));
+        for (u32 a = 0; a < 3; a++) from[a] = transformed(cells.columns, a, widened(before));
         if (line.count == 1 && voxel_at(cells, from, last)) own = 1;
         for (u32 k = 1; k < line.count; k++) {
             f32x3 here = line.points[k];
 #pragma unroll
-            for (u32 a = 0; a < 3; a++) to[a] = in_cells(cells, a, widened(here));
+            for (u32 a = 0; a < 3; a++) to[a] = transformed(cells.columns, a, widened(here));
             if (is_finite(before) && is_finite(here)) {
                 cross(cells, from, to, [&](u32 voxel, double, double) {
                     own += voxel != last;
@@ -213,16 +189,16 @@ extern "C" __global__ void __launch_bounds__(128, 4)
         f32x3 before = line.points[0];
         double from[3], to[3];
 #pragma unroll
-        for (u32 a = 0; a < 3; a++) from[a] = in_cells(cells, a, widened(before));
+        for (u32 a = 0; a < 3; a++) from[a] = transformed(cells.columns, a, widened(before));
         u32 only;
         if (line.count == 1 && voxel_at(cells, from, only)) visit(only);
         for (u32 k = 1; k < line.count; k++) {
             f32x3 here = line.points[k];
 #pragma unroll
-            for (u32 a = 0; a < 3; a++) to[a] = in_cells(cells, a, widened(here));
+            for (u32 a = 0; a < 3; a++) to[a] = transformed(cells.columns, a, widened(here));
             if (is_finite(before) && is_finite(here)) {
                 f64x3 p = widened(before), q = widened(here);
-                f64x3 along = {__dsub_rn(q.x, p.x), __dsub_rn(q.y, p.y), __dsub_rn(q.z, p.z)};
+                f64x3 along = minus(q, p);
                 double squared = __dadd_rn(__dadd_rn(__dmul_rn(along.x, along.x), __dmul_rn(along.y, along.y)),
                                            __dmul_rn(along.z, along.z));
                 double length = __dsqrt_rn(squared), share[3] = {0.0, 0.0, 0.0};

@@ -1,11 +1,11 @@
 // Streamlines as the renderer draws them: the points that are drawn, in blocks of 32 slots with their bounds. Every
 // number equals that of src/engine/data/line_order.rs and src/engine/data/line_blocks.rs, so operations are rounded one
 // by one.
-#include "common.cuh"
+#include "lines.cuh"
 
 // Constants of src/engine/data/line_order.rs and src/engine/data/line_blocks.rs.
 const float MAXIMUM_TURN_MM = 0.131f, MAXIMUM_TURN_SINE = 0.17f, LONGEST_CHORD_MM = 4.0f;
-const float MAXIMUM_COORDINATE = 65534.0f, MIN_POSITIVE = 1.17549435e-38f, LARGEST = 3.40282347e38f;
+const float MAXIMUM_COORDINATE = 65534.0f, MIN_POSITIVE = 1.17549435e-38f;
 const float MISSING = -3.4e38f;
 const u32 GAP = 0xffff, BLOCK_LEN = 52;
 
@@ -51,13 +51,6 @@ __device__ __forceinline__ void walk(const f32x3* points, u32 count, bool every_
     }
     keep(count - 1, next);
 }
-
-// `KernelLine` in src/engine/solvers/drawn_lines/cuda.rs: where a streamline's points are, and how many.
-struct Line {
-    const f32x3* points;
-    u32 count;
-    u32 unused;
-};
 
 // Bounds, length and drawn points of a streamline: `KernelFacts` in src/engine/solvers/drawn_lines/cuda.rs.
 struct Facts {

@@ -1,21 +1,12 @@
 // Selection of streamlines whose points are on the card, and their values. Every number equals that of
 // src/engine/solvers/tractogram, so operations are rounded one by one; only numbers below 1.2e-38 count as 0.
-#include "common.cuh"
+#include "lines.cuh"
 
-const float LARGEST = 3.40282347e38f;
-const double NEVER = 1e300;
 // Constants of src/engine/solvers/tractogram/selection/meeting.rs and src/engine/solvers/curves/regions.rs.
 const double CUT_MM = 1e-3, FACE = 1e-9;
 const long long FEW_VOXELS = 27;
 // Farther from the origin of its grid, in voxels, the CPU tests a segment.
 const double FAR = 1048576.0;
-
-// `KernelLine` in src/engine/solvers/on_card/cuda/mod.rs: where a streamline's points are, and how many.
-struct Line {
-    const f32x3* points;
-    u32 count;
-    u32 unused;
-};
 
 // `KernelValues` in src/engine/solvers/tractogram/cuda.rs: where the values of a streamline's points are.
 struct Values {
@@ -41,27 +32,6 @@ struct Rules {
     u32 exclude, include, targets, masks;
     u32 by_ends;
 };
-
-struct f64x3 {
-    double x, y, z;
-};
-
-__device__ __forceinline__ f64x3 widened(f32x3 p) { return {(double)p.x, (double)p.y, (double)p.z}; }
-__device__ __forceinline__ f64x3 minus(f64x3 a, f64x3 b) {
-    return {__dsub_rn(a.x, b.x), __dsub_rn(a.y, b.y), __dsub_rn(a.z, b.z)};
-}
-__device__ __forceinline__ double product(f64x3 a, f64x3 b) {
-    return __dadd_rn(__dadd_rn(__dmul_rn(a.x, b.x), __dmul_rn(a.y, b.y)), __dmul_rn(a.z, b.z));
-}
-__device__ __forceinline__ bool is_finite(f32x3 p) {
-    return fabsf(p.x) <= LARGEST && fabsf(p.y) <= LARGEST && fabsf(p.z) <= LARGEST;
-}
-
-// A row of a transform without its offset.
-__device__ __forceinline__ double turned(const double* columns, u32 axis, f64x3 p) {
-    double sum = __dadd_rn(__dmul_rn(columns[axis], p.x), __dmul_rn(columns[3 + axis], p.y));
-    return __dadd_rn(sum, __dmul_rn(columns[6 + axis], p.z));
-}
 
 // Whether no voxel around a short segment is in the mask; in voxels, voxel i covers i to i + 1.
 __device__ __forceinline__ bool is_clear(const Region& region, const double (&from)[3], const double (&to)[3]) {
@@ -97,7 +67,7 @@ __device__ bool enters_mask(const Region& region, f64x3 from, f64x3 way, bool& f
     int ahead[3];
 #pragma unroll
     for (u32 a = 0; a < 3; a++) {
-        start[a] = __dadd_rn(__dadd_rn(turned(region.from_world, a, from), region.from_world[9 + a]), 0.5);
+        start[a] = __dadd_rn(transformed(region.from_world, a, from), 0.5);
         along[a] = turned(region.from_world, a, way);
         end[a] = __dadd_rn(start[a], along[a]);
         if (!(fabs(start[a]) <= FAR && fabs(end[a]) <= FAR)) {

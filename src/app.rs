@@ -19,6 +19,10 @@ use crate::state::{Action, Effect, State, report, update};
 use crate::ui::{self, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
 use parts::{Interface, WindowStatus, Work};
+use std::time::Duration;
+
+/// A frame in which a control moved waits this long at most for results that come so soon.
+const QUICK: Duration = Duration::from_millis(6);
 
 pub struct App {
     state: State,
@@ -75,6 +79,9 @@ impl App {
 
 impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
+        if std::mem::take(&mut self.window.control_moved) {
+            self.work.jobs.wait_for_quick(QUICK);
+        }
         let events = self
             .work
             .jobs
@@ -118,6 +125,7 @@ impl eframe::App for App {
         let follows = !actions.is_empty() && ctx.input(|i| !i.events.is_empty());
         if follows && !cfg!(debug_assertions) {
             ctx.request_discard("the actions of this frame");
+            self.window.control_moved = true;
         }
         self.act(actions, &ctx);
         if let Some(record) = &mut self.record {

@@ -65,6 +65,8 @@ pub(super) struct WindowStatus {
     pub closing: bool,
     /// The recent files have changed and are to be stored.
     pub recent_changed: bool,
+    /// The frame that is laid out has events that changed the state, so that results may follow.
+    pub control_moved: bool,
     /// Errors of the device that draws the window.
     pub faults: Faults,
 }

@@ -7,6 +7,7 @@ mod export;
 pub mod film;
 mod job;
 mod paths;
+mod quick;
 mod saved;
 mod slot;
 mod worker;
@@ -39,6 +40,7 @@ use crate::compute::{Backend, Cancelled, Control, Progress};
 use crate::data::ImageExporter;
 use disposal::Disposal;
 use job::Run;
+use quick::{Arrivals, FirstResult};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -68,6 +70,7 @@ struct Queue<S: JobState> {
     running: Option<JobHandle>,
     /// The latest partial output of the running job, until it is taken.
     partial: Option<Event<S>>,
+    first_result: FirstResult,
     has_worker: bool,
     closed: bool,
 }
@@ -84,6 +87,7 @@ impl<S: JobState> Lane<S> {
                 waiting: VecDeque::new(),
                 running: None,
                 partial: None,
+                first_result: FirstResult::default(),
                 has_worker: false,
                 closed: false,
             }),
@@ -123,7 +127,11 @@ impl<S: JobState> Run<S> for Running<'_, S> {
     }
 
     fn send_partial(&self, event: Event<S>) {
-        self.lane.lock().partial = Some(event);
+        {
+            let mut queue = self.lane.lock();
+            queue.partial = Some(event);
+            queue.first_result.arrives(self.started);
+        }
         (self.wake)();
     }
 
@@ -141,6 +149,7 @@ pub struct Jobs<S: JobState> {
     /// For workers not yet started, and for jobs whose worker cannot be started.
     sender: Sender<Event<S>>,
     wake: Arc<dyn Fn() + Send + Sync>,
+    arrivals: Arc<Arrivals>,
     next_ticket: u64,
     /// The job that the window does itself.
     window_job: Option<JobHandle>,
@@ -155,12 +164,18 @@ impl<S: JobState> Jobs<S> {
     /// `wake` is called from a worker whenever an event is ready (it asks for a repaint).
     pub fn new(backend: Backend, wake: Arc<dyn Fn() + Send + Sync>) -> Self {
         let (sender, events) = channel();
+        let arrivals = Arc::new(Arrivals::default());
+        let counted = arrivals.clone();
         Self {
             worker: Arc::new(Worker::new(backend)),
             lanes: Vec::new(),
             events,
             sender,
-            wake,
+            wake: Arc::new(move || {
+                counted.add();
+                wake();
+            }),
+            arrivals,
             next_ticket: 1,
             window_job: None,
             newest: Vec::new(),
@@ -297,6 +312,20 @@ impl<S: JobState> Jobs<S> {
         }
     }
 
+    /// Waits for the first results of jobs that follow the controls, where the last job of the slot took at most `limit` to
+    /// its first result, and no longer than that: a picture that is drawn next shows them already.
+    pub fn wait_for_quick(&self, limit: Duration) {
+        let is_awaited = |(slot, lane): &(Slot, Arc<Lane<S>>)| {
+            let queue = lane.lock();
+            let is_queued = !queue.waiting.is_empty();
+            !slot.queues()
+                && !slot.is_in_background()
+                && queue.first_result.is_due(is_queued, limit)
+        };
+        self.arrivals
+            .wait_while(limit, || self.lanes.iter().any(is_awaited));
+    }
+
     /// The events since the last call, without those of replaced jobs.
     pub fn poll(&mut self) -> Vec<Event<S>> {
         let lanes = self.lanes.iter();
@@ -361,6 +390,7 @@ fn work<S: JobState>(
             loop {
                 if let Some(pending) = queue.waiting.pop_front() {
                     queue.running = Some(pending.handle.clone());
+                    queue.first_result.begin();
                     break pending;
                 }
                 if queue.closed {
@@ -373,11 +403,12 @@ fn work<S: JobState>(
             }
         };
         let Pending { handle, job } = pending;
+        let started = Instant::now();
         let event = job.run(&Running {
             lane,
             worker,
             handle: &handle,
-            started: Instant::now(),
+            started,
             wake,
         });
         {
@@ -388,6 +419,7 @@ fn work<S: JobState>(
         }
         // The receiver may no longer exist; waiting jobs are done nevertheless.
         let _ = events.send(event);
+        lane.lock().first_result.arrives(started);
         wake();
     }
 }

@@ -19,6 +19,8 @@ pub fn tests() -> Vec<Trial> {
             of_document,
         ),
         test("jobs::partial results come before the last", partial),
+        test("jobs::a quick result is waited for", quick),
+        test("jobs::a slow result is not waited for", slow),
     ]
 }
 
@@ -158,6 +160,43 @@ fn of_document() {
     for (number, outcome) in received(&mut jobs, slots.len()) {
         let done = matches!(outcome, Outcome::Done(_));
         assert_eq!(done, slots[number as usize].1, "{number}: {outcome:?}");
+    }
+}
+
+/// The slot's first job shows that its results come soon, so the next result is waited for.
+fn quick() {
+    const LIMIT: Duration = Duration::from_secs(20);
+    let slot = Slot::latest_wins("quick");
+    let mut jobs = counting_jobs();
+    jobs.submit(Counting::new(1, slot));
+    received(&mut jobs, 1);
+    jobs.submit(Counting::new(2, slot));
+    let began = Instant::now();
+    jobs.wait_for_quick(LIMIT);
+    assert!(began.elapsed() < LIMIT);
+    assert_eq!(jobs.poll().len(), 1);
+}
+
+/// Neither jobs of unknown duration, nor slow ones, nor those in a queue are waited for.
+fn slow() {
+    const LIMIT: Duration = Duration::from_secs(1);
+    let (slot, queue) = (Slot::latest_wins("slow"), Slot::queue("queue"));
+    let mut jobs = counting_jobs();
+    let submit = |jobs: &mut Jobs<Received>, slot, lasts| {
+        jobs.submit(Counting {
+            lasts,
+            ..Counting::new(1, slot)
+        });
+        let began = Instant::now();
+        jobs.wait_for_quick(LIMIT);
+        assert!(began.elapsed() < LIMIT, "{slot:?}");
+    };
+    submit(&mut jobs, slot, 2 * LIMIT);
+    submit(&mut jobs, queue, Duration::ZERO);
+    received(&mut jobs, 2);
+    for slot in [slot, queue] {
+        submit(&mut jobs, slot, 60 * LIMIT);
+        jobs.cancel(slot);
     }
 }
 

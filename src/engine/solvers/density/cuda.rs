@@ -24,12 +24,11 @@ const TABLE_ENTRIES: u64 = 64 << 20;
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct KernelCells {
-    columns: [f64; 9],
-    offset: [f64; 3],
+    columns: [f64; 12],
     shape: [u32; 3],
     unused: u32,
 }
-kernel_struct!(KernelCells as "Cells in kernels/density.cu", 112 { columns: 0, offset: 72, shape: 96, unused: 108 });
+kernel_struct!(KernelCells as "Cells in kernels/density.cu", 112 { columns: 0, shape: 96, unused: 108 });
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelCells {}
 
@@ -167,8 +166,7 @@ fn count_on(
 fn cells(grid: &Grid) -> KernelCells {
     let from_world = Walk::new(grid).cells_from_world();
     KernelCells {
-        columns: from_world.matrix3.to_cols_array(),
-        offset: from_world.translation.to_array(),
+        columns: from_world.to_cols_array(),
         shape: grid.shape.map(|n| n as u32),
         unused: 0,
     }

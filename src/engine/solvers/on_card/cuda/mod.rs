@@ -18,10 +18,7 @@ pub struct KernelLine {
     count: u32,
     unused: u32,
 }
-kernel_struct!(KernelLine as "Line in kernels/drawn_lines.cu", 16 { points: 0, count: 8, unused: 12 });
-kernel_struct!(KernelLine as "Line in kernels/connectivity.cu", 16 { points: 0, count: 8, unused: 12 });
-kernel_struct!(KernelLine as "Line in kernels/tractogram.cu", 16 { points: 0, count: 8, unused: 12 });
-kernel_struct!(KernelLine as "Line in kernels/density.cu", 16 { points: 0, count: 8, unused: 12 });
+kernel_struct!(KernelLine as "Line in kernels/lines.cuh", 16 { points: 0, count: 8, unused: 12 });
 // SAFETY: plain numbers, as the kernels declare them.
 unsafe impl DeviceRepr for KernelLine {}
 

@@ -1,0 +1,60 @@
+//! Waiting for results that come within a frame.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How soon the jobs of a slot have a first result.
+#[derive(Default)]
+pub(super) struct FirstResult {
+    /// The running job has none yet.
+    is_pending: bool,
+    /// Duration of the last job that had one, from its start.
+    last: Option<Duration>,
+}
+
+impl FirstResult {
+    /// A job starts.
+    pub fn begin(&mut self) {
+        self.is_pending = true;
+    }
+
+    /// The running job, started at this moment, has a result.
+    pub fn arrives(&mut self, started: Instant) {
+        if std::mem::take(&mut self.is_pending) {
+            self.last = Some(started.elapsed());
+        }
+    }
+
+    /// Whether a result is expected within `limit`, from the running job or from one that is queued.
+    pub fn is_due(&self, is_queued: bool, limit: Duration) -> bool {
+        (self.is_pending || is_queued) && self.last.is_some_and(|last| last <= limit)
+    }
+}
+
+/// Counts events, so that a thread can wait for the next one.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    count: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl Arrivals {
+    pub fn add(&self) {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits while the condition holds, at most for `limit`; it is tested after every event.
+    pub fn wait_while(&self, limit: Duration, is_awaited: impl Fn() -> bool) {
+        let end = Instant::now() + limit;
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        while is_awaited() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(count, left);
+            count = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
