@@ -34,19 +34,16 @@ __device__ __forceinline__ float stepped(const Columns& n, u64 i, float z, float
     return next > 0 && h > 0 ? next : 0.0f;
 }
 
-// Sums over the columns: h (x - z)², h x², h (z - x) (x - before), x of the streamlines, the number above 0, and the
-// number that have left or reached it.
+// Sums over the columns: h (x - z)², h x², h (z - x) (x - before), and x of the streamlines.
 struct Measured {
-    double sums[6];
-    __device__ __forceinline__ Measured() : sums{0, 0, 0, 0, 0, 0} {}
+    double sums[4];
+    __device__ __forceinline__ Measured() : sums{0, 0, 0, 0} {}
     __device__ __forceinline__ void add(bool streamline, double h, float x, float z, float before) {
         double moved = x - z;
         sums[0] += h * moved * moved;
         sums[1] += h * x * x;
         sums[2] -= h * moved * double(x - before);
         if (streamline) sums[3] += x;
-        sums[4] += x > 0;
-        sums[5] += (x > 0) != (before > 0);
     }
 };
 
@@ -139,31 +136,4 @@ extern "C" __global__ void commit_measure(
 // out = a u + b v.
 extern "C" __global__ void commit_combine(u64 count, float a, const float* u, float b, const float* v, float* out) {
     for (u64 i = thread_of_many(); i < count; i += many()) out[i] = a * u[i] + b * v[i];
-}
-
-// The gradient of the positive weights alone; adds g²/h.
-extern "C" __global__ void commit_free(Columns n, const float* x, const float* h, float lasso, float* g, double* to) {
-    double sums[1] = {0};
-    for (u64 i = thread_of_many(); i < n.count; i += many()) {
-        float own = x[i] > 0 ? g[i] + (i < intra(n) ? lasso : 0.0f) : 0.0f;
-        g[i] = own;
-        if (i >= n.first && h[i] > 0) sums[0] += double(own) * __fdiv_rn(own, h[i]);
-    }
-    add_up(sums, to);
-}
-
-// The next direction; adds its descent.
-extern "C" __global__ void commit_turn(Columns n, const float* g, const float* h, float keep, float* d, double* to) {
-    double sums[1] = {0};
-    for (u64 i = thread_of_many(); i < n.count; i += many()) {
-        float own = g[i], next = (keep != 0 ? keep * d[i] : 0.0f) - (h[i] > 0 ? __fdiv_rn(own, h[i]) : 0.0f);
-        d[i] = next;
-        if (i >= n.first) sums[0] -= double(own) * next;
-    }
-    add_up(sums, to);
-}
-
-// Along a path projected at 0.
-extern "C" __global__ void commit_look(u64 count, const float* x, const float* way, float share, float* out) {
-    for (u64 i = thread_of_many(); i < count; i += many()) out[i] = fmaxf(x[i] + share * way[i], 0.0f);
 }

@@ -23,13 +23,12 @@ __device__ __forceinline__ bool is_label(float value) { return fabsf(value) >= 1
 // The label of the voxel that contains a point, else that of the labelled voxel with the nearest centre.
 __device__ float label_at(const Labels& labels, const float* values, f32x3 point) {
     if (!is_finite(point)) return 0.0f;
-    f64x3 world = widened(point);
-    double at[3];
+    double world[3] = {(double)point.x, (double)point.y, (double)point.z}, at[3];
     bool inside = true;
     u32 cell[3];
 #pragma unroll
     for (u32 a = 0; a < 3; a++) {
-        at[a] = transformed(labels.voxel_from_world, a, world);
+        at[a] = transformed(labels.voxel_from_world, a, widened(point));
         double nearest = round(at[a]);
         inside = inside && nearest >= 0.0 && nearest < (double)labels.shape[a];
         cell[a] = inside ? (u32)nearest : 0;
@@ -56,11 +55,13 @@ __device__ float label_at(const Labels& labels, const float* values, f32x3 point
             for (long long i = low[0]; i < high[0]; i++) {
                 float label = values[i + nx * (j + ny * k)];
                 if (!is_label(label)) continue;
-                f64x3 voxel = {(double)i, (double)j, (double)k};
-                f64x3 centre = {transformed(labels.world_from_voxel, 0, voxel), transformed(labels.world_from_voxel, 1, voxel),
-                                transformed(labels.world_from_voxel, 2, voxel)};
-                f64x3 off = minus(centre, world);
-                double squared = product(off, off);
+                const f64x3 voxel = {(double)i, (double)j, (double)k};
+                double squared = 0.0;
+#pragma unroll
+                for (u32 a = 0; a < 3; a++) {
+                    double off = __dsub_rn(transformed(labels.world_from_voxel, a, voxel), world[a]);
+                    squared = __dadd_rn(squared, __dmul_rn(off, off));
+                }
                 if (squared < best || (squared == best && found == 0.0f)) best = squared, found = label;
             }
     return found;

@@ -422,7 +422,7 @@ pub fn warm(place: &Backend) {
 }
 
 /// At the usual stop the objective is within a few of its tolerances of the minimum. Three short steps in a row, as
-/// after each round of the second phase, are weaker evidence.
+/// after a restart, are weaker evidence.
 pub fn default_stop(place: &Backend) {
     let mut random = Random::fresh("commit usual stop");
     let default_value = commit::Params::defaults_for(2).stop;

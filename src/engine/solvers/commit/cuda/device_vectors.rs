@@ -7,10 +7,10 @@ use super::{KERNELS, OPERATION, THREADS, blocks};
 use crate::compute::cuda::{self, Device};
 use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg as _};
 
-/// Doubles that are read back: two over rows, six over columns, and the penalty of groups.
-pub const SUMS: usize = 9;
+/// Doubles that are read back: two over rows, four over columns, and the penalty of groups.
+pub const SUMS: usize = 7;
 pub const OF_COLUMNS: usize = 2;
-pub const OF_GROUPS: usize = 8;
+pub const OF_GROUPS: usize = 6;
 
 /// A point x and its residual A x − y.
 pub struct Point {
@@ -32,9 +32,6 @@ struct Kernels {
     groups: CudaFunction,
     measure: CudaFunction,
     combine: CudaFunction,
-    free: CudaFunction,
-    turn: CudaFunction,
-    look: CudaFunction,
 }
 
 pub struct DeviceVectors<'a> {
@@ -50,10 +47,6 @@ pub struct DeviceVectors<'a> {
     pub z: CudaSlice<f32>,
     pub g: CudaSlice<f32>,
     pub sums: CudaSlice<f64>,
-    /// Second phase: the point reached, later the trial point; the last step, later the search direction.
-    pub moved: Point,
-    pub direction: CudaSlice<f32>,
-    pub a_direction: CudaSlice<f32>,
 }
 
 impl<'a> DeviceVectors<'a> {
@@ -80,9 +73,6 @@ impl<'a> DeviceVectors<'a> {
                 groups: kernel("groups")?,
                 measure: kernel("measure")?,
                 combine: kernel("combine")?,
-                free: kernel("free")?,
-                turn: kernel("turn")?,
-                look: kernel("look")?,
             },
             lasso: penalty.lasso,
             groups: Groups::new(device, penalty)?,
@@ -93,9 +83,6 @@ impl<'a> DeviceVectors<'a> {
             z: device.upload(x)?,
             g: device.alloc_zeros(x.len())?,
             sums: device.alloc_zeros(SUMS)?,
-            moved: point()?,
-            direction: device.alloc_zeros(x.len())?,
-            a_direction: device.alloc_zeros(y.len())?,
         })
     }
 
@@ -212,49 +199,6 @@ impl<'a> DeviceVectors<'a> {
                 l.arg(&columns).arg(&z).arg(&own).arg(&h).arg(&lasso);
                 l.arg(&now).arg(&beta).arg(&next).arg(&to);
             })
-    }
-
-    /// One more measure of the gradient at the current point: over the positive weights only.
-    pub fn measure_free(&self) -> Result<(), cuda::Error> {
-        let (columns, lasso) = (self.part.columns, self.lasso);
-        let (x, h, g) = (
-            self.address_of(&self.now.x),
-            self.address_of(&self.h),
-            self.address_of(&self.g),
-        );
-        let to = self.sum_address(OF_COLUMNS);
-        self.part.launch(&self.kernels.free, self.strides(), |l| {
-            l.arg(&columns).arg(&x).arg(&h).arg(&lasso);
-            l.arg(&g).arg(&to);
-        })
-    }
-
-    /// The direction becomes `keep` times itself − g / h; adds its descent.
-    pub fn update_direction(&self, keep: f32) -> Result<(), cuda::Error> {
-        let columns = self.part.columns;
-        let (g, h, to) = (
-            self.address_of(&self.g),
-            self.address_of(&self.h),
-            self.sum_address(OF_COLUMNS),
-        );
-        let d = self.address_of(&self.direction);
-        self.part.launch(&self.kernels.turn, self.strides(), |l| {
-            l.arg(&columns).arg(&g).arg(&h).arg(&keep);
-            l.arg(&d).arg(&to);
-        })
-    }
-
-    /// The trial point at a share of the way from the current point, projected at 0.
-    pub fn set_trial_point(&self, share: f32) -> Result<(), cuda::Error> {
-        let count = self.moved.x.len() as u64;
-        let (from, way) = (
-            self.address_of(&self.now.x),
-            self.address_of(&self.direction),
-        );
-        let to = self.address_of(&self.moved.x);
-        self.part.launch(&self.kernels.look, self.strides(), |l| {
-            l.arg(&count).arg(&from).arg(&way).arg(&share).arg(&to);
-        })
     }
 }
 

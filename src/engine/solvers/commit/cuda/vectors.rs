@@ -10,7 +10,6 @@ use crate::solvers::Error;
 pub struct Vectors<'a> {
     cards: &'a MultiDeviceOperator,
     lasso: f32,
-    sides: (u64, u64),
     each: Vec<DeviceVectors<'a>>,
 }
 
@@ -33,7 +32,6 @@ impl<'a> Vectors<'a> {
         Ok(Self {
             cards,
             lasso: penalty.lasso,
-            sides: (0, 0),
             each: each.map_err(|error| in_job(Error::Card(error)))?,
         })
     }
@@ -138,8 +136,7 @@ impl Engine for Vectors<'_> {
             beta,
         )?;
         let sums = self.read()?;
-        let [step, size, turned, _, above, moved] = std::array::from_fn(|i| sums[OF_COLUMNS + i]);
-        self.sides = (above as u64, moved as u64);
+        let [step, size, turned] = std::array::from_fn(|i| sums[OF_COLUMNS + i]);
         Ok(StepMeasures {
             objective: self.objective(&sums),
             moved: sums[1],
@@ -147,10 +144,6 @@ impl Engine for Vectors<'_> {
             size,
             turned,
         })
-    }
-
-    fn count_positive(&mut self) -> (u64, u64) {
-        self.sides
     }
 
     fn scale_metric(&mut self, factor: f32) -> Result<(), Error> {
@@ -174,72 +167,6 @@ impl Engine for Vectors<'_> {
             vectors.combine(now.len(), [1.0 + beta, -beta], [now, before, &vectors.z])?;
         }
         Ok(())
-    }
-
-    fn begin_round(&mut self) -> Result<(), Error> {
-        for vectors in &mut self.each {
-            vectors.moved.copy(&vectors.now, vectors.part.device())?;
-        }
-        Ok(())
-    }
-
-    fn scaled_gradient_square(&mut self) -> Result<f64, Error> {
-        self.gradient(|vectors| [&vectors.moved; 2], 0.0)?;
-        for vectors in &mut self.each {
-            vectors.clear()?;
-            vectors.measure_free()?;
-        }
-        Ok(self.read()?[OF_COLUMNS])
-    }
-
-    fn update_direction(&mut self, keep: f32) -> Result<[f64; 2], Error> {
-        for vectors in &mut self.each {
-            vectors.clear()?;
-            vectors.update_direction(keep)?;
-        }
-        self.cards.forward(self.each.iter().map(|vectors| {
-            let finish = Finish::product(
-                vectors.address_of(&vectors.a_direction),
-                vectors.sum_address(0),
-            );
-            (vectors.address_of(&vectors.direction), finish)
-        }))?;
-        let sums = self.read()?;
-        Ok([sums[0], sums[OF_COLUMNS]])
-    }
-
-    fn move_along_direction(&mut self, step: f32) -> Result<(), Error> {
-        for vectors in &self.each {
-            let (x, r) = (&vectors.moved.x, &vectors.moved.r);
-            vectors.combine(x.len(), [1.0, step], [x, &vectors.direction, x])?;
-            vectors.combine(r.len(), [1.0, step], [r, &vectors.a_direction, r])?;
-        }
-        Ok(())
-    }
-
-    fn begin_search(&mut self) -> Result<(), Error> {
-        for vectors in &self.each {
-            let (from, to) = (&vectors.now.x, &vectors.moved.x);
-            vectors.combine(to.len(), [1.0, -1.0], [to, from, &vectors.direction])?;
-        }
-        Ok(())
-    }
-
-    fn evaluate_at(&mut self, share: f32) -> Result<f64, Error> {
-        for vectors in &mut self.each {
-            vectors.clear()?;
-            vectors.set_trial_point(share)?;
-            vectors.measure([&vectors.moved.x; 3])?;
-            vectors.add_penalty(&vectors.moved.x, false)?;
-        }
-        self.residual(|vectors| &vectors.moved, None, 0.0)?;
-        Ok(self.objective(&self.read()?))
-    }
-
-    fn accept_trial_point(&mut self) {
-        for vectors in &mut self.each {
-            std::mem::swap(&mut vectors.now, &mut vectors.moved);
-        }
     }
 
     fn finish(mut self) -> Result<EndPoint, Error> {

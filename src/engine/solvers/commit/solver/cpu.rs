@@ -2,7 +2,7 @@
 
 use super::Problem;
 use super::engine::{EndPoint, Engine, StepMeasures};
-use super::vectors::{Lanes8, Residual, add, combine, product, sums};
+use super::vectors::{Lanes8, Residual, combine, sums};
 use crate::compute::simd::dispatch;
 use crate::solvers::Error;
 
@@ -22,19 +22,6 @@ pub struct Cpu<'a> {
     before: Point,
     z: Vec<f32>,
     g: Vec<f32>,
-    round: Round,
-}
-
-/// Vectors of the second phase; empty before it.
-#[derive(Default)]
-struct Round {
-    /// The point reached, later the trial point.
-    moved: Point,
-    /// The last step, later the search direction.
-    direction: Vec<f32>,
-    a_direction: Vec<f32>,
-    /// |A d| of the direction d.
-    norm: f64,
 }
 
 impl<'a> Cpu<'a> {
@@ -48,7 +35,6 @@ impl<'a> Cpu<'a> {
             z: now.x.clone(),
             g: vec![0.0; now.x.len()],
             now,
-            round: Round::default(),
         }
     }
 }
@@ -147,15 +133,6 @@ impl Engine for Cpu<'_> {
         })
     }
 
-    fn count_positive(&mut self) -> (u64, u64) {
-        let (mut above, mut moved) = (0, 0);
-        for (a, b) in self.before.x.iter().zip(&self.now.x) {
-            above += u64::from(*b > 0.0);
-            moved += u64::from((*a > 0.0) != (*b > 0.0));
-        }
-        (above, moved)
-    }
-
     fn scale_metric(&mut self, factor: f32) -> Result<(), Error> {
         self.h.iter_mut().for_each(|h| *h *= factor);
         Ok(())
@@ -172,88 +149,6 @@ impl Engine for Cpu<'_> {
     fn extrapolate(&mut self, beta: f32) -> Result<(), Error> {
         combine(&mut self.z, 1.0 + beta, &self.now.x, -beta, &self.before.x);
         Ok(())
-    }
-
-    fn begin_round(&mut self) -> Result<(), Error> {
-        let (round, now) = (&mut self.round, &self.now);
-        round.moved.x.clone_from(&now.x);
-        round.moved.r.clone_from(&now.r);
-        round.moved.norm = now.norm;
-        round.direction.resize(now.x.len(), 0.0);
-        round.a_direction.resize(now.r.len(), 0.0);
-        Ok(())
-    }
-
-    fn scaled_gradient_square(&mut self) -> Result<f64, Error> {
-        let (problem, moved) = (self.problem, &self.round.moved);
-        problem.gradient(0.0, moved, moved, &mut self.g)?;
-        let lasso = problem.penalty.lasso;
-        let intra = problem.operator.shape().intra();
-        let mut slope = 0.0;
-        for (i, g) in self.g.iter_mut().enumerate() {
-            *g += if i < intra { lasso } else { 0.0 };
-            // Weights at 0 stay there.
-            if self.now.x[i] <= 0.0 {
-                *g = 0.0;
-            }
-            if self.h[i] > 0.0 {
-                slope += f64::from(*g) * f64::from(*g / self.h[i]);
-            }
-        }
-        Ok(slope)
-    }
-
-    fn update_direction(&mut self, keep: f32) -> Result<[f64; 2], Error> {
-        let Round {
-            direction,
-            a_direction,
-            norm,
-            ..
-        } = &mut self.round;
-        for (d, (g, h)) in direction.iter_mut().zip(self.g.iter().zip(&self.h)) {
-            let scaled = if *h > 0.0 { g / h } else { 0.0 };
-            *d = keep * *d - scaled;
-        }
-        let operator = self.problem.operator;
-        let [square, _] = operator.apply_with(direction, a_direction, &|_, ax, kept| {
-            let mut sum = Lanes8::default();
-            sum.add(ax);
-            kept.copy_from_slice(ax);
-            [sum.total(), 0.0]
-        })?;
-        *norm = square.sqrt();
-        Ok([square, -product(&self.g, direction)])
-    }
-
-    fn move_along_direction(&mut self, step: f32) -> Result<(), Error> {
-        let round = &mut self.round;
-        add(&mut round.moved.x, step, &round.direction);
-        add(&mut round.moved.r, step, &round.a_direction);
-        round.moved.norm += f64::from(step).abs() * round.norm;
-        Ok(())
-    }
-
-    fn begin_search(&mut self) -> Result<(), Error> {
-        let Round {
-            moved, direction, ..
-        } = &mut self.round;
-        combine(direction, 1.0, &moved.x, -1.0, &self.now.x);
-        Ok(())
-    }
-
-    fn evaluate_at(&mut self, share: f32) -> Result<f64, Error> {
-        let Round {
-            moved, direction, ..
-        } = &mut self.round;
-        let along = self.now.x.iter().zip(direction.iter());
-        for (to, (x, d)) in moved.x.iter_mut().zip(along) {
-            *to = (x + share * d).max(0.0);
-        }
-        self.problem.evaluate_point(moved)
-    }
-
-    fn accept_trial_point(&mut self) {
-        std::mem::swap(&mut self.now, &mut self.round.moved);
     }
 
     fn finish(mut self) -> Result<EndPoint, Error> {

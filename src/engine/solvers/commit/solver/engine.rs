@@ -35,9 +35,6 @@ pub trait Engine {
     /// Steps from z = (1 + β) now − β before to the next point.
     fn step(&mut self, beta: f32) -> Result<StepMeasures, Error>;
 
-    /// The number of positive weights, and of those that reached or left 0 in the last step.
-    fn count_positive(&mut self) -> (u64, u64);
-
     /// Multiplies h by `factor`.
     fn scale_metric(&mut self, factor: f32) -> Result<(), Error>;
 
@@ -46,27 +43,6 @@ pub trait Engine {
 
     /// z = (1 + β) now − β before.
     fn extrapolate(&mut self, beta: f32) -> Result<(), Error>;
-
-    /// Begins the second phase at the current point.
-    fn begin_round(&mut self) -> Result<(), Error>;
-
-    /// Σ g² / h for the gradient at the reached point, over the weights that are positive at the current point.
-    fn scaled_gradient_square(&mut self) -> Result<f64, Error>;
-
-    /// The direction d becomes `keep` d − g / h; returns |A d|² and −g·d.
-    fn update_direction(&mut self, keep: f32) -> Result<[f64; 2], Error>;
-
-    /// Moves by `step` times d.
-    fn move_along_direction(&mut self, step: f32) -> Result<(), Error>;
-
-    /// The search direction becomes the way from the current point to the one reached.
-    fn begin_search(&mut self) -> Result<(), Error>;
-
-    /// The objective at a share of the way, projected at 0.
-    fn evaluate_at(&mut self, share: f32) -> Result<f64, Error>;
-
-    /// The last trial point becomes the current point.
-    fn accept_trial_point(&mut self);
 
     /// Ends the fit and returns the current point.
     fn finish(self) -> Result<EndPoint, Error>;

@@ -1,34 +1,35 @@
 //! min over x ≥ 0 of ½ |A x − y|² + λ |x_f|₁ + Σ_g λ_g |x_g|₂.
 //!
-//! *First phase.* Accelerated proximal gradients (Beck and Teboulle 2009, SIAM J Imaging Sci 2:183) in the metric of
-//! a diagonal h, with restarts where the step turns against the momentum (O'Donoghue and Candès 2015, Found Comput
-//! Math 15:715). A x̂ of the extrapolated point is a combination of two known products, so that an iteration costs
-//! one A x and one Aᵀ y. h_i = (AᵀA w)_i / w_i majorises a matrix without negative entries for any w > 0 (separable
+//! *Steps.* Accelerated proximal gradients (Beck and Teboulle 2009, SIAM J Imaging Sci 2:183) in the metric of a
+//! diagonal h, with restarts where the step turns against the momentum (O'Donoghue and Candès 2015, Found Comput Math
+//! 15:715). A x̂ of the extrapolated point is a combination of two known products, so that an iteration costs one A x
+//! and one Aᵀ y. h_i = (AᵀA w)_i / w_i majorises a matrix without negative entries for any w > 0 (separable
 //! surrogates: Erdogan and Fessler 1999, Phys Med Biol 44:2835); responses are positive except for what the cut at
 //! degree 12 omits, and each step is checked: where |A (x⁺ − x̂)|² exceeds Σ h (x⁺ − x̂)², h grows. Steps in which
 //! overlapping columns change against one another stay far below this bound; where they stay below half of it, h
 //! shrinks by a tenth, so that the next step is longer.
 //!
-//! *Second phase*, without groups: conjugate gradients on the positive weights alone, preconditioned by h, and a
-//! search along the path projected at 0 (Moré and Toraldo 1991, SIAM J Optim 1:93). It starts once the set of zeros
-//! changes little, and every round ends with steps of the first phase, which let weights enter and leave this set.
+//! Two refinements were measured and left out. Rounds of conjugate gradients on the positive weights (Moré and Toraldo
+//! 1991, SIAM J Optim 1:93) cost the momentum: a refit at the size of `bench commit --case thesis` needed 1600
+//! iterations for the objective that it reaches after 800 without them, and bundles of nearly equal streamlines gained
+//! nothing. A metric with a block for the columns of each streamline follows the same course as h, although cylinders
+//! of different radii are nearly equal: the streamlines that share voxels limit the steps.
 //!
-//! *Stop.* Single steps say little: after a restart and after a round the momentum is gone, and several consecutive
-//! steps are short far from the minimum. The fall of the objective is measured over [`CONVERGENCE_WINDOW`], more than
-//! a round and the steps after it, and extrapolated at the rate at which it slows down: with many nearly equal
-//! streamlines the objective falls slowly for long, and a criterion of a small fall alone left such fits six
-//! tolerances above the minimum. Columns of cylinders of four radii are nearly equal in each streamline, and their
-//! objective falls more slowly than geometrically: such fits end 4 to 13 tolerances above the minimum.
+//! *Stop.* Single steps say little: after a restart the momentum is gone, and several consecutive steps are short far
+//! from the minimum. The fall of the objective is measured over [`CONVERGENCE_WINDOW`] and extrapolated at the rate at
+//! which it slows down: with many nearly equal streamlines the objective falls slowly for long, and a criterion of a
+//! small fall alone left such fits six tolerances above the minimum. Columns of cylinders of four radii are nearly
+//! equal in each streamline, and their objective falls more slowly than geometrically: such fits end 4 to 13
+//! tolerances above the minimum.
 //!
 //! All sums are the same bits at any number of threads, and so are the results; on graphics cards, threads add in any
 //! order, so a repeated fit gives the same objective and weights up to rounding.
 //!
-//! [`solve_by_fista`] is the method of other programs, for comparison: the first phase with one step length, without
-//! restarts, and nothing after it.
+//! [`solve_by_fista`] is the method of other programs, for comparison: the same steps with one length and without
+//! restarts.
 
 mod cpu;
 mod engine;
-mod free;
 mod penalty;
 mod vectors;
 
@@ -201,9 +202,9 @@ impl Metric {
 /// How steps are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Method {
-    /// Both phases, with restarts.
+    /// Restarts, and steps whose length follows the curvature.
     Own,
-    /// Neither restarts nor a second phase.
+    /// Steps of one length, without restarts.
     Plain,
 }
 
@@ -266,20 +267,12 @@ fn solve_by(
         }
     }
     control.begin_up_to("Fitting weights", u64::from(stop.iterations));
-    let second = method == Method::Own && problem.penalty.groups.is_empty();
     match problem.operator.on_cards() {
         Some(cards) => {
             let vectors = Vectors::new(cards, problem.y, problem.penalty, &h, &x)?;
-            run(vectors, method, second, stop, curve, control)
+            run(vectors, method, stop, curve, control)
         }
-        None => run(
-            Cpu::new(problem, h, x),
-            method,
-            second,
-            stop,
-            curve,
-            control,
-        ),
+        None => run(Cpu::new(problem, h, x), method, stop, curve, control),
     }
 }
 
@@ -300,11 +293,9 @@ fn remaining_decrease(reached: &[f64]) -> Option<f64> {
     Some(now / (1.0 - rate))
 }
 
-/// `second`: whether to use the second phase.
 fn run(
     mut engine: impl Engine,
     method: Method,
-    second: bool,
     stop: &Stop,
     curve: &Curve,
     control: &Control,
@@ -313,7 +304,6 @@ fn run(
     curve.push(objective);
     let mut reached = vec![objective];
     let (mut t, mut beta) = (1.0f64, 0.0f32);
-    let mut free = free::SecondPhase::new();
     let mut iterations = 0;
     // The remaining share of the metric's h.
     let mut left = 1.0f64;
@@ -370,23 +360,6 @@ fn run(
             && fall < stop.objective * objective
         {
             break Ended::Objective;
-        }
-        if second && free.should_begin(&mut engine) {
-            let max_iterations = stop.iterations - iterations;
-            let used = free.run_round(
-                &mut engine,
-                &mut objective,
-                stop.target,
-                max_iterations,
-                curve,
-                control,
-            )?;
-            iterations += used;
-            reached.resize(reached.len() + used as usize, objective);
-            if used > 0 {
-                (t, beta) = (1.0, 0.0);
-                engine.extrapolate(beta)?;
-            }
         }
     };
     engine.scale_metric((1.0 / left) as f32)?;

@@ -114,15 +114,10 @@ impl<F: Fn([f64; K]) -> [f64; N], const K: usize, const N: usize> Kernel for Pie
     }
 }
 
-/// Σ a b.
-pub fn product(a: &[f32], b: &[f32]) -> f64 {
-    let [sum] = sums([a, b], |[a, b]| [a * b]);
-    sum
-}
-
 /// |a|.
 pub fn norm(a: &[f32]) -> f64 {
-    product(a, a).sqrt()
+    let [square] = sums([a], |[a]| [a * a]);
+    square.sqrt()
 }
 
 /// out = a u + b v.
@@ -134,16 +129,6 @@ pub fn combine(out: &mut [f32], a: f32, u: &[f32], b: f32, v: &[f32]) {
     pieces.for_each(|((out, u), v)| {
         for ((out, u), v) in out.iter_mut().zip(u).zip(v) {
             *out = a * u + b * v;
-        }
-    });
-}
-
-/// out += a u.
-pub fn add(out: &mut [f32], a: f32, u: &[f32]) {
-    let pieces = out.par_chunks_mut(PIECE).zip(u.par_chunks(PIECE));
-    pieces.for_each(|(out, u)| {
-        for (out, u) in out.iter_mut().zip(u) {
-            *out += a * u;
         }
     });
 }
