@@ -383,8 +383,18 @@ fn one_outlier() {
     }
     let constant = Volume::scalar(grid.clone(), vec![7.5; 20_000]);
     assert_eq!(constant.percentiles(0, 0.01, 0.99), (7.5, 7.5));
-    let nothing = Volume::scalar(grid, vec![0.0; 20_000]);
+    let nothing = Volume::scalar(grid.clone(), vec![0.0; 20_000]);
     assert_eq!(nothing.percentiles(0, 0.01, 0.99), (0.0, 0.0));
+    // An image of some voxels has the window of their values.
+    let known = &values[..5_000];
+    let mut image = vec![f32::NAN; 20_000];
+    image[3_000..8_000].copy_from_slice(known);
+    let [early, late] = [(); 2].map(|()| Volume::scalar(grid.clone(), image.clone()));
+    early.precompute_window_from(known);
+    assert_eq!(
+        early.percentiles(0, 0.01, 0.99),
+        late.percentiles(0, 0.01, 0.99)
+    );
 }
 
 /// Bounds and centre of mass against a plain sum over the voxels.

@@ -256,11 +256,7 @@ impl Volume {
 
     /// Smallest and largest finite value of a frame; `(0, 1)` if there is none.
     pub fn range(&self, frame: usize) -> (f32, f32) {
-        let finite = self.frame(frame).iter().copied().filter(|v| v.is_finite());
-        let (lo, hi) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| {
-            (l.min(v), h.max(v))
-        });
-        if lo <= hi { (lo, hi) } else { (0.0, 1.0) }
+        range_of(self.frame(frame))
     }
 
     /// The values below which a share `low` and a share `high` of the finite, non-zero voxels of a frame lie, to
@@ -277,13 +273,20 @@ impl Volume {
         if let Some(known) = memory().iter().find(same) {
             return known.values;
         }
-        let values = self.look_for_percentiles(frame, low, high);
-        memory().push(Percentiles {
-            frame,
-            shares: (low, high),
-            values,
-        });
+        let values = percentiles_of(self.frame(frame), (low, high));
+        self.remember_percentiles(frame, (low, high), values);
         values
+    }
+
+    fn remember_percentiles(&self, frame: usize, shares: (f64, f64), values: (f32, f32)) {
+        let memory = self.percentiles.lock();
+        memory
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Percentiles {
+                frame,
+                shares,
+                values,
+            });
     }
 
     /// First and last voxel, along each axis, of the block outside of which a frame is background.
@@ -315,6 +318,13 @@ impl Volume {
         self.precompute_windows_in_steps(|| {});
     }
 
+    /// Computes the default window of the first frame in advance, on a worker, from the values of some voxels; no other
+    /// voxel has a finite value.
+    pub fn precompute_window_from(&self, values: &[f32]) {
+        let shares = (0.01, 0.99);
+        self.remember_percentiles(0, shares, percentiles_of(values, shares));
+    }
+
     /// Number of steps in [`Volume::precompute_windows_in_steps`].
     pub const PRECOMPUTE_STEPS: u64 = 3;
 
@@ -327,51 +337,60 @@ impl Volume {
         self.content(0);
         done();
     }
+}
 
-    /// From a histogram of 4096 bins, repeated between the two values while they lie in a few of its bins: a single
-    /// voxel of any magnitude must not move them.
-    fn look_for_percentiles(&self, frame: usize, low: f64, high: f64) -> (f32, f32) {
-        const BINS: usize = 4096;
-        const MIN_BINS: f64 = 256.0;
-        // Finer bins than single precision can resolve (all values are equal).
-        const ROUNDING: f64 = 1e-7;
-        // Each pass narrows the range at least 15-fold.
-        const PASSES: usize = 30;
-        let (min, max) = self.range(frame);
-        let (mut lo, mut hi) = (f64::from(min), f64::from(max));
-        for _ in 0..PASSES {
-            let width = (hi - lo) / (BINS - 1) as f64;
-            let (mut counts, mut below, mut total) = ([0u64; BINS], 0, 0u64);
-            let used = self.frame(frame).iter().copied();
-            for v in used.filter(|v| v.is_finite() && *v != 0.0).map(f64::from) {
-                total += 1;
-                if v < lo {
-                    below += 1;
-                } else if v <= hi {
-                    // NaN if the width is 0: bin 0.
-                    counts[(((v - lo) / width) as usize).min(BINS - 1)] += 1;
-                }
+/// Smallest and largest finite value; `(0, 1)` if there is none.
+fn range_of(values: &[f32]) -> (f32, f32) {
+    let finite = values.iter().copied().filter(|v| v.is_finite());
+    let (lo, hi) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| {
+        (l.min(v), h.max(v))
+    });
+    if lo <= hi { (lo, hi) } else { (0.0, 1.0) }
+}
+
+/// From a histogram of 4096 bins, repeated between the two values while they lie in a few of its bins: a single
+/// voxel of any magnitude must not move them.
+fn percentiles_of(values: &[f32], (low, high): (f64, f64)) -> (f32, f32) {
+    const BINS: usize = 4096;
+    const MIN_BINS: f64 = 256.0;
+    // Finer bins than single precision can resolve (all values are equal).
+    const ROUNDING: f64 = 1e-7;
+    // Each pass narrows the range at least 15-fold.
+    const PASSES: usize = 30;
+    let (min, max) = range_of(values);
+    let (mut lo, mut hi) = (f64::from(min), f64::from(max));
+    for _ in 0..PASSES {
+        let width = (hi - lo) / (BINS - 1) as f64;
+        let (mut counts, mut below, mut total) = ([0u64; BINS], 0, 0u64);
+        let used = values.iter().copied();
+        for v in used.filter(|v| v.is_finite() && *v != 0.0).map(f64::from) {
+            total += 1;
+            if v < lo {
+                below += 1;
+            } else if v <= hi {
+                // NaN if the width is 0: bin 0.
+                counts[(((v - lo) / width) as usize).min(BINS - 1)] += 1;
             }
-            if total == 0 {
-                break;
-            }
-            let bin = |share: f64| {
-                let requested = (share * total as f64) as u64;
-                let mut seen = below;
-                let first_beyond = counts.iter().position(|c| {
-                    seen += c;
-                    seen > requested
-                });
-                first_beyond.unwrap_or(BINS - 1) as f64
-            };
-            let (first, last) = (bin(low), bin(high));
-            (lo, hi) = (lo + first * width, lo + last * width);
-            if last - first >= MIN_BINS || width <= ROUNDING * lo.abs().max(hi.abs()) {
-                break;
-            }
-            // Up to the end of the last bin.
-            hi += width;
         }
-        (lo as f32, hi as f32)
+        if total == 0 {
+            break;
+        }
+        let bin = |share: f64| {
+            let requested = (share * total as f64) as u64;
+            let mut seen = below;
+            let first_beyond = counts.iter().position(|c| {
+                seen += c;
+                seen > requested
+            });
+            first_beyond.unwrap_or(BINS - 1) as f64
+        };
+        let (first, last) = (bin(low), bin(high));
+        (lo, hi) = (lo + first * width, lo + last * width);
+        if last - first >= MIN_BINS || width <= ROUNDING * lo.abs().max(hi.abs()) {
+            break;
+        }
+        // Up to the end of the last bin.
+        hi += width;
     }
+    (lo as f32, hi as f32)
 }

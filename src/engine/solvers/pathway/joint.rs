@@ -4,6 +4,7 @@ use super::error::InputError;
 use crate::data::{Mask, Volume};
 use crate::solvers::Error;
 use crate::solvers::metric::Places;
+use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -18,6 +19,17 @@ pub struct CostEnd {
     pub name: String,
     /// Places where its cost is 0, ascending.
     pub zero: Arc<[u32]>,
+}
+
+/// What a picture of a pathway needs besides its costs.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// [`JointCosts::shares`].
+    pub shares: Vec<f32>,
+    /// [`JointCosts::joining_epsilons`].
+    pub joining: Vec<f32>,
+    /// [`JointCosts::excess`].
+    pub excess: Volume,
 }
 
 /// The least cost of a path between two regions through each voxel, however it was computed; cheap to clone.
@@ -86,6 +98,25 @@ impl JointCosts {
         let share = |total: &f32| f64::from(*total) / self.min_cost - 1.0;
         let limited = |total| (share(total).max(0.0) as f32).min(max_excess);
         self.total.iter().map(limited).collect()
+    }
+
+    /// For each voxel with a path, its cost above the minimum as a fraction of it, in ascending order.
+    pub fn shares(&self) -> Vec<f32> {
+        let mut shares = self.excess_by_place(f32::INFINITY);
+        shares.retain(|share| share.is_finite());
+        shares.par_sort_unstable_by(f32::total_cmp);
+        shares
+    }
+
+    /// What a picture of the pathway needs besides it, computed side by side on all threads.
+    pub fn summary(&self, max_excess: f32) -> Summary {
+        let shares = || (self.shares(), self.joining_epsilons(max_excess));
+        let ((shares, joining), excess) = rayon::join(shares, || self.excess(max_excess));
+        Summary {
+            shares,
+            joining,
+            excess,
+        }
     }
 
     /// The ε-pathway.

@@ -64,7 +64,7 @@ mod unreachable;
 pub use cuda::excess as excess_on_card;
 pub use distance::{Distances, MaskDistance, Separation, path_distances_on_surface};
 pub use domain::{Domain, Measure, end_volumes_mm3, region_names};
-pub use joint::{CostEnd, JointCosts};
+pub use joint::{CostEnd, JointCosts, Summary};
 pub use parameters::{
     COSTLY_FACTOR, DEFAULT_EPSILON, Params, RepetitionParams, TOLERANCE, Width, costly_row,
 };

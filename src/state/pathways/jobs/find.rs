@@ -1,13 +1,11 @@
 //! Pathways between regions, from cost fields; unchanged fields are reused.
 
-use crate::compute::{Backend, Control};
-use crate::data::{
-    DataId, ImageExporter, Mask, Region, Role, Sentence, Shape, TensorField, Volume,
-};
+use crate::compute::{Backend, Control, parts};
+use crate::data::{DataId, ImageExporter, Mask, Region, Role, Sentence, Shape, TensorField};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::pathway::{
-    Domain, JointCosts, Params, Pathway, TOLERANCE, excess_on_card, not_joined, outside_tensors,
+    Domain, Params, Pathway, Summary, TOLERANCE, excess_on_card, not_joined, outside_tensors,
 };
 use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
@@ -282,7 +280,14 @@ impl FindPathway {
             prepared: prepared.clone(),
         });
         control.check()?;
-        let sides = [a.image(), b.image()];
+        let of_sides = [&a, &b].map(|field| (field.image(), field.values.clone()));
+        // Computed here to keep it off the interface thread.
+        backend.install(|| {
+            parts::each(of_sides.iter().collect(), |(image, values)| {
+                image.precompute_window_from(values);
+            });
+        });
+        let sides = of_sides.map(|(image, _)| image);
         let separated_by = not_joined([&a, &b], &regions);
         let pathway = Pathway::new(a, b).map_err(|error| separated_by.unwrap_or(error))?;
         control.check()?;
@@ -292,12 +297,12 @@ impl FindPathway {
         let along = backend.install(|| tractogram::sample(&fa, &line));
         control.check()?;
         let mean_fa = mean_of_finite(&along);
-        let shares = shares_above_minimum(&pathway);
-        let joining = pathway.joining_epsilons(PathwayResult::MAXIMUM_EXCESS);
-        let excess = pathway.excess(PathwayResult::MAXIMUM_EXCESS);
+        let Summary {
+            shares,
+            joining,
+            excess,
+        } = backend.install(|| pathway.summary(PathwayResult::MAXIMUM_EXCESS));
         control.check()?;
-        // Computed here to keep it off the interface thread.
-        sides.iter().for_each(Volume::precompute_windows);
         line.bounds();
         Ok(PathwayResult {
             excess,
@@ -350,15 +355,6 @@ fn known_field(
 fn mean_of_finite(values: &[f32]) -> f64 {
     let finite = || values.iter().filter(|v| v.is_finite());
     finite().map(|v| f64::from(*v)).sum::<f64>() / finite().count().max(1) as f64
-}
-
-/// For each voxel with a path, its cost above the minimum as a fraction of it, in ascending order.
-pub(super) fn shares_above_minimum(pathway: &JointCosts) -> Vec<f32> {
-    let share = |total: &f32| (f64::from(*total) / pathway.min_cost - 1.0).max(0.0) as f32;
-    let mut shares: Vec<f32> = pathway.total.iter().map(share).collect();
-    shares.retain(|s| s.is_finite());
-    shares.sort_unstable_by(f32::total_cmp);
-    shares
 }
 
 /// A region has neither a known cost field nor a new one.

@@ -1,15 +1,15 @@
 //! Pathways through fibre orientation distributions, which resolve crossings.
 
-use crate::compute::{Backend, Control};
+use crate::compute::{Backend, Control, parts};
 use crate::data::{DataId, Mask, OdfField, Region, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::Error;
 use crate::solvers::lifted::{
     DirectionSet, Params, Prepared, ends, halved_distributions, joined, largest_amplitudes,
 };
-use crate::solvers::pathway::Domain;
+use crate::solvers::pathway::{Domain, Summary};
 use crate::state::pathways::jobs::find::{
-    LABEL, Wall, receive, same_walls, shares_above_minimum, slot, unfinished, walls,
+    LABEL, Wall, receive, same_walls, slot, unfinished, walls,
 };
 use crate::state::pathways::{
     ClippedEnd, CostliestStretch, KnownCosts, PathwayCosts, PathwayKey, PathwayParams,
@@ -133,12 +133,18 @@ impl FindLifted {
         let sides = [0, 1].map(|i: usize| backend.install(|| pathway.fields[i].image()));
         control.check()?;
         let places = &prepared.places;
-        let shares = shares_above_minimum(&pathway);
-        let joining = pathway.joining_epsilons(PathwayResult::MAXIMUM_EXCESS);
-        let excess = pathway.excess(PathwayResult::MAXIMUM_EXCESS);
+        let Summary {
+            shares,
+            joining,
+            excess,
+        } = backend.install(|| pathway.summary(PathwayResult::MAXIMUM_EXCESS));
         let curve = PathwayResult::line_of(&path, places);
         // Computed here to keep it off the interface thread.
-        sides.iter().for_each(Volume::precompute_windows);
+        backend.install(|| {
+            parts::each(sides.iter().collect(), |image: &Volume| {
+                image.precompute_window_from(&image.values);
+            });
+        });
         curve.bounds();
         let costs = PathwayCosts::Distributions(pathway);
         let params = PathwayParams::Distributions(self.params);
