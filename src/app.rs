@@ -22,7 +22,7 @@ use parts::{Interface, WindowStatus, Work};
 use std::time::Duration;
 
 /// A frame in which a control moved waits this long at most for results that come so soon.
-const QUICK: Duration = Duration::from_millis(6);
+const QUICK: Duration = Duration::from_millis(8);
 
 pub struct App {
     state: State,

@@ -312,8 +312,8 @@ impl<S: JobState> Jobs<S> {
         }
     }
 
-    /// Waits for the first results of jobs that follow the controls, where the last job of the slot took at most `limit` to
-    /// its first result, and no longer than that: a picture that is drawn next shows them already.
+    /// Waits, for `limit` at most, for the first results of jobs that follow the controls, where the last job of the slot
+    /// took about that long or less to its first result: the picture that is drawn next shows them already.
     pub fn wait_for_quick(&self, limit: Duration) {
         let is_awaited = |(slot, lane): &(Slot, Arc<Lane<S>>)| {
             let queue = lane.lock();

@@ -69,6 +69,10 @@ impl Cache {
     /// are left out: finding the nearest voxel would take too long.
     pub fn nearest(&mut self, live: &CurveResult) -> Option<(f64, DVec3)> {
         let missed = &live.output.missed;
+        // The distance follows once the host has the points.
+        if !missed.points.is_on_host() {
+            return None;
+        }
         match self.nearest {
             Some((known, nearest_point)) if known == missed.id() => nearest_point,
             _ => {

@@ -366,6 +366,13 @@ impl<K: LiveKey, V> Live<K, V> {
         self.shown = shown.map(|(key, detail, value)| Shown { key, detail, value });
     }
 
+    /// The result that is shown proves unusable: it is dropped, and its key has failed.
+    pub fn fail_shown(&mut self, why: &str) {
+        if let Some(shown) = self.shown.take() {
+            self.failed = Some((shown.key, Some(why.to_owned())));
+        }
+    }
+
     /// Drops the result that is shown.
     pub fn clear_shown(&mut self) {
         self.shown = None;

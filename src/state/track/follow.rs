@@ -7,6 +7,7 @@ use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standi
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::types::fods::FodSource;
 use crate::state::track::jobs::LIVE;
+use crate::state::track::jobs::copy::CopyLive;
 use crate::state::track::jobs::drawing;
 use crate::state::track::jobs::odf_streamlines::TrackOdfStreamlines;
 use crate::state::track::jobs::stopped::CollectStopped;
@@ -31,6 +32,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     choose_only_model(state);
     curves(state, effects);
     rays::follow_cut(state, effects);
+    copy(state, effects);
     stopped(state, effects);
     follow_crosshair(state);
 }
@@ -227,6 +229,26 @@ fn streamlines(state: &State, params: curves::Params, coarse: bool) -> Option<Ef
         coarse,
         drawing: drawing::requested(document),
     })))
+}
+
+/// Requests the copy on the host of curves that a card drew, once the controls rest: until then others may follow.
+fn copy(state: &mut State, effects: &mut Vec<Effect>) {
+    let is_dragging = state.is_dragging();
+    let track = &mut state.runtime.track;
+    let on_card = |live: &&CurveResult| {
+        let curves = [&live.output.kept, &live.output.missed];
+        !live.coarse && curves.iter().any(|c| !c.points.is_on_host())
+    };
+    let Some(live) = track.live.value().filter(on_card) else {
+        track.copied = None;
+        return;
+    };
+    let id = live.output.kept.id();
+    if is_dragging || track.copied == Some(id) {
+        return;
+    }
+    effects.push(Effect::submit(CopyLive::new(live)));
+    track.copied = Some(id);
 }
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {

@@ -1,6 +1,7 @@
 //! Jobs of streamlines and rays.
 
 pub mod bootstrap;
+pub mod copy;
 pub mod cut;
 pub mod drawing;
 pub mod lobes;

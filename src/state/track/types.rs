@@ -209,6 +209,8 @@ pub enum TrackAction {
 pub struct TrackRuntime {
     /// The streamlines or rays of the regions.
     pub live: Live<CurveKey, CurveResult>,
+    /// The curves of a graphics card whose copy on the host was requested.
+    pub copied: Option<DataId>,
     pub at_crosshair: Option<CurvesAtCrosshair>,
     /// Schedules the cut of many rays; the live result holds the rays that it keeps.
     pub cut: Live<CutKey, ()>,

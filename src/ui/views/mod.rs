@@ -69,6 +69,7 @@ pub struct Views {
     measuring: ruler::Unfinished,
     badge: badge::Badge,
     camera: CameraMotion,
+    curve_points: scene_paint::CurvePoints,
     /// The pane whose layer menu is open.
     menu: Option<Pane>,
     /// Enter was pressed in this view in this frame.

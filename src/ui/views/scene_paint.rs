@@ -9,12 +9,12 @@ use super::{
     Views, annotations, badge, chrome, clip_outline, fan, leak, pointer, rings, ruler, sampling,
     shortest_line, spheres,
 };
-use crate::data::Shape;
 use crate::data::region::RegionId;
+use crate::data::{DataId, Shape};
 use crate::scene::draw_list::MarkShape;
 use crate::state::regions::region_radius_mm;
 use crate::state::view::letter;
-use crate::state::{Layout, Pane, State, Tool};
+use crate::state::{CurveResult, Layout, Pane, State, Tool};
 use crate::ui::theme::{self, IN_VIEW, Palette, size};
 use crate::ui::widgets::end_mark::end_mark;
 use crate::ui::widgets::paint::Span;
@@ -37,6 +37,30 @@ pub(super) const CLASSES: f32 = 118.0;
 const ARM: f64 = 20.0;
 /// Size of the shade behind a letter of the axes.
 const LETTER_SHADE: egui::Vec2 = vec2(16.0, 16.0);
+
+/// Some points of the live curves, which names avoid; those of earlier ones while only a graphics card has the points.
+#[derive(Default)]
+pub(super) struct CurvePoints {
+    curves: Option<DataId>,
+    points: Vec<[f32; 3]>,
+}
+
+impl CurvePoints {
+    fn update(&mut self, live: Option<&CurveResult>) {
+        const POINTS: usize = 1_500;
+        let Some(live) = live else {
+            *self = Self::default();
+            return;
+        };
+        let curves = &live.output.kept;
+        if self.curves == Some(curves.id()) || !curves.points.is_on_host() {
+            return;
+        }
+        let step = curves.points.len() / POINTS + 1;
+        self.points = curves.points.iter().step_by(step).copied().collect();
+        self.curves = Some(curves.id());
+    }
+}
 
 impl Views {
     /// `drawn`: the picture shows all streamlines.
@@ -183,12 +207,11 @@ impl Views {
             .map(|(id, _)| id);
         let named =
             |id: RegionId| !many || state.runtime.regions.selected == Some(id) || under == Some(id);
-        // Some points of the live curves.
-        const POINTS: usize = 1_500;
-        let live = state.runtime.track.live.value();
-        let points = live.map_or(&[][..], |live| &live.output.kept.points[..]);
-        let some = points.iter().step_by(points.len() / POINTS + 1);
-        let curves: Vec<Pos2> = some
+        self.curve_points.update(state.runtime.track.live.value());
+        let curves: Vec<Pos2> = self
+            .curve_points
+            .points
+            .iter()
             .filter_map(|p| scene.screen(glam::Vec3::from(*p).as_dvec3()))
             .collect();
         for region in state.document.regions.iter().filter(|r| r.visible) {

@@ -1,61 +1,121 @@
-//! Rays that the window draws before the host has their points.
+//! Rays that the window draws from a graphics card: the host gets their points once the controls rest.
 
 use super::Window;
-use super::rays::{change, line, live, ray_jobs, tracing};
+use super::rays::{change, live, ray_jobs, tracing};
 use crate::support::test;
+use arcuate::data::shared_slice::{Late, LateError};
+use arcuate::data::{Shared, Tractogram};
 use arcuate::jobs::{Delivery, Event, Outcome};
+use arcuate::state::core::live::Standing;
 use arcuate::state::track::jobs::LIVE;
+use arcuate::state::track::jobs::copy::CopyLive;
 use arcuate::state::track::jobs::trace::TraceRays;
-use arcuate::state::{Action, CommandLine, Phase};
+use arcuate::state::{Action, Phase};
 use libtest_mimic::Trial;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub fn tests() -> Vec<Trial> {
-    vec![test(
-        "update::rays::drawn_before_the_host_has_them",
-        drawn_first,
-    )]
+    vec![
+        test("update::rays::copied_at_rest", copied_at_rest),
+        test("update::rays::lost_before_the_copy", lost_before_the_copy),
+    ]
 }
 
-/// Rays that a card computed arrive twice: as soon as they can be drawn, and when the host has their points.
-fn drawn_first() {
-    let step = |w: &Window| match &line(w) {
-        CommandLine::Geodesic { params, .. } => params.curves.step_mm,
-        other => panic!("{other:?}"),
-    };
-    for fails in [false, true] {
-        let mut window = tracing(20);
-        window.holding = true;
-        change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
-        let job = ray_jobs(&window).pop().expect("a job").clone();
-        let Some(Outcome::Done(rays)) = window.pending[0].outcome::<TraceRays>() else {
-            panic!("no rays");
-        };
-        let (rays, ticket) = (rays.clone(), window.pending[0].ticket);
-        let event = |outcome| {
-            let slot = LIVE;
-            let delivery = Delivery {
-                slot,
-                ticket,
-                wall_ms: 3.0,
-                outcome,
-            };
-            Action::Event(Event::new(job.clone(), delivery))
-        };
-        assert_ne!(step(&window), 1.0);
-        window.act(event(Outcome::Partial(rays.clone())));
-        assert_eq!(step(&window), 1.0);
-        assert_eq!(live(&window).output.kept.id(), rays.output.kept.id());
-        assert!(window.state.runtime.jobs.is_running(&[LIVE]));
-        if fails {
-            window.act(event(Outcome::Failed("The card was lost".into())));
-            assert!(window.state.runtime.track.live.value().is_none());
-            continue;
-        }
-        window.act(event(Outcome::Done(rays.clone())));
-        assert_eq!(live(&window).output.kept.id(), rays.output.kept.id());
-        assert!(!window.state.runtime.jobs.is_running(&[LIVE]));
-        // Nothing else was requested.
-        window.deliver(Vec::clear);
-        assert_eq!(step(&window), 1.0);
+/// Points that a card has; without any, the card was lost.
+struct OnCard {
+    count: usize,
+    points: Option<Vec<[f32; 3]>>,
+    is_copied: AtomicBool,
+}
+
+impl Late<[f32; 3]> for OnCard {
+    fn count(&self) -> usize {
+        self.count
     }
+
+    fn is_on_host(&self) -> bool {
+        self.is_copied.load(Ordering::Relaxed)
+    }
+
+    fn values(&self) -> Result<&[[f32; 3]], LateError> {
+        let points = self.points.as_ref().ok_or("the card was lost")?;
+        self.is_copied.store(true, Ordering::Relaxed);
+        Ok(points)
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+/// A window whose rays, after a change in this phase, are on a card; the results of further jobs are held back.
+fn on_card(phase: Phase, is_lost: bool) -> Window {
+    let mut window = tracing(20);
+    window.holding = true;
+    change(&mut window, phase, |rays| {
+        rays.params.curves.step_mm = 1.0;
+    });
+    let job = ray_jobs(&window).pop().expect("a job").clone();
+    let Some(Outcome::Done(rays)) = window.pending[0].outcome::<TraceRays>() else {
+        panic!("no rays");
+    };
+    let (mut rays, ticket) = (rays.clone(), window.pending[0].ticket);
+    let card = |curves: &Tractogram| {
+        let points = curves.points.to_vec();
+        Tractogram {
+            points: Shared::late(OnCard {
+                count: points.len(),
+                points: (!is_lost).then_some(points),
+                is_copied: AtomicBool::new(false),
+            }),
+            ..curves.clone()
+        }
+    };
+    rays.all = card(&rays.all);
+    rays.output.kept = card(&rays.output.kept);
+    window.pending.clear();
+    let delivery = Delivery {
+        slot: LIVE,
+        ticket,
+        wall_ms: 3.0,
+        outcome: Outcome::Done(rays),
+    };
+    window.act(Action::Event(Event::new(job, delivery)));
+    window
+}
+
+fn copies(window: &Window) -> usize {
+    window.jobs_of::<CopyLive>().count()
+}
+
+/// Rays are shown before the copy, and can be kept and measured after it. During a drag there is none.
+fn copied_at_rest() {
+    let mut window = on_card(Phase::Live, false);
+    assert_eq!(copies(&window), 0);
+    assert!(!live(&window).output.kept.points.is_on_host());
+    assert!(window.state.final_live().is_none());
+    change(&mut window, Phase::Done, |_| {});
+    assert_eq!(copies(&window), 1);
+    assert_eq!(window.state.standing(), Some(Standing::Final));
+    window.deliver(|_| {});
+    let final_live = window.state.final_live().expect("the final rays");
+    assert!(final_live.output.kept.points.is_on_host());
+    assert!(
+        final_live
+            .rays
+            .as_ref()
+            .is_some_and(|rays| rays.all.points.is_on_host())
+    );
+    assert_eq!(copies(&window), 1);
+}
+
+/// A card that fails before the copy: nothing is shown, and the reason is known.
+fn lost_before_the_copy() {
+    let mut window = on_card(Phase::Done, true);
+    assert_eq!(copies(&window), 1);
+    window.deliver(|_| {});
+    let track = &window.state.runtime.track.live;
+    assert!(track.value().is_none());
+    assert!(track.has_failed());
+    assert_eq!(copies(&window), 1);
 }

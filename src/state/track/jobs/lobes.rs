@@ -3,8 +3,7 @@
 use crate::compute::{Backend, Control};
 use crate::data::{LineDrawing, OdfField, Region, Tractogram};
 use crate::jobs::{
-    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
-    memory_for_curves,
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
 use crate::solvers::geodesic;
 use crate::state::job_end::ended;
@@ -73,16 +72,11 @@ impl Job for TraceLobes {
         self,
         worker: &Worker,
         control: &Control,
-        partial: &PartialSender<Self::Output>,
+        _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let (drawing, coarse) = (self.drawing.clone(), self.coarse);
+        let drawing = self.drawing.clone();
         let rays = self.trace(&worker.backend(), control)?;
-        let send = |rays| partial.send(Box::new(rays));
-        Ok(Box::new(rays.deliver(
-            (drawing.as_ref(), coarse),
-            worker,
-            send,
-        )?))
+        Ok(Box::new(rays.for_window(drawing.as_ref(), worker)?))
     }
 
     fn curves(rays: &Self::Output) -> Vec<&Tractogram> {
@@ -97,13 +91,9 @@ impl Receive<State> for TraceLobes {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        match delivery.outcome {
-            // The window draws rays before the host has their points.
-            Outcome::Partial(rays) => rays::show_lobes(state, self, *rays, delivery.wall_ms),
-            _ => ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
-                rays::show_lobes(state, self, *rays, wall_ms);
-            }),
-        }
+        ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
+            rays::show_lobes(state, self, *rays, wall_ms);
+        });
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {

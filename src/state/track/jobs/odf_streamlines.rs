@@ -38,10 +38,6 @@ impl Streamlines for TrackOdfStreamlines {
         }
     }
 
-    fn is_coarse(&self) -> bool {
-        self.coarse
-    }
-
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
         let tissues = self.tissues.as_ref().map(|(_, input)| input.read());
         let tissues = tissues.transpose()?;

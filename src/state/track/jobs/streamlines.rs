@@ -3,8 +3,7 @@
 use crate::compute::{Backend, Control};
 use crate::data::{LineDrawing, Region, TensorField, Tractogram, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
-    memory_for_curves,
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
 use crate::solvers::{curves, tracking, tractogram};
 use crate::state::files::jobs::open::with_target_names;
@@ -54,9 +53,6 @@ pub trait Streamlines: Clone + fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Whether seeds are fewer because something is being dragged.
-    fn is_coarse(&self) -> bool;
-
     /// The streamlines, whose points may still be on a card.
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError>;
 }
@@ -74,10 +70,6 @@ impl Streamlines for TrackStreamlines {
 
     fn drawing(&self) -> Option<LineDrawing> {
         self.drawing.clone()
-    }
-
-    fn is_coarse(&self) -> bool {
-        self.coarse
     }
 
     fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
@@ -120,24 +112,18 @@ impl<T: Streamlines> Job for LiveTracking<T> {
         self,
         worker: &Worker,
         control: &Control,
-        partial: &PartialSender<Self::Output>,
+        _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let (drawing, coarse) = (self.0.drawing(), self.0.is_coarse());
+        let drawing = self.0.drawing();
         let mut output = self.0.track(&worker.backend(), control)?;
         let on_card = !output.kept.points.is_on_host();
         if let Some(drawing) = drawing.filter(|_| on_card) {
             drawing::for_window(&mut output.kept, &drawing, worker)?;
             drawing::for_window(&mut output.missed, &drawing::SHAPE, worker)?;
         }
-        let is_drawn = output.kept.drawn.is_some();
-        // Others will soon replace coarse streamlines.
-        if is_drawn && coarse {
-            return Ok(Arc::new(output));
+        if output.kept.drawn.is_none() {
+            worker.backend().install(|| output.on_host())?;
         }
-        if is_drawn {
-            partial.send(Arc::new(output.clone()));
-        }
-        worker.backend().install(|| output.on_host())?;
         Ok(Arc::new(output))
     }
 
@@ -153,16 +139,9 @@ impl<T: Streamlines> Receive<State> for LiveTracking<T> {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        // The window draws streamlines before the host has their points.
-        let show = |state: &mut State, output, wall_ms| {
-            update::live_done(state, output, self.0.key(), wall_ms);
-        };
-        match delivery.outcome {
-            Outcome::Partial(output) => show(state, output, delivery.wall_ms),
-            _ => ended(state, self, delivery, effects, |state, output, ms, _| {
-                show(state, output, ms);
-            }),
-        }
+        ended(state, self, delivery, effects, |state, output, ms, _| {
+            update::live_done(state, output, self.0.key(), ms);
+        });
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
@@ -187,7 +166,9 @@ impl<T: Streamlines> Job for TrackWholeBrain<T> {
         control: &Control,
         partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        LiveTracking(self.0).run(worker, control, partial)
+        let output = LiveTracking(self.0).run(worker, control, partial)?;
+        worker.backend().install(|| output.on_host())?;
+        Ok(output)
     }
 
     fn curves(output: &Self::Output) -> Vec<&Tractogram> {

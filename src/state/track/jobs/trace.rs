@@ -3,7 +3,7 @@
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, LineDrawing, Region, Shared, TensorField, Tractogram, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, ValueNames, Worker,
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, ValueNames, Worker,
     memory_for_curves,
 };
 use crate::solvers::{curves, geodesic, tractogram};
@@ -109,33 +109,24 @@ impl<M> RayOutput<M> {
         })
     }
 
-    /// Writes rays on a card into the window's memory and sends them; then copies them to the host. Coarse rays that the
-    /// window draws stay on the card, since others soon replace them.
-    pub fn deliver(
+    /// Writes rays on a card into the window's memory. Those that the window cannot draw from there are copied to the
+    /// host.
+    pub fn for_window(
         mut self,
-        (drawing, coarse): (Option<&LineDrawing>, bool),
+        drawing: Option<&LineDrawing>,
         worker: &Worker,
-        send: impl FnOnce(Self),
-    ) -> Result<Self, JobError>
-    where
-        M: Clone,
-    {
+    ) -> Result<Self, JobError> {
         let on_card = !self.all.points.is_on_host();
         if let Some(drawing) = drawing.filter(|_| on_card) {
             drawing::for_window(&mut self.output.kept, drawing, worker)?;
             drawing::for_window(&mut self.output.missed, &drawing::SHAPE, worker)?;
         }
-        let is_drawn = self.output.kept.drawn.is_some();
-        if is_drawn && coarse {
-            return Ok(self);
+        if self.output.kept.drawn.is_none() {
+            worker.backend().install(|| {
+                self.all.on_host()?;
+                self.output.on_host()
+            })?;
         }
-        if is_drawn {
-            send(self.clone());
-        }
-        worker.backend().install(|| {
-            self.all.on_host()?;
-            self.output.on_host()
-        })?;
         Ok(self)
     }
 }
@@ -194,16 +185,11 @@ impl Job for TraceRays {
         self,
         worker: &Worker,
         control: &Control,
-        partial: &PartialSender<Self::Output>,
+        _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let (drawing, coarse) = (self.drawing.clone(), self.coarse);
+        let drawing = self.drawing.clone();
         let rays = self.trace(&worker.backend(), control)?;
-        let send = |rays| partial.send(Box::new(rays));
-        Ok(Box::new(rays.deliver(
-            (drawing.as_ref(), coarse),
-            worker,
-            send,
-        )?))
+        Ok(Box::new(rays.for_window(drawing.as_ref(), worker)?))
     }
 
     fn curves(rays: &Self::Output) -> Vec<&Tractogram> {
@@ -218,13 +204,9 @@ impl Receive<State> for TraceRays {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        match delivery.outcome {
-            // The window draws rays before the host has their points.
-            Outcome::Partial(rays) => rays::show(state, self, *rays, delivery.wall_ms),
-            _ => ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
-                rays::show(state, self, *rays, wall_ms);
-            }),
-        }
+        ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
+            rays::show(state, self, *rays, wall_ms);
+        });
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
