@@ -339,12 +339,11 @@ fn weights(window: &mut Headless) -> Outcomes {
         let Some((stored, then)) = document.weights_of_layer(layer) else {
             continue;
         };
-        let lines = all_streamlines_of(layer);
-        let is_present = lines.is_some_and(|lines| lines.id() == stored.weighted);
+        let weighted = all_streamlines_of(layer).map(Tractogram::id);
         // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
         let stopped = stored.figures.ended == Ended::Cancelled;
-        let inputs = document.fit_inputs(stored);
-        let Some(inputs) = inputs.filter(|_| is_present && !stopped) else {
+        let is_repeatable = weighted == Some(stored.weighted) && !stopped;
+        let Some(inputs) = document.fit_inputs(stored).filter(|_| is_repeatable) else {
             continue;
         };
         let name = format!("Weights of {}", layer.name);

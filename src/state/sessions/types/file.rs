@@ -74,7 +74,7 @@ pub struct ReadSession {
     pub files: Vec<FileStatus>,
     pub masks: Vec<Result<Mask, UnreadableArray<PackedMask>>>,
     pub numbers: Vec<Result<Arc<[f32]>, UnreadableArray<PackedNumbers>>>,
-    /// Those of the numbers that are weights of streamlines, by their index: the weights above 0, ascending.
+    /// Weights above 0, ascending, by the index of the weights among the numbers.
     pub sorted_weights: BTreeMap<usize, Arc<[f32]>>,
     pub results: Vec<Sum>,
 }
