@@ -92,7 +92,7 @@ mod uncertainty;
 pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
 
-use crate::compute::{Backend, BackendChoice, BackendKind, thread};
+use crate::compute::{Backend, BackendChoice, BackendKind, cuda, thread};
 use crate::state::files::types::PhantomName;
 use crate::state::report::DISCLAIMER;
 use crate::state::update::{is_session, several_sessions};
@@ -103,6 +103,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const BACKEND_VARIABLE: &str = "ARCUATE_BACKEND";
+/// Sets the time in seconds after which a driver is considered hung.
+const DRIVER_VARIABLE: &str = "ARCUATE_DRIVER_SECONDS";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -326,10 +328,20 @@ impl Global {
         core_seconds > LEAST_S * threads as f64
     }
 
-    /// The option, else the variable: overrides the window's setting.
+    /// The option, else the variable: overrides the window's setting. Also applies the time limit for the driver, since
+    /// every choice of a backend follows.
     pub fn backend_kind(&self) -> Result<Option<BackendKind>, Failure> {
-        let variable = || std::env::var_os(BACKEND_VARIABLE).filter(|text| !text.is_empty());
-        match (self.backend, variable()) {
+        let variable = |name| std::env::var_os(name).filter(|text| !text.is_empty());
+        if let Some(text) = variable(DRIVER_VARIABLE) {
+            const LIMITS: std::ops::RangeInclusive<u64> = 1..=3600;
+            let text = text.to_string_lossy();
+            let seconds = text.parse().ok().filter(|seconds| LIMITS.contains(seconds));
+            let refusal = || {
+                format!("{DRIVER_VARIABLE}: found “{text}”, expected a whole number from 1 to 3600")
+            };
+            cuda::wait_for_driver(seconds.ok_or_else(|| Failure::usage(refusal()))?);
+        }
+        match (self.backend, variable(BACKEND_VARIABLE)) {
             (Some(kind), _) => Ok(Some(kind)),
             (None, None) => Ok(None),
             (None, Some(text)) => text

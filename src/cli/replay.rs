@@ -339,15 +339,15 @@ fn weights(window: &mut Headless) -> Outcomes {
         let Some((stored, then)) = document.weights_of_layer(layer) else {
             continue;
         };
-        let lines = all_streamlines_of(layer).filter(|lines| lines.id() == stored.weighted);
+        let weighted = all_streamlines_of(layer).map(Tractogram::id);
         // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
         let stopped = stored.figures.ended == Ended::Cancelled;
-        let inputs = document.fit_inputs(stored).filter(|_| !stopped);
-        let (Some(lines), Some(inputs)) = (lines, inputs) else {
+        let is_repeatable = weighted == Some(stored.weighted) && !stopped;
+        let Some(inputs) = document.fit_inputs(stored).filter(|_| is_repeatable) else {
             continue;
         };
         let name = format!("Weights of {}", layer.name);
-        let request = weight_request(&document, lines, &inputs);
+        let request = weight_request(&document, layer.id, &inputs);
         let request =
             request.map_err(|why| Failure::new(format!("{name} were not fitted again: {why}")));
         let refit = request.and_then(|job| window.run(job));

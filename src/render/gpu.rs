@@ -126,6 +126,8 @@ pub(super) struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub limits: wgpu::Limits,
+    /// Whether it is a discrete or an integrated card, or a CPU.
+    pub kind: wgpu::DeviceType,
     /// Drawing is done by a CPU: coarser pictures during motion.
     pub software: bool,
     /// Samplers interpolate between single-precision texels.
@@ -173,6 +175,7 @@ impl Gpu {
             device,
             queue,
             limits,
+            kind: info.device_type,
             software,
             filters,
             computes_lines,

@@ -58,6 +58,7 @@ pub use volume::March;
 use crate::scene::draw_list::{EndMarks, Lines, ScenePane, SlicePane};
 use gpu::{Gpu, kept_target, pane_texture};
 use line_buffers::{LineKey, LineStore};
+pub use quality::fluid_ms;
 use quality::{PATIENCE_MS, PieceSizes, QualityController};
 use scene::{ReadyGlyphs, Scenes, Tools};
 use schedule::{Count, NewPace, Progress};

@@ -7,9 +7,11 @@
 use super::scene::{FogQuality, Part, Quality};
 use std::time::{Duration, Instant};
 
-/// A picture that takes longer is late for a display of 120 Hz, ms. A CPU cannot achieve this; twenty pictures a second
-/// still allow control.
+/// A picture that takes longer is late for a display of 120 Hz, ms: discrete graphics cards draw for such displays.
 const FLUID_MS: f64 = 8.0;
+/// An integrated card is fluid at 60 Hz. Coarser pictures would be of no use there, as twice as many would not be shown.
+const FLUID_INTEGRATED_MS: f64 = 16.0;
+/// A CPU achieves neither; twenty pictures a second still allow control.
 const FLUID_SOFTWARE_MS: f64 = 45.0;
 /// Share of the time that one slice may take on a CPU, because three slices move together. A graphics card draws each in
 /// a fraction of the time.
@@ -95,6 +97,17 @@ pub(super) fn rest_of(then: Option<Instant>) -> Duration {
     })
 }
 
+/// A picture that takes longer than this many milliseconds on a device of this kind delays interaction: while a view
+/// changes, it is drawn more coarsely.
+pub fn fluid_ms(kind: wgpu::DeviceType) -> f64 {
+    match kind {
+        wgpu::DeviceType::DiscreteGpu => FLUID_MS,
+        wgpu::DeviceType::Cpu => FLUID_SOFTWARE_MS,
+        // A virtual card or one of an unknown kind may be an integrated one.
+        _ => FLUID_INTEGRATED_MS,
+    }
+}
+
 pub(super) struct QualityController {
     software: bool,
     fluid_ms: f64,
@@ -127,11 +140,12 @@ pub(super) struct QualityController {
 }
 
 impl QualityController {
-    pub fn new(software: bool, patience_ms: f64) -> Self {
+    pub fn new(kind: wgpu::DeviceType, patience_ms: f64) -> Self {
+        let software = kind == wgpu::DeviceType::Cpu;
         let on = |software_value: f64, value: f64| if software { software_value } else { value };
         Self {
             software,
-            fluid_ms: on(FLUID_SOFTWARE_MS, FLUID_MS),
+            fluid_ms: fluid_ms(kind),
             patience_ms,
             scale: on(0.6, 1.0),
             slots: on(150_000.0, UNLIMITED),
@@ -171,9 +185,9 @@ impl QualityController {
     }
 
     /// A controller for a slice, several of which are visible.
-    pub fn of_slice(software: bool, patience_ms: f64) -> Self {
-        let mut pace = Self::new(software, patience_ms);
-        if software {
+    pub fn of_slice(kind: wgpu::DeviceType, patience_ms: f64) -> Self {
+        let mut pace = Self::new(kind, patience_ms);
+        if pace.software {
             pace.fluid_ms *= FLUID_SLICE_SOFTWARE;
         }
         pace

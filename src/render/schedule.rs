@@ -20,7 +20,7 @@ pub(super) struct Progress {
 
 /// Function that counts the slots of streamlines drawn, with at most this many per tractogram.
 pub(super) type Count = fn(&[Lines], &[LineKey], &LineStore, usize) -> usize;
-pub(super) type NewPace = fn(bool, f64) -> QualityController;
+pub(super) type NewPace = fn(wgpu::DeviceType, f64) -> QualityController;
 
 impl Renderer {
     /// The next thing to draw for a pane, if any; `owed`: textures of it that were not ready.
@@ -157,7 +157,7 @@ impl Renderer {
         let Some(pane) = self.panes.get_mut(&id) else {
             return best;
         };
-        let pace = || match (pace(gpu.software, self.patience_ms), self.stills) {
+        let pace = || match (pace(gpu.kind, self.patience_ms), self.stills) {
             (pace, true) => pace.for_file(self.known),
             (pace, false) => pace,
         };

@@ -150,6 +150,12 @@ fn variable() {
     assert!(text.contains("ARCUATE_BACKEND") && text.contains("“gpu”"));
     let (text, _) = complaint(&run(&[], &set("")));
     assert!(text.contains("missing.nii"), "{text}");
+    for seconds in ["0", "3601", "2 s"] {
+        let (text, code) = complaint(&run(&[], &[HIDDEN, ("ARCUATE_DRIVER_SECONDS", seconds)]));
+        assert_eq!(code, Some(2), "{text}");
+        let parts = ["ARCUATE_DRIVER_SECONDS", seconds, "from 1 to 3600"];
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
     let output = run(&["--backend", "gpu"], &[]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{text}");

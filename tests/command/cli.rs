@@ -23,8 +23,7 @@ use arcuate::data::{BuiltInPhantom, Role};
 use arcuate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use arcuate::solvers::tensor_fit::{self, Method};
 use arcuate::state::CommandLine;
-use arcuate::state::regions::recipe::RegionSpec;
-use arcuate::state::regions::recipe::ShapeSpec;
+use arcuate::state::regions::recipe::{RegionSpec, ShapeSpec};
 use arcuate::state::tensors::recipe::FitArguments;
 use arcuate::state::tensors::recipe::ScanSource;
 use clap::Parser as _;
@@ -58,6 +57,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::streamlines_are_selected", select::selects),
         test("cli::tables_profiles_and_connectomes", bundles::tables),
         test("cli::pathways_and_their_costs", pathway::costs),
+        test("cli::repetitions_of_a_pathway", pathway::repetitions),
         test("cli::streamline_weights_are_fitted", commit::fits_weights),
         test("cli::weights_of_a_large_file", commit::fits_a_large_file),
         test("cli::one_bundle_settles", commit::settles),

@@ -4,6 +4,7 @@ mod clips;
 mod contours;
 mod cut_outs;
 mod end_marks;
+mod fluid;
 mod glyphs;
 mod idle;
 mod line_raster;
@@ -41,6 +42,7 @@ pub fn tests() -> Vec<Trial> {
         cut_outs::tests(),
         scenes::tests(),
         loading::tests(),
+        fluid::tests(),
         idle::tests(),
         through::tests(),
         volume::tests(),

@@ -4,13 +4,15 @@ use crate::support::{cuda_test, test};
 use arcuate::compute::Backend;
 use arcuate::compute::cuda::CardPart;
 use arcuate::data::Shared;
-use arcuate::solvers::on_card::{LateValues, Places};
+use arcuate::solvers::on_card::{CurvesOfCard, KernelLine, LINES_PER_BATCH, LateValues, Places};
+use bytemuck::Zeroable as _;
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("on card::no parts are no values", none),
+        test("on card::the memory of the lists of a batch", lists),
         cuda_test("on card::parts are copied once, in their order", parts),
         cuda_test("on card::the card keeps values that others read", staying),
     ]
@@ -19,6 +21,24 @@ pub fn tests() -> Vec<Trial> {
 fn none() {
     let values = Shared::<f32>::late(LateValues::new(Vec::new()));
     assert!(values.is_empty() && values[..].is_empty() && values.is_on_host());
+}
+
+/// What is claimed for lists of curves are the sizes of the lists, of which the card has one batch at a time.
+fn lists() {
+    let claimed = |count: usize, each: usize| {
+        let own = CurvesOfCard {
+            card: 0,
+            indices: (0..count as u32).collect(),
+            lines: vec![KernelLine::zeroed(); count],
+        };
+        let batch = &own.lines[..count.min(LINES_PER_BATCH)];
+        assert_eq!(own.list_bytes(0), size_of_val(batch) as u64);
+        own.list_bytes(each)
+    };
+    assert_eq!(claimed(0, 24), 0);
+    assert_eq!(claimed(1000, 5), 1000 * (16 + 5));
+    let batch = LINES_PER_BATCH as u64 * (16 + 24);
+    assert_eq!(claimed(LINES_PER_BATCH + 7, 24), batch);
 }
 
 /// Parts of buffers on all cards in turn, the last of them larger than a thread copies at a time.

@@ -45,10 +45,12 @@ use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
 use arcuate::jobs::{AnyJob, Job, Jobs, Slot};
+use arcuate::solvers::pathway::MIN_PAIRS;
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile};
+use arcuate::state::pathways::jobs::ComparePathway;
 use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::track::jobs::streamlines::LiveTracking;
 use arcuate::state::{
@@ -206,6 +208,8 @@ struct Window {
     cancelled: Vec<Slot>,
     cancelled_of_document: bool,
     copied: Vec<String>,
+    /// Pathways are compared with the fewest random pairs, for tests that do not concern the comparison.
+    has_few_pairs: bool,
 }
 
 impl Window {
@@ -221,6 +225,7 @@ impl Window {
             pending: Vec::new(),
             cancelled: Vec::new(),
             copied: Vec::new(),
+            has_few_pairs: false,
         }
     }
 
@@ -254,6 +259,18 @@ impl Window {
                     continue;
                 }
                 _ => continue,
+            };
+            let compared = request.job::<ComparePathway>();
+            let few = compared.filter(|_| self.has_few_pairs).map(|job| {
+                let pairs = MIN_PAIRS;
+                Box::new(ComparePathway {
+                    pairs,
+                    ..job.clone()
+                })
+            });
+            let request: Box<dyn AnyJob<State>> = match few {
+                Some(few) => few,
+                None => request,
             };
             self.submitted.push(request.clone());
             let mut job = self.jobs.submit(request);

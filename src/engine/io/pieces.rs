@@ -54,6 +54,7 @@ use crate::compute::{Control, memory};
 use crate::data::{Shared, Tractogram};
 use glam::DAffine3;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
@@ -195,6 +196,11 @@ impl Pieces {
         more
     }
 
+    /// Values of each streamline that were added to those of the file, by their names.
+    pub fn all_added(&self) -> &BTreeMap<String, Shared<f32>> {
+        &self.added
+    }
+
     /// Values of each streamline that were added to those of the file.
     pub fn added(&self, name: &str) -> Option<&Shared<f32>> {
         self.added.get(name)
@@ -204,9 +210,15 @@ impl Pieces {
     fn with_added(&self, first: usize, piece: Tractogram) -> Result<Tractogram, Error> {
         let range = first..first + piece.len();
         self.added.iter().try_fold(piece, |piece, (name, values)| {
-            let own = values.get(range.clone()).ok_or_else(|| self.changed())?;
+            let own = self.part_of(values, range.clone())?;
             Ok(piece.with_per_streamline(name, own.to_vec()))
         })
+    }
+
+    /// The values or marks of the streamlines with these numbers. Returns an error if the file now has more streamlines
+    /// than there are values.
+    pub fn part_of<'a, T>(&self, values: &'a [T], range: Range<usize>) -> Result<&'a [T], Error> {
+        values.get(range).ok_or_else(|| self.changed())
     }
 
     /// Whether the file is read piece by piece, not as a whole.
@@ -266,7 +278,8 @@ impl Pieces {
         Err(self.changed())
     }
 
-    fn changed(&self) -> Error {
+    /// The error for a file that another program changed between two passes, or during one.
+    pub fn changed(&self) -> Error {
         Error::malformed(
             &self.path,
             "a file that changed while it was read",

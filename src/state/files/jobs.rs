@@ -159,7 +159,13 @@ impl WriteFile for SaveValues {
         let (path, tractogram) = (self.path, self.tractogram);
         io::scalars::save_weights(&path, &tractogram, &self.name)?;
         let what = io::text::counted(tractogram.len(), "weight");
-        Ok(saved(path, what, None))
+        let values = tractogram.per_streamline.get(&self.name).cloned();
+        let named = values.map(|values| (self.name, values));
+        let complete = CompleteData {
+            ids: Vec::new(),
+            per_streamline: named.into_iter().collect(),
+        };
+        Ok(saved(path, what, Some(complete)))
     }
 }
 
@@ -256,6 +262,22 @@ pub struct ConvertedFiles {
     pub whole: Option<CompleteData>,
 }
 
+/// The sentence about the grid of streamlines if the format of a path cannot hold it.
+pub fn unsupported_grid(path: &Path, tractogram: &Tractogram) -> Option<String> {
+    Format::named(path).and_then(|format| format.unsupported_grid(tractogram))
+}
+
+impl ConvertedFiles {
+    /// Files that hold `all` in full, unless something was lost. The document provides the grid; it is not part of the
+    /// streamlines' own data.
+    pub fn new(converted: Converted, grid: Option<&str>, all: Option<CompleteData>) -> Self {
+        let mut losses = converted.unsupported_contents.iter();
+        let is_whole = losses.all(|loss| Some(loss.as_str()) == grid);
+        let whole = all.filter(|_| is_whole);
+        Self { converted, whole }
+    }
+}
+
 /// Streamlines with all their values; those that a TCK cannot hold are written next to it.
 #[derive(Clone, Debug)]
 pub struct SaveWithValues {
@@ -297,16 +319,10 @@ impl Job for SaveWithValues {
             Some(marks) => selection::copy_marked(&self.tractogram, &marks, memory_for_curves())?,
             None => self.tractogram,
         };
-        // The document provides the grid; it is not part of the streamlines' own data.
-        let grid = Format::named(&self.path).and_then(|f| f.unsupported_grid(&tractogram));
+        let grid = unsupported_grid(&self.path, &tractogram);
         let converted =
             save_with_values(tractogram, &self.path, &self.command, self.replace, control)?;
-        let lost = converted
-            .unsupported_contents
-            .iter()
-            .any(|l| Some(l) != grid.as_ref());
-        let whole = all.filter(|_| !lost);
-        Ok(ConvertedFiles { converted, whole })
+        Ok(ConvertedFiles::new(converted, grid.as_deref(), all))
     }
 }
 

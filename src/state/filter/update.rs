@@ -4,7 +4,6 @@ mod apply_fit;
 mod command_line;
 mod sums;
 
-use crate::data::Tractogram;
 use crate::data::text::counted;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
@@ -19,8 +18,8 @@ use crate::state::filter::jobs::{
 };
 pub use crate::state::filter::update::command_line::command_line;
 use crate::state::filter::{
-    ExcludedStreamlines, FilterFile, FitInputs, FitPurpose, GivenPeaks, Running, ScanTimings,
-    ShownStreamlines, WEIGHT, WeightHistogram, WeightMap, WeightsKey,
+    ExcludedStreamlines, FilterFile, FilterRuntime, FitInputs, FitPurpose, GivenPeaks, Running,
+    ScanTimings, ShownStreamlines, WEIGHT, WeightHistogram, WeightMap, WeightsKey,
 };
 use crate::state::runtime::TourStep;
 use crate::state::streamlines::in_place::{all_streamlines_of, in_place};
@@ -117,6 +116,7 @@ pub fn key(state: &State) -> Option<WeightsKey> {
 /// An input without which weights cannot be fitted: the end of a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MissingFitInput {
+    Streamlines,
     Scan,
     /// The scan has no voxels.
     Voxels,
@@ -129,6 +129,7 @@ pub enum MissingFitInput {
 impl fmt::Display for MissingFitInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Streamlines => "its streamlines are missing",
             Self::Scan => "its scan is missing",
             Self::Voxels => "its scan is not an image",
             Self::Mask => "its mask is missing",
@@ -140,13 +141,15 @@ impl fmt::Display for MissingFitInput {
 
 impl std::error::Error for MissingFitInput {}
 
-/// A fit without initial weights.
+/// A fit of the streamlines of a layer without initial weights.
 pub fn request(
     document: &Document,
-    lines: &Tractogram,
+    streamlines: LayerId,
     from: &FitInputs,
 ) -> Result<FitWeights, MissingFitInput> {
     let layer = |id: LayerId| document.layer(id);
+    let own = layer(streamlines).ok_or(MissingFitInput::Streamlines)?;
+    let lines = all_streamlines_of(own).ok_or(MissingFitInput::Streamlines)?;
     let scan = layer(from.scan).ok_or(MissingFitInput::Scan)?;
     let gradients = match &scan.content {
         Content::Scan { gradients, .. } => gradients.clone(),
@@ -173,11 +176,9 @@ pub fn request(
                 .clone(),
         ),
     };
-    let mut in_files = document.layers.iter().filter_map(|l| in_place(l));
-    let in_file = in_files.find(|own| own.file.without_points().same_lines(lines));
     Ok(FitWeights {
         tractogram: lines.clone(),
-        from_file: in_file.map(|own| FileLines::new(&own.file)),
+        from_file: in_place(own).map(|own| FileLines::new(&own.file)),
         scan: scan
             .content
             .volume()
@@ -199,13 +200,12 @@ pub fn request(
 }
 
 /// The file of a request with the survey of the last one: a survey reads all of the file.
-fn share_survey(state: &mut State, fit: &mut FitWeights) {
+fn share_survey(runtime: &mut FilterRuntime, fit: &mut FitWeights) {
     let Some(lines) = fit.from_file.take() else {
         return;
     };
-    let known = &mut state.runtime.filter.file;
-    let lines = lines.with_survey_of(known.as_ref());
-    *known = Some(lines.clone());
+    let lines = lines.with_survey_of(runtime.file.as_ref());
+    runtime.file = Some(lines.clone());
     fit.from_file = Some(lines);
 }
 
@@ -244,11 +244,11 @@ pub(in crate::state) fn run(
     let Some(inputs) = fit_inputs(state, &key) else {
         return;
     };
-    let mut request = match request(&state.document, &key.tractogram, &inputs) {
+    let mut request = match request(&state.document, layer, &inputs) {
         Ok(request) => request,
         Err(why) => return block(state, format!("{why:#}")),
     };
-    share_survey(state, &mut request);
+    share_survey(&mut state.runtime.filter, &mut request);
     request.excluded = without;
     let reused = state.holds_fit();
     let previous = state.runtime.filter.previous_fit.as_ref();
@@ -467,10 +467,11 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     state.document.restore_suspended_rules();
     let current_key = key(state);
     if let Some(key) = state.runtime.filter.estimate.ask(current_key.clone()) {
-        let from = fit_inputs(state, &key);
-        let fit = from.and_then(|from| request(&state.document, &key.tractogram, &from).ok());
+        let streamlines = state.document.filtered().map(|(layer, _)| layer.id);
+        let from = streamlines.zip(fit_inputs(state, &key));
+        let fit = from.and_then(|(layer, from)| request(&state.document, layer, &from).ok());
         if let Some(mut fit) = fit {
-            share_survey(state, &mut fit);
+            share_survey(&mut state.runtime.filter, &mut fit);
             effects.push(Effect::submit(EstimateFit { fit }));
         }
     }

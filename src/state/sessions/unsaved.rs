@@ -16,6 +16,7 @@ use crate::state::filter::WEIGHT;
 use crate::state::segment::Start;
 use crate::state::sessions::ResultStorage;
 use crate::state::sessions::unsaved::base::Parameters;
+use crate::state::streamlines::in_place::all_streamlines_of;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -143,17 +144,15 @@ impl DataInFiles {
         self.0.values().any(|known| known.ids.contains(&id))
     }
 
-    /// Whether one file holds all streamlines of a layer with their present weights.
+    /// Whether a file holds the present weights of all streamlines of a layer, with the streamlines or alone.
     fn holds_weights(&self, layer: &Layer) -> bool {
-        let Content::Tractogram(tractogram) = &layer.content else {
-            return false;
-        };
-        let Some(weights) = tractogram.per_streamline.get(WEIGHT) else {
+        let lines = all_streamlines_of(layer);
+        let Some(weights) = lines.and_then(|lines| lines.per_streamline.get(WEIGHT)) else {
             return false;
         };
         self.0.values().any(|known| {
             let written = known.per_streamline.get(WEIGHT);
-            known.ids.contains(&tractogram.id()) && written.is_some_and(|w| w.is_same(weights))
+            written.is_some_and(|w| w.is_same(weights))
         })
     }
 }
@@ -255,7 +254,7 @@ impl State {
     }
 
     /// Work that would be lost with the document unless its session is saved. The file of a layer that was exported in
-    /// full is as good as the session; other exports are not.
+    /// full is as good as the session, and so is a file of all its weights; other exports are not.
     pub fn unsaved(&self) -> Vec<UnsavedPart> {
         let (document, base) = (&self.document, &self.runtime.sessions.base);
         let named = self.runtime.sessions.file.is_some();

@@ -2,6 +2,8 @@
 
 mod uncertainty;
 
+pub use uncertainty::repetitions;
+
 use super::{arcuate, json, refuses, small_head, split_arguments};
 use arcuate::compute::Control;
 use arcuate::data::{Tractogram, Volume};
@@ -30,10 +32,13 @@ const ENDS: [&str; 4] = [
     "sphere:-30,-22,58,10",
 ];
 
+/// Voxel size of the head, mm: so large that a pathway takes a fraction of a second.
+const SPACING: &str = "4.7";
+
 pub fn costs() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    small_head("3.5", 20, 2, here);
+    small_head(SPACING, 20, 2, here);
     let scan = ["pathway", "head/dwi.nii.gz"];
     let rest = ["--epsilon", "0.4", "--out", "cst"];
     let line = [&scan[..], &ENDS, &rest];
@@ -134,7 +139,6 @@ pub fn costs() {
     nothing_starts(here);
     ends_close_together(here);
     sensitivity(here);
-    uncertainty::repetitions(here);
 }
 
 /// The voxels on which a pathway depends: their percentages add up to 100, and the command that is printed repeats them.
@@ -192,7 +196,7 @@ fn ends_close_together(here: &Path) {
         "--from",
         "sphere:-24,-18,8,3",
         "--to",
-        "sphere:-24,-11,11,3",
+        "sphere:-24,-13,11,3",
     ];
     let rest = ["--null", "20", "--out", "close", "--force"];
     let line = [&["pathway", "head/dwi.nii.gz"][..], &ends, &rest].concat();

@@ -1,6 +1,8 @@
 //! Streamline files that stay on the disk: the same points as when a file is read as a whole, samples that are nested,
 //! within their limits and the same at any number of threads, and indices of TCK files.
 
+mod memory;
+
 use super::mutations::{mutate, seeds};
 use super::pieces::{assert_same, subject, whole};
 use super::sentence;
@@ -21,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const NAMES: [&str; 3] = ["a.tck", "a.trx", "b.trx/"];
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("io::in_place::read like the whole file", reads),
         test("io::in_place::every type of numbers", number_types),
         test("io::in_place::real and damaged files", damaged),
@@ -33,7 +35,8 @@ pub fn tests() -> Vec<Trial> {
         test("io::in_place::sampling is cancelled", cancelled),
         test("data::level_of_detail::nested levels", levels),
         test("data::level_of_detail::removed points are near", thinning),
-    ]
+    ];
+    own.into_iter().chain(memory::tests()).collect()
 }
 
 fn open(path: &Path, reading: &Reading) -> Result<Option<InPlace>, String> {

@@ -445,6 +445,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         computed_on: file.computed_on.clone(),
         masks: masks.collect(),
         numbers: numbers.collect(),
+        sorted_weights: Default::default(),
         results: file.results.clone(),
         files: file
             .files

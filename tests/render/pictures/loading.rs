@@ -438,7 +438,7 @@ fn slow_slices() {
 fn very_many() {
     let mut random = Random::fresh("very_many");
     let base: Vec<_> = (0..40).map(|_| curve(&mut random, 100, 0.3)).collect();
-    let many: Vec<_> = (0..25_000).map(|i| base[i % 40].clone()).collect();
+    let many: Vec<_> = (0..21_000).map(|i| base[i % 40].clone()).collect();
     let count = 100 * many.len();
     let many = tractogram(&many).with_per_point("value", vec![0.5; count]);
     let colour = LineColour::Scalar {
@@ -450,12 +450,12 @@ fn very_many() {
     };
     let mut list = scene(64, DVec3::new(120.0, -260.0, 70.0));
     list.lines = vec![lines(&many, colour, LineStyle::Lines { width_px: 1.0 })];
-    let full = offscreen().scene(&list).expect("a picture");
     let mut fresh = fresh_offscreen();
     let software = fresh.is_software();
     let renderer = &mut fresh.renderer;
-    // Loaded for another pane.
+    // Loaded and drawn at once for another pane.
     renderer.scene(&list, PaneId(2));
+    let full = renderer.read(PaneId(2)).expect("a picture");
     renderer.forget(PaneId(2));
     renderer.load_in_pieces();
     let draws = renderer.draws();

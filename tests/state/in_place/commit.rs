@@ -6,26 +6,31 @@ use crate::support::fields::cube;
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
-use arcuate::data::{Role, Shape, Tractogram, Volume};
+use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
+use arcuate::io::disk::{self, Operation};
 use arcuate::io::{InPlace, Opened, Reading, nifti};
 use arcuate::solvers::commit;
 use arcuate::solvers::commit::lines::Lines as _;
 use arcuate::solvers::commit::model::{Intra, Model};
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::files::jobs::open::StayInFile;
-use arcuate::state::filter::jobs::FileLines;
+use arcuate::state::filter::jobs::{FileLines, SumBundles};
 use arcuate::state::filter::{
     ExcludedStreamlines, FilterAction, FilterFile, FittedWeights, ShownStreamlines, WEIGHT,
     WeightMap,
 };
+use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::in_place::in_place;
 use arcuate::state::streamlines::{BottomPanel, Column, TableView, streamlines_of};
 use arcuate::state::{
-    Action, Content, Layer, LayerId, Phase, RegionAction, StreamlineAction, Task, ViewAction,
+    Action, Content, Effect, Layer, LayerAction, LayerId, Phase, RegionAction, StreamlineAction,
+    Task, ViewAction, update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 const COUNT: usize = 1200;
 
@@ -35,6 +40,13 @@ pub fn tests() -> Vec<Trial> {
         test("in_place::commit keeps and exports", kept),
         test("in_place::commit in sessions", sessions),
         test("in_place::commit reads the file once to count", surveyed),
+        test(
+            "in_place::commit waits for the count that runs",
+            counted_once,
+        ),
+        test("in_place::sums take over the count of the file", summed),
+        test("in_place::commit without its layers", deleted),
+        test("in_place::exported weights are saved", exported),
     ]
 }
 
@@ -311,6 +323,11 @@ fn sessions() {
         let kept = before.count_above(f32::MIN_POSITIVE);
         assert_eq!(shown(&restored, layer), Some(kept));
         assert!(!restored.state.is_dirty(), "{}", restored.messages());
+        // The job that read the session has sorted them.
+        let read = restored.state.runtime.sessions.opened.clone();
+        let sorted = &read.expect("the session").sorted_weights;
+        assert!(sorted.values().any(|own| Arc::ptr_eq(own, &fitted.sorted)));
+        assert_eq!(fitted.sorted, before.sorted);
     }
 }
 
@@ -339,4 +356,136 @@ fn surveyed() {
     std::fs::remove_file(&setup.path).unwrap();
     assert_eq!(reused.survey(&grid, &control).unwrap(), first);
     assert!(reused.survey(&cube(20, 3.0), &control).is_err());
+}
+
+/// Two jobs that need the survey at the same time read the file once; a job that waits can be cancelled.
+fn counted_once() {
+    const LONG: Duration = Duration::from_millis(200);
+    let setup = Setup::new("a.tck", COUNT);
+    let file = InPlace::open(&setup.path, &Reading::default(), &Control::new());
+    let file = file.unwrap().expect("a file that stays on the disk");
+    let grid = cube(40, 3.0);
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).unwrap();
+    let passes = |grid: &Grid, others: &[&Control]| {
+        let opened = Arc::new(AtomicUsize::new(0));
+        let count = opened.clone();
+        let _watch = disk::watch(
+            setup.folder.path(),
+            Arc::new(move |operation, _| {
+                if operation == Operation::Open {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    // The other jobs begin meanwhile.
+                    std::thread::sleep(LONG);
+                }
+                Ok(())
+            }),
+        );
+        let lines = FileLines::new(&file);
+        let outcomes = std::thread::scope(|scope| {
+            let count = |control: &Control| lines.count(grid, &backend, control);
+            let first = scope.spawn(move || count(&Control::new()));
+            std::thread::sleep(LONG / 4);
+            let others: Vec<_> = others
+                .iter()
+                .map(|control| scope.spawn(move || count(control)))
+                .collect();
+            let others = others.into_iter().map(|other| other.join().unwrap());
+            let others: Vec<_> = others.collect();
+            (first.join().unwrap(), others)
+        });
+        (opened.load(Ordering::SeqCst), outcomes)
+    };
+    let (once, (alone, _)) = passes(&grid, &[]);
+    let stopped = Control::new();
+    stopped.cancel();
+    let (opened, (first, others)) = passes(&grid, &[&Control::new(), &stopped]);
+    assert_eq!(opened, once, "passes over the file");
+    let expected = alone.unwrap();
+    assert_eq!(first.unwrap(), expected);
+    assert_eq!(*others[0].as_ref().unwrap(), expected);
+    assert!(matches!(others[1], Err(arcuate::solvers::Error::Cancelled)));
+}
+
+/// The sums over weights of a session need the course of the streamlines, and use the survey of the estimate.
+fn summed() {
+    let setup = Setup::new("a.tck", COUNT);
+    let (mut window, _) = fitted(&setup, StayInFile::Above(0));
+    let path = setup.folder.path().join("s.arcuate");
+    window.save(&path);
+    let mut restored = reopened(&path, StayInFile::Above(0));
+    assert!(restored.state.runtime.filter.previous_fit.is_none());
+    assert!(restored.state.runtime.filter.estimate.shown().is_some());
+    restored.state.runtime.filter.sums = Default::default();
+    let look = Action::View(ViewAction::MoveCrosshair(dvec3(1.0, 2.0, 3.0)));
+    let effects = update(&mut restored.state, look);
+    let sums = effects.iter().find_map(|effect| effect.job::<SumBundles>());
+    let sums = sums.expect("sums").clone();
+    assert!(sums.course.is_none());
+    let lines = sums.fit.from_file.expect("streamlines in their file");
+    // Nothing is read: the file is gone.
+    std::fs::remove_file(&setup.path).unwrap();
+    let grid = &sums.fit.scan.grid;
+    assert!(lines.survey(grid, &Control::new()).is_ok());
+}
+
+/// The layers of a fit are deleted while it runs, and afterwards.
+fn deleted() {
+    for of_scan in [false, true] {
+        let setup = Setup::new("a.trx", COUNT);
+        let (mut window, layer) = fitted(&setup, StayInFile::Above(0));
+        let scan = window.state.document.layer_named("image").unwrap().id;
+        let gone = if of_scan { scan } else { layer };
+        let mut effects = update(&mut window.state, Action::Filter(FilterAction::Run));
+        assert!(window.state.is_filtering());
+        window.act(Action::Layer(LayerAction::Delete(gone)));
+        // The result of the fit, without its layer.
+        for effect in effects.drain(..) {
+            if let Effect::Submit(job) = effect {
+                let job = window.jobs.submit(job);
+                let event = window.jobs.wait(&job, |_| {});
+                window.act(Action::Event(event));
+            }
+        }
+        assert!(!window.state.is_filtering());
+        filter(&mut window, FilterAction::Run);
+        assert!(!window.state.is_filtering());
+        assert!(window.state.cannot_filter().is_some());
+        // Without its scan, the fit has given weights, which are another step.
+        for _ in 0..1 + usize::from(of_scan) {
+            window.act(Action::Undo);
+        }
+        assert!(window.state.document.layer(gone).is_some());
+        assert_eq!(window.state.cannot_filter(), None);
+    }
+}
+
+/// Weights that were exported with all streamlines of a file, or alone, are no unsaved work.
+fn exported() {
+    for (file, name, is_saved) in [
+        (FilterFile::All, "all.trx", true),
+        (FilterFile::Weights, "weights.txt", true),
+        (FilterFile::Kept, "kept.trx", false),
+        (FilterFile::Histogram, "histogram.csv", false),
+    ] {
+        let setup = Setup::new("a.trx", COUNT);
+        let (mut window, _) = fitted(&setup, StayInFile::Above(0));
+        let lists_weights = |window: &Window| {
+            let parts = window.state.unsaved();
+            parts
+                .iter()
+                .any(|part| matches!(part, UnsavedPart::Weights(_)))
+        };
+        assert!(lists_weights(&window));
+        let path = setup.folder.path().join(name);
+        let save = FilterAction::Save {
+            file,
+            path: path.clone(),
+        };
+        filter(&mut window, save);
+        assert!(path.exists(), "{name}: {}", window.messages());
+        assert_eq!(lists_weights(&window), !is_saved, "{name}");
+        // Other weights are not in that file.
+        filter(&mut window, FilterAction::Run);
+        assert!(lists_weights(&window), "{name}");
+    }
 }

@@ -9,7 +9,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape, Tractogram, Volume};
 use arcuate::io::pieces::Pieces;
 use arcuate::io::{Reading, streamlines};
-use arcuate::jobs::{Receive, save_with_values};
+use arcuate::jobs::{JobError, Receive, save_with_values};
 use arcuate::solvers::connectivity::{self, connectome};
 use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::density::{self, DensityGrid, Measure as DensityMeasure, density};
@@ -24,7 +24,9 @@ use arcuate::state::streamlines::jobs::from_file::Coverage;
 use arcuate::state::streamlines::jobs::from_file::connectome::ConnectomeOfFile;
 use arcuate::state::streamlines::jobs::from_file::density::MapDensityOfFile;
 use arcuate::state::streamlines::jobs::from_file::describe::DescribeStreamlines;
-use arcuate::state::streamlines::jobs::from_file::select::{SaveSelected, SelectInFile};
+use arcuate::state::streamlines::jobs::from_file::select::{
+    KeptStreamlines, MarkedInFile, SaveSelected, SelectInFile,
+};
 use arcuate::state::streamlines::jobs::from_file::table::ValuesOfFile;
 use arcuate::state::streamlines::jobs::table::Measure;
 use glam::DVec3;
@@ -34,6 +36,8 @@ use std::sync::Arc;
 
 /// Points of a piece: one streamline, a few, all.
 const SIZES: [usize; 3] = [1, 500, usize::MAX];
+/// Streamlines of a file.
+const COUNT: usize = 200;
 const INPUTS: [&str; 5] = ["a.tck", "a.trk", "a.trx", "b.trx/", "a.vtk"];
 
 pub fn tests() -> Vec<Trial> {
@@ -43,6 +47,7 @@ pub fn tests() -> Vec<Trial> {
             "jobs::from_file::select after a file was read again",
             reads_again,
         ),
+        test("jobs::from_file::a file that changed", changed),
         test("jobs::from_file::density", densities),
         test("jobs::from_file::connectome", connectomes),
         test("jobs::from_file::table", tables),
@@ -67,7 +72,7 @@ fn done<J: Receive<State>>(job: J) -> J::Output {
 /// Random walks with values, codes and groups, of which one is not in order.
 fn subject(random: &mut Random) -> Tractogram {
     let mut curves = Vec::new();
-    for i in 0..400 {
+    for i in 0..COUNT {
         let mut at = random.direction() * random.uniform(0.0, 30.0);
         let mut way = random.direction();
         let count = if i % 50 == 7 {
@@ -252,21 +257,13 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     all
 }
 
-fn select_in(path: &Path, points: usize, rules: &SelectionRules, output: &Path) -> usize {
-    let selected = done(SelectInFile {
-        pieces: in_pieces(path, points),
-        rules: rules.clone(),
-        coverages: Vec::new(),
-        keeps_copies: true,
-    });
-    let count = selected.kept.outline.streamlines;
+fn save(kept: &KeptStreamlines, output: &Path) {
     done(SaveSelected {
-        kept: selected.kept,
+        kept: kept.clone(),
         path: output.to_owned(),
         command: "x".to_owned(),
         replace: true,
     });
-    count
 }
 
 fn selects() {
@@ -281,27 +278,85 @@ fn selects() {
             let Ok(selection) = select(&all, &rules, &backend(), &Control::new()) else {
                 continue;
             };
+            let kept = all.filtered(&selection.marks);
+            // One selection for each size of the pieces gives all formats.
+            let selected = SIZES.map(|points| {
+                let selected = done(SelectInFile {
+                    pieces: in_pieces(&path, points),
+                    rules: rules.clone(),
+                    coverages: Vec::new(),
+                    keeps_copies: true,
+                });
+                let count = selected.kept.outline.streamlines;
+                assert_eq!(count, selection.kept_count(), "{name}, {points} points");
+                selected.kept
+            });
             for output in ["o.tck", "o.trk", "o.trx", "f.trx/", "o.vtp"] {
                 let (expected, found) = (tempfile::tempdir(), tempfile::tempdir());
                 let (expected, found) = (expected.expect("a folder"), found.expect("a folder"));
-                let kept = all.filtered(&selection.marks);
                 let place = expected.path().join(output);
-                if let Err(error) = save_with_values(kept, &place, "x", true, &Control::new()) {
+                let written = save_with_values(kept.clone(), &place, "x", true, &Control::new());
+                if let Err(error) = written {
                     // A TRK needs a grid, which a TCK does not have.
                     assert!(output == "o.trk", "{error}");
                     continue;
                 }
-                for points in SIZES {
-                    let count = select_in(&path, points, &rules, &found.path().join(output));
-                    assert_eq!(count, selection.kept_count());
+                let expected = files(expected.path());
+                for (kept, points) in selected.iter().zip(SIZES) {
+                    save(kept, &found.path().join(output));
                     assert!(
-                        files(found.path()) == files(expected.path()),
+                        files(found.path()) == expected,
                         "{name}, {input} to {output}, pieces of {points} points"
                     );
                 }
             }
         }
     }
+}
+
+/// Marks and values of a file that has more or fewer streamlines by now are refused with a sentence.
+fn changed() {
+    let mut random = Random::fresh("changed");
+    let tractogram = subject(&mut random);
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |marked: MarkedInFile, what: &str| match marked.find(&backend(), &Control::new())
+    {
+        Err(JobError::Sentence(sentence)) => {
+            let text = sentence.for_window();
+            let why = "a file that changed while it was read";
+            assert!(text.contains(why), "{what}: {text}");
+        }
+        _ => panic!("{what}: expected a sentence"),
+    };
+    for input in ["a.tck", "a.trx", "b.trx/"] {
+        let path = write(input, &tractogram, folder.path());
+        let marked = |points: usize, marks: usize, values: usize| MarkedInFile {
+            pieces: in_pieces(&path, points),
+            marks: vec![true; marks].into(),
+            added: Some(("more", vec![0.5; values].into())),
+        };
+        let count = tractogram.len();
+        for points in SIZES {
+            let what = format!("{input}, pieces of {points} points");
+            let whole = marked(points, count, count).find(&backend(), &Control::new());
+            assert!(whole.is_ok_and(|kept| kept.outline.streamlines == count));
+            refused(marked(points, count - 7, count), &what);
+            refused(marked(points, count, count - 7), &what);
+        }
+    }
+    // Another program cuts the file off after it was opened.
+    let path = write("a.tck", &tractogram, folder.path());
+    let pieces = in_pieces(&path, 300);
+    let marks: Arc<[bool]> = vec![true; tractogram.len()].into();
+    let few: Vec<bool> = (0..tractogram.len()).map(|i| i < 150).collect();
+    write("a.tck", &tractogram.filtered(&few), folder.path());
+    let added = None;
+    let cut = MarkedInFile {
+        pieces,
+        marks,
+        added,
+    };
+    refused(cut, "a file that was cut off");
 }
 
 /// Without memory for the selected streamlines, the file is read again while they are written.

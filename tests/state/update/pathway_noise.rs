@@ -57,6 +57,7 @@ pub const SIZE: scene::Size = scene::Size {
 /// Two regions and the final pathway between them, in a scan with noise.
 fn looking() -> Window {
     let mut window = Window::new();
+    window.has_few_pairs = true;
     let (dwi, gradients) = noisy_scan(NOISE);
     let loaded = Loaded::Scan {
         dwi,

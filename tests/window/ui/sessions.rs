@@ -320,6 +320,7 @@ fn opening(state: &State) -> Opening {
         }],
         masks: Vec::new(),
         numbers: Vec::new(),
+        sorted_weights: Default::default(),
         results: Vec::new(),
     };
     Opening {

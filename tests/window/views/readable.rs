@@ -102,7 +102,8 @@ fn fewer_pieces() {
     );
     let steps = |studio: &mut Studio, state: &State| {
         let renderer = studio.0.as_ref().unwrap();
-        let size = frame(SIZE, 1.0);
+        // Half as large: a first picture still takes several pieces.
+        let size = frame(0.5 * SIZE, 1.0);
         let mut drawing = Drawing::of_pane(renderer, state, Pane::Scene, size, false).unwrap();
         let mut steps = 1;
         while drawing.step(&mut studio.0).unwrap().is_none() {

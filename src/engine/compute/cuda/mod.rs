@@ -26,10 +26,16 @@ pub use usage::{CardUsage, least_used};
 
 use super::choice::DeviceChoice;
 use super::thread;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A driver that takes longer is considered hung. Eight cards without the persistence daemon take about ten seconds.
-const LIMIT: Duration = Duration::from_secs(30);
+/// A driver that takes longer is considered hung, s. Eight cards without the persistence daemon take about ten seconds.
+static LIMIT_S: AtomicU64 = AtomicU64::new(30);
+
+/// Sets the number of seconds after which a driver that does not answer is considered hung.
+pub fn wait_for_driver(seconds: u64) {
+    LIMIT_S.store(seconds, Ordering::Relaxed);
+}
 
 /// The requested cards, each of which has passed the self-test.
 pub fn open(which: DeviceChoice) -> Result<Vec<Device>, Error> {
@@ -50,12 +56,10 @@ fn within_limit<R: Send + 'static>(
     doing: &'static str,
     work: impl FnOnce() -> Result<R, Error> + Send + 'static,
 ) -> Result<R, Error> {
-    match thread::within(LIMIT, "NVIDIA driver", work) {
+    let seconds = LIMIT_S.load(Ordering::Relaxed);
+    match thread::within(Duration::from_secs(seconds), "NVIDIA driver", work) {
         Ok(Some(result)) => result,
-        Ok(None) => Err(Error::NoAnswer {
-            doing,
-            seconds: LIMIT.as_secs(),
-        }),
+        Ok(None) => Err(Error::NoAnswer { doing, seconds }),
         Err(error) => Err(Error::Driver {
             doing: doing.to_owned(),
             why: error.to_string(),

@@ -98,7 +98,7 @@ fn examine_on(
         shape: grid.shape.map(|n| n as u32),
         unused: 0,
     };
-    let bytes = size_of_val(ends.values) as u64;
+    let bytes = size_of_val(ends.values) as u64 + own.list_bytes(size_of::<KernelEnds>());
     device.needs(bytes, OPERATION, "choose a smaller label map")?;
     let values = device.upload(ends.values)?;
     let kernel = device.kernel(kernels::CONNECTIVITY, "connectivity_ends")?;

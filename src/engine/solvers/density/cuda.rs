@@ -94,10 +94,17 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn new(device: &Device, voxels: usize, params: &Params) -> Result<Self, CardError> {
+    fn new(
+        device: &Device,
+        own: &CurvesOfCard,
+        voxels: usize,
+        params: &Params,
+    ) -> Result<Self, CardError> {
         let visits = params.measure == Measure::Visits;
         let each = if visits { 4 } else { 8 } + if params.by_direction { 24 } else { 0 };
-        device.needs(voxels as u64 * each, OPERATION, LOWER)?;
+        // A number of passes for each curve.
+        let lists = own.list_bytes(if visits { size_of::<u32>() } else { 0 });
+        device.needs(voxels as u64 * each + lists, OPERATION, LOWER)?;
         let sums = |requested: bool, count: usize| {
             let buffer = requested.then(|| device.alloc_zeros::<u64>(count));
             buffer.transpose()
@@ -122,7 +129,7 @@ fn count_on(
     control: &Control,
 ) -> Result<CardSums, Error> {
     let voxels = grid.voxel_count();
-    let buffers = Buffers::new(device, voxels, params)?;
+    let buffers = Buffers::new(device, own, voxels, params)?;
     let address = |buffer: &Option<CudaSlice<u64>>| {
         let buffer = buffer.as_ref();
         buffer.map_or(0, |buffer| device.address(buffer))
@@ -221,7 +228,8 @@ impl<'a> Batch<'a> {
         while next < count {
             control.check()?;
             let (end, starts, entries) = tables(&known, next);
-            device.needs(4 * entries, OPERATION, "draw fewer streamlines")?;
+            let bytes = 4 * entries.max(1) + size_of_val(&starts[..]) as u64;
+            device.needs(bytes, OPERATION, "draw fewer streamlines")?;
             let tables = device.alloc_zeros::<u32>(entries.max(1) as usize)?;
             let starts = device.upload(&starts)?;
             let sums = KernelSums {

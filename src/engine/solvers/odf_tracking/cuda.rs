@@ -563,7 +563,8 @@ impl Card<'_> {
     ) -> Result<(CudaSlice<f32>, Option<[CudaEvent; 2]>), Error> {
         const THREADS: u32 = 256;
         let device = &self.device;
-        device.needs(12 * points, "gathering the streamlines", LOWER)?;
+        let bytes = 12 * points + size_of_val(gathered) as u64;
+        device.needs(bytes, "gathering the streamlines", LOWER)?;
         let mut out = device.alloc_zeros::<f32>(3 * points as usize)?;
         if gathered.is_empty() {
             return Ok((out, None));

@@ -314,7 +314,9 @@ impl<'a> OnCards<'a> {
         self.gathered(
             control,
             |device, own, found: &mut dyn FnMut(Vec<(f32, u8)>)| {
-                device.needs(size_of_val(voxels) as u64, OPERATION, LOWER)?;
+                // A mean and a flag for each curve.
+                let lists = own.list_bytes(size_of::<f32>() + size_of::<u8>());
+                device.needs(size_of_val(voxels) as u64 + lists, OPERATION, LOWER)?;
                 let voxels = device.upload(voxels)?;
                 let kernel = device.kernel(kernels::TRACTOGRAM, "tractogram_image")?;
                 for some in batches(own.lines.len(), LINES_PER_BATCH) {
@@ -396,7 +398,8 @@ impl Regions {
                 first..bytes
             })
             .collect();
-        device.needs(bytes as u64, OPERATION, "select by fewer masks")?;
+        let list = (all().count() + 1) * size_of::<KernelRegion>();
+        device.needs((bytes + list) as u64, OPERATION, "select by fewer masks")?;
         // A buffer must not be empty.
         let mut inside = device.alloc_zeros::<u8>(bytes.max(1))?;
         let address = device.address(&inside);

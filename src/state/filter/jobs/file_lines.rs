@@ -1,7 +1,7 @@
 //! The streamlines of a fit that are read from their file in each pass.
 
 use super::ESTIMATE;
-use crate::compute::Control;
+use crate::compute::{Backend, Control};
 use crate::data::{DataId, Grid, Sentence};
 use crate::io;
 use crate::io::InPlace;
@@ -11,7 +11,11 @@ use crate::solvers::Error;
 use crate::solvers::commit::lines::{Lines, Survey, Take};
 use crate::state::job_end::for_command_line;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a job that waits for a survey checks whether it was cancelled.
+const CHECK: Duration = Duration::from_millis(20);
 
 /// Streamlines of a file that need not fit into memory.
 #[derive(Clone, Debug)]
@@ -21,8 +25,57 @@ pub struct FileLines {
     has_groups: bool,
     /// Identity of the points of the file.
     points: DataId,
+    survey: Arc<SharedSurvey>,
+}
+
+/// The survey of a file, which all requests on it share.
+#[derive(Debug, Default)]
+struct SharedSurvey {
+    state: Mutex<SurveyState>,
+    /// A job has ended its survey, with or without a result.
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct SurveyState {
     /// The counts of the last survey, and the grid that it was made for.
-    survey: Arc<Mutex<Option<(Grid, Survey)>>>,
+    known: Option<(Grid, Survey)>,
+    /// Whether a job counts at present.
+    is_counting: bool,
+}
+
+/// The turn of one job to count; the next one has it once this is dropped.
+struct Turn<'a>(&'a SharedSurvey);
+
+impl SharedSurvey {
+    fn state(&self) -> MutexGuard<'_, SurveyState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self, grid: &Grid) -> Option<Survey> {
+        let state = self.state();
+        let known = state.known.as_ref().filter(|(known, _)| known == grid);
+        known.map(|(_, survey)| *survey)
+    }
+
+    /// Waits until no other job counts.
+    fn turn(&self, control: &Control) -> Result<Turn<'_>, Error> {
+        let mut state = self.state();
+        while state.is_counting {
+            control.check()?;
+            let woken = self.ended.wait_timeout(state, CHECK);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.is_counting = true;
+        Ok(Turn(self))
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.state().is_counting = false;
+        self.0.ended.notify_all();
+    }
 }
 
 /// Counts the points and records of streamlines that stay in their file, which a fit needs before it begins.
@@ -54,8 +107,7 @@ impl Job for SurveyFile {
         control: &Control,
         _: &PartialSender<Survey>,
     ) -> Result<Survey, JobError> {
-        let survey = || self.lines.survey(&self.grid, control);
-        Ok(worker.backend().install(survey)?)
+        Ok(self.lines.count(&self.grid, &worker.backend(), control)?)
     }
 }
 
@@ -109,6 +161,21 @@ impl FileLines {
     pub fn pieces(&self) -> &Arc<Pieces> {
         &self.pieces
     }
+
+    /// The survey, made once: a job that needs it while another one counts waits for the result. For the thread of a job,
+    /// not for a thread of the pool, on which those that count depend.
+    pub fn count(
+        &self,
+        grid: &Grid,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Survey, Error> {
+        if let Some(survey) = self.survey.known(grid) {
+            return Ok(survey);
+        }
+        let _turn = self.survey.turn(control)?;
+        backend.install(|| self.survey(grid, control))
+    }
 }
 
 impl Lines for FileLines {
@@ -121,16 +188,15 @@ impl Lines for FileLines {
     }
 
     fn survey(&self, grid: &Grid, control: &Control) -> Result<Survey, Error> {
-        let known = || self.survey.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, survey)) = known().as_ref().filter(|(known, _)| known == grid) {
-            return Ok(*survey);
+        if let Some(survey) = self.survey.known(grid) {
+            return Ok(survey);
         }
         let mut survey = Survey::default();
         self.pass(control, &mut |_, piece| {
             survey.add(piece, grid);
             Ok(())
         })?;
-        *known() = Some((grid.clone(), survey));
+        self.survey.state().known = Some((grid.clone(), survey));
         Ok(survey)
     }
 

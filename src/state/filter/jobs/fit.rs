@@ -256,6 +256,9 @@ impl Receive<State> for EstimateFit {
 impl FitWeights {
     fn fit(mut self, backend: &Backend, control: &Control) -> Result<CommitFit, JobError> {
         let started = Instant::now();
+        if self.prepared.is_none() {
+            self.count(backend, control)?;
+        }
         self.mask = self.ordered_mask();
         let left = self
             .remaining
@@ -409,8 +412,17 @@ impl FitWeights {
         Ok(marks.swap_remove(0))
     }
 
+    /// Counts the segments of streamlines in a file; if another job counts them, waits for its result.
+    fn count(&self, backend: &Backend, control: &Control) -> Result<(), JobError> {
+        if let Some(lines) = &self.from_file {
+            lines.count(&self.scan.grid, backend, control)?;
+        }
+        Ok(())
+    }
+
     /// Estimates memory and time; an error says why the fit is impossible.
     fn estimate(&self, backend: &Backend, control: &Control) -> Result<FitEstimate, JobError> {
+        self.count(backend, control)?;
         let mask = self.ordered_mask();
         let inputs = Inputs {
             mask: mask.as_ref(),
@@ -441,6 +453,7 @@ impl FitWeights {
         backend: &Backend,
         control: &Control,
     ) -> Result<Dictionary, JobError> {
+        self.count(backend, control)?;
         let mask = self.ordered_mask();
         let inputs = Inputs {
             mask: mask.as_ref(),

@@ -3,7 +3,7 @@
 use crate::data::{Region, Role, Tractogram};
 use crate::solvers::tractogram::selection::SelectionRules;
 use crate::state::filter::jobs::SumBundles;
-use crate::state::filter::update::request;
+use crate::state::filter::update::{request, share_survey};
 use crate::state::filter::{ExtraBundle, FitInputs, SumKey, weight};
 use crate::state::streamlines::in_place::in_place;
 use crate::state::streamlines::update::{applied_rules, regions};
@@ -17,13 +17,13 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let document = &state.document;
     let looked_at = document.filtered();
-    let fitted_layer = looked_at.and_then(|(layer, lines)| {
+    let fitted_layer = looked_at.and_then(|(layer, _)| {
         let (fitted, weights) = document.weights_of_layer(layer)?;
         let from = document.fit_inputs(fitted)?;
-        let fit = request(document, lines, &from).ok()?;
+        let fit = request(document, layer.id, &from).ok()?;
         Some((layer.id, from, weights.clone(), fit))
     });
-    let Some((id, from, weights, fit)) = fitted_layer else {
+    let Some((id, from, weights, mut fit)) = fitted_layer else {
         state.runtime.filter.sums.ask(None);
         return;
     };
@@ -40,6 +40,8 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let course = previous.map(|h| h.prepared.dictionary.clone());
     let course = course.or(summed.map(|(_, sums)| sums.course.clone()));
     if runtime.sums.ask(Some(key)).is_some() {
+        // Without a course, the sums read the file as a fit does.
+        share_survey(runtime, &mut fit);
         effects.push(Effect::submit(SumBundles {
             fit,
             weights,

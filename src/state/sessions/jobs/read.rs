@@ -9,12 +9,13 @@ use crate::state::files::jobs::LOAD;
 use crate::state::job_end::ended;
 use crate::state::sessions::jobs::opened;
 use crate::state::sessions::saved;
+use crate::state::sessions::types::content::Content;
 use crate::state::sessions::types::file::{FileStatus, ReadSession, UnreadableArray};
 use crate::state::sessions::types::restore_error::ArrayError;
 use crate::state::sessions::update::{self, checked};
-use crate::state::{Effect, State};
+use crate::state::{Effect, State, filter};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -203,9 +204,12 @@ fn read(job: OpenSession, control: &Control) -> Result<ReadSession, io::Error> {
     }
     let origin_is_same = origin_is_same(&session.content, control)?;
     let content = saved::parse(session.content);
-    let only_named = match &content {
-        Ok((content, _)) => content.files_only_named(),
-        Err(_) => BTreeSet::new(),
+    let (only_named, sorted_weights) = match &content {
+        Ok((content, _)) => (
+            content.files_only_named(),
+            sorted_weights(content, &numbers),
+        ),
+        Err(_) => Default::default(),
     };
     let own = [folder.to_owned()].into_iter();
     let folders: Vec<PathBuf> = own.chain(folders).collect();
@@ -233,11 +237,24 @@ fn read(job: OpenSession, control: &Control) -> Result<ReadSession, io::Error> {
         computed_on: session.computed_on,
         results: session.results,
         numbers,
+        sorted_weights,
         path,
         sha256,
         files,
         masks,
     })
+}
+
+/// Sorts the weights of all layers here, since their number may be large.
+fn sorted_weights(
+    content: &Content,
+    numbers: &[Result<Arc<[f32]>, UnreadableArray<PackedNumbers>>],
+) -> BTreeMap<usize, Arc<[f32]>> {
+    let known = content.weights().filter_map(|weights| {
+        let values = numbers.get(weights.values)?.as_ref().ok()?;
+        Some((weights.values, filter::sorted(values)))
+    });
+    known.collect()
 }
 
 /// Whether the session of a copy for recovery is unchanged since the copy was written.

@@ -114,6 +114,7 @@ fn put_on(
         .get(saved.fit)?;
     let known = document.origins.weight_fit(fit);
     known.ok_or(PartError::NoWeightFit)?;
+    let known_sorted = read.sorted_weights.get(&saved.values).cloned();
     let weighted = with_values(&layer, WEIGHT, &values.clone().into());
     let (content, [before, after]) = weighted.ok_or(PartError::StreamlinesOfWeights)?;
     let fitted = FittedWeights {
@@ -126,7 +127,8 @@ fn put_on(
         fit,
         figures: saved.figures.clone(),
         curve: saved.curve.clone().into(),
-        sorted: sorted(&values),
+        // Sorting takes long on the interface thread.
+        sorted: known_sorted.unwrap_or_else(|| sorted(&values)),
         lesions: saved.lesions.clone(),
     };
     document.weights.insert(id, Arc::new(fitted));

@@ -70,11 +70,21 @@ impl Content {
     /// Files that only commands name, because they hold masks: the session stores these masks itself.
     pub(in crate::state) fn files_only_named(&self) -> BTreeSet<usize> {
         let table = Table::of_content(self);
-        let snapshots = self.snapshots.iter().map(|s| &s.document);
-        let documents = snapshots.chain([&self.document]);
-        let read = table.files(documents.flat_map(SavedDocument::origins));
+        let read = table.files(self.documents().flat_map(SavedDocument::origins));
         let named = table.files(self.mask_origins.iter().map(|m| m.origin));
         &named - &read
+    }
+
+    /// The documents of the snapshots, and the present one.
+    fn documents(&self) -> impl Iterator<Item = &SavedDocument> {
+        let snapshots = self.snapshots.iter().map(|s| &s.document);
+        snapshots.chain([&self.document])
+    }
+
+    /// The weights of all layers.
+    pub(in crate::state) fn weights(&self) -> impl Iterator<Item = &SavedWeights> {
+        let layers = self.documents().flat_map(|document| &document.layers);
+        layers.filter_map(|layer| layer.weights.as_deref())
     }
 
     /// The part of a recovery copy that is in the session it belongs to, if that is unchanged or was never saved.

@@ -6,6 +6,7 @@ use crate::io::session::STORED_MAX_BYTES;
 use crate::state::core::text::counted;
 use crate::state::sessions::types::content::{Content, SavedDocument};
 use crate::state::sessions::types::restore_error::{ArrayError, ParseError};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -73,6 +74,8 @@ pub struct ReadSession {
     pub files: Vec<FileStatus>,
     pub masks: Vec<Result<Mask, UnreadableArray<PackedMask>>>,
     pub numbers: Vec<Result<Arc<[f32]>, UnreadableArray<PackedNumbers>>>,
+    /// Weights above 0, ascending, by the index of the weights among the numbers.
+    pub sorted_weights: BTreeMap<usize, Arc<[f32]>>,
     pub results: Vec<Sum>,
 }
 

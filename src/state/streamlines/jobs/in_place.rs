@@ -12,13 +12,14 @@ use crate::data::{DataId, Tractogram};
 use crate::io::pieces::Pieces;
 use crate::io::{InPlace, Sample, SampleLimits};
 use crate::jobs::{
-    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, ValueNames, Worker,
+    CompleteData, Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished,
+    ValueNames, Worker,
 };
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::selection::{Edit, SelectionRules};
 use crate::state::core::live::{Detail, Live};
 use crate::state::files::jobs::open::with_lengths;
-use crate::state::files::jobs::{ConvertedFiles, SAVE, label};
+use crate::state::files::jobs::{ConvertedFiles, SAVE, label, unsupported_grid};
 use crate::state::files::update;
 use crate::state::job_end::ended;
 use crate::state::streamlines::in_place::{LengthFigures, PictureKey, PictureOf};
@@ -91,10 +92,6 @@ impl Job for DrawInPlace {
             if let Some(before) = last.replace(sample).filter(|_| partial.is_taken()) {
                 partial.send(before);
             }
-        }
-        if self.picture == PictureOf::Whole {
-            // The task Filter requests them on the interface thread.
-            self.file.without_points();
         }
         match last {
             Some(sample) => Ok(sample),
@@ -335,6 +332,18 @@ impl StreamlineSubset {
         }
     }
 
+    /// The data that a file with these streamlines holds in full; `None` if they are not all. The file in which they
+    /// stay has the points, and the values that it had.
+    fn all(&self) -> Option<CompleteData> {
+        let Self::All(pieces) = self else {
+            return None;
+        };
+        Some(CompleteData {
+            ids: Vec::new(),
+            per_streamline: pieces.all_added().clone(),
+        })
+    }
+
     /// Finds them, which reads the file.
     fn find(self, worker: &Worker, control: &Control) -> Result<KeptStreamlines, JobError> {
         let backend = worker.backend();
@@ -391,13 +400,16 @@ impl Job for SaveInPlace {
         control: &Control,
         partial: &PartialSender<ConvertedFiles>,
     ) -> Result<ConvertedFiles, JobError> {
+        let all = self.subset.all();
         let save = SaveSelected {
             kept: self.subset.find(worker, control)?,
             path: self.path,
             command: self.command,
             replace: true,
         };
-        save.run(worker, control, partial)
+        let grid = unsupported_grid(&save.path, &save.kept.outline.empty);
+        let saved = save.run(worker, control, partial)?;
+        Ok(ConvertedFiles::new(saved.converted, grid.as_deref(), all))
     }
 }
 

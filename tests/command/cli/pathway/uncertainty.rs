@@ -1,7 +1,7 @@
 //! `arcuate uncertainty`: its files agree with its numbers, the same seed gives the same repetitions; refusals.
 
-use super::ENDS;
-use crate::cli::{arcuate, json, split_arguments};
+use super::{ENDS, SPACING};
+use crate::cli::{arcuate, json, small_head, split_arguments};
 use arcuate::compute::Control;
 use arcuate::data::Mask;
 use arcuate::data::statistics::wilson_interval;
@@ -17,8 +17,10 @@ fn opened(path: &Path) -> Opened {
     io::open(path, &Control::new()).unwrap()
 }
 
-pub fn repetitions(here: &Path) {
-    let mask = ["--distance-to", "head/brain_mask.nii.gz"];
+pub fn repetitions() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    small_head(SPACING, 20, 2, here);
     let value = json(&line(&["--repetitions", "20", "--out", "noise"]), here);
     assert_eq!(value["repetitions"].as_u64(), Some(20));
     assert!(value["nearest_mm"].is_null());
@@ -41,10 +43,11 @@ pub fn repetitions(here: &Path) {
         panic!("an image")
     };
     assert!(share.values.iter().all(|s| (0.0..=1.0).contains(s)));
+    let voxel_ml = share.grid.spacing().element_product() * 1e-3;
     for level in value["shares"].as_array().unwrap() {
         let least = level["share"].as_f64().unwrap() as f32 - 1e-6;
         let voxels = share.values.iter().filter(|s| **s >= least).count();
-        let ml = voxels as f64 * 3.5f64.powi(3) * 1e-3;
+        let ml = voxels as f64 * voxel_ml;
         assert!(
             (level["volume_ml"].as_f64().unwrap() - ml).abs() < 1e-6,
             "{level}"
@@ -82,9 +85,9 @@ pub fn repetitions(here: &Path) {
         value["least_repeated"]
     );
     // The pathway lies within the brain.
+    let mask = ["--distance-to", "head/brain_mask.nii.gz"];
     let rest = ["--repetitions", "20", "--out", "mask"];
-    let value = json(&line(&[&rest[..], &mask].concat()), here);
-    assert_eq!(value["nearest_mm"].as_f64(), Some(0.0));
+    let output = arcuate(&line(&[&rest[..], &mask].concat()), here);
     let table = std::fs::read_to_string(here.join("mask/distances.csv")).expect("written");
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
     assert_eq!(
@@ -92,8 +95,6 @@ pub fn repetitions(here: &Path) {
         "along_mm,x_mm,y_mm,z_mm,median_mm,p5_mm,p95_mm"
     );
     assert_eq!([rows[1][0], rows[1][4], rows[1][5], rows[1][6]], ["0"; 4]);
-    let rest = ["--repetitions", "20", "--out", "mask", "--force"];
-    let output = arcuate(&line(&[&rest[..], &mask].concat()), here);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let noise_only = "This covers measurement noise only, not errors of the model";
     assert!(

@@ -56,7 +56,8 @@ impl<'a> Sampling<'a> {
     }
 
     /// Reads the next level, and returns everything read so far; `None` if the sample is finished. A level that has
-    /// more points than expected is left out.
+    /// more points than expected, or for which the memory does not suffice, is left out: the picture shows fewer
+    /// streamlines.
     pub fn next_level(&mut self) -> Result<Option<Sample>, Error> {
         let Some(level) = self.next.take() else {
             return Ok(None);
@@ -84,6 +85,9 @@ impl<'a> Sampling<'a> {
         };
         let expected = (2 * points).min(limit).max(points);
         let claimed = memory::claim_for::<[f32; 3]>(SAMPLING, expected, 3);
+        if claimed.is_err() && !is_first {
+            return Ok(None);
+        }
         claimed.map_err(|e| Error::memory(self.file.path(), e))?;
         let silent = self.control.silent();
         let batches = self.file.read_level(&numbers, self.limits, most, &silent)?;

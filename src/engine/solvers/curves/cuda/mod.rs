@@ -167,8 +167,9 @@ impl GatherList {
         const CURVES_PER_BLOCK: u32 = 32;
         const OPERATION: &str = "gathering the curves";
         let all = floats.iter().sum::<usize>() * size_of::<f32>();
+        let lists = size_of_val(&self.curves[..]) + size_of_val(&self.seeds[..]);
         device.needs(
-            self.points * all as u64,
+            self.points * all as u64 + lists as u64,
             OPERATION,
             "choose a shorter length limit or a longer step",
         )?;

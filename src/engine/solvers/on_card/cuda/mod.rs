@@ -50,6 +50,15 @@ pub struct CurvesOfCard {
     pub lines: Vec<KernelLine>,
 }
 
+impl CurvesOfCard {
+    /// Bytes on the card for the lists of a batch of them: the curves as kernels read them, and `each` bytes of results
+    /// for each.
+    pub fn list_bytes(&self, each: usize) -> u64 {
+        let count = self.lines.len().min(LINES_PER_BATCH);
+        (count * (size_of::<KernelLine>() + each)) as u64
+    }
+}
+
 impl<'a> CurvesOnCards<'a> {
     /// `None` if no card of the backend has the points, or if 32 bits cannot number the curves.
     pub fn new(tractogram: &'a Tractogram, backend: &Backend) -> Option<Self> {

@@ -58,7 +58,9 @@ impl Job for ConnectomeOfFile {
                 let values = value.map(|v| v.values(&piece, &backend, &silent));
                 let values = values.transpose()?;
                 let marks = self.marks.as_ref();
-                let marks = marks.map(|marks| &marks[first..first + piece.len()]);
+                let range = first..first + piece.len();
+                let marks = marks.map(|marks| self.pieces.part_of(marks, range));
+                let marks = marks.transpose()?;
                 Ok(counting.add(&piece, marks, values.as_deref(), &backend, &silent)?)
             },
         )?;

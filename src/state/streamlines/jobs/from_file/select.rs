@@ -4,9 +4,9 @@ use super::{Coverage, FileSummary, for_each_piece};
 use crate::compute::{Backend, Control, memory};
 use crate::data::tractogram::LENGTH;
 use crate::data::{Shared, Tractogram};
-use crate::io::atomic::WriteStop;
 use crate::io::convert::check_output;
 use crate::io::pieces::{Contents, Copies, Outline, Pieces, Take};
+use crate::io::{self, atomic::WriteStop};
 use crate::jobs::{Job, JobError, PartialSender, Slot, ValueNames, Worker, save_contents};
 use crate::solvers::tractogram::selection::{Selection, SelectionRules, select};
 use crate::state::files::jobs::{ConvertedFiles, SAVE, label};
@@ -82,14 +82,15 @@ impl MarkedInFile {
     /// Reads the file in pieces and collects the marked streamlines.
     pub fn find(self, backend: &Backend, control: &Control) -> Result<KeptStreamlines, JobError> {
         let (pieces, marks) = (&self.pieces, &self.marks);
-        let empty = with_added(pieces.empty().clone(), 0, self.added.as_ref());
+        let empty = with_added(pieces, pieces.empty().clone(), 0, self.added.as_ref())?;
         let mut collected = Collected::new(empty, Copies::default());
         for_each_piece(pieces, Vec::new(), backend, control, |first, piece| {
-            let own = &marks[first..first + piece.len()];
-            collected.add(&with_added(piece, first, self.added.as_ref()), own)
+            let own = pieces.part_of(marks, first..first + piece.len())?;
+            let piece = with_added(pieces, piece, first, self.added.as_ref())?;
+            collected.add(&piece, own)
         })?;
         let mut outline = collected.outline;
-        outline.groups = kept_members(&pieces.groups(), marks)?;
+        outline.groups = kept_members(pieces, &pieces.groups(), marks)?;
         Ok(KeptStreamlines {
             pieces: pieces.clone(),
             marks: marks.clone(),
@@ -104,17 +105,16 @@ for_command_line!(MarkedInFile);
 
 /// Some streamlines of a file, from the one with number `first` on, with further values.
 fn with_added(
+    pieces: &Pieces,
     lines: Tractogram,
     first: usize,
     added: Option<&(&'static str, Shared<f32>)>,
-) -> Tractogram {
-    match added {
-        Some((name, values)) => {
-            let own = &values[first..first + lines.len()];
-            lines.with_per_streamline(name, own.to_vec())
-        }
-        None => lines,
-    }
+) -> Result<Tractogram, io::Error> {
+    let Some((name, values)) = added else {
+        return Ok(lines);
+    };
+    let own = pieces.part_of(values, first..first + lines.len())?;
+    Ok(lines.with_per_streamline(name, own.to_vec()))
 }
 
 impl KeptStreamlines {
@@ -142,10 +142,12 @@ impl KeptStreamlines {
         if let Some(copies) = self.copies.pieces() {
             return copies.iter().try_for_each(take);
         }
-        let passed = self.pieces.pass(control, |piece| {
-            let own = &self.marks[piece.first..piece.first + piece.tractogram.len()];
+        let pieces = &*self.pieces;
+        let passed = pieces.pass(control, |piece| {
+            let range = piece.first..piece.first + piece.tractogram.len();
+            let own = pieces.part_of(&self.marks, range)?;
             let shown = ValueNames::shown(piece.tractogram);
-            let shown = with_added(shown, piece.first, self.added.as_ref());
+            let shown = with_added(pieces, shown, piece.first, self.added.as_ref())?;
             take(&written(shown.filtered(own)))
         });
         passed.map(drop)
@@ -208,11 +210,12 @@ impl SelectInFile {
             selection.limit(max_count, seed)?;
             let marks = &selection.marks;
             for_each_piece(pieces, Vec::new(), backend, control, |first, piece| {
-                collected.add(&piece, &marks[first..first + piece.len()])
+                let own = pieces.part_of(marks, first..first + piece.len())?;
+                collected.add(&piece, own)
             })?;
         }
         let mut outline = collected.outline;
-        outline.groups = kept_members(&groups, &selection.marks)?;
+        outline.groups = kept_members(pieces, &groups, &selection.marks)?;
         Ok(SelectedInFile {
             summary,
             dropped: selection.dropped.to_vec(),
@@ -350,6 +353,7 @@ impl Collected {
 
 /// The members of groups among the marked streamlines, by their new numbers.
 fn kept_members(
+    pieces: &Pieces,
     groups: &BTreeMap<String, Arc<[u32]>>,
     marks: &[bool],
 ) -> Result<BTreeMap<String, Arc<[u32]>>, JobError> {
@@ -360,11 +364,14 @@ fn kept_members(
     let mut next = 0;
     let index = marks.iter().map(|&m| m.then(|| (next, next += 1).0));
     let index: Vec<Option<u32>> = index.collect();
-    let kept = groups.iter().map(|(name, members)| {
-        let members = members.iter().filter_map(|&i| index[i as usize]);
-        (name.clone(), members.collect())
-    });
-    Ok(kept.collect())
+    let mut kept = BTreeMap::new();
+    for (name, members) in groups {
+        let new = members.iter().map(|&i| index.get(i as usize).copied());
+        let new = new.collect::<Option<Vec<Option<u32>>>>();
+        let new = new.ok_or_else(|| pieces.changed())?;
+        kept.insert(name.clone(), new.into_iter().flatten().collect());
+    }
+    Ok(kept)
 }
 
 /// Writes the selected streamlines of a file, with all their values.
