@@ -49,6 +49,10 @@ const OUTLINED: u32 = 8192u;
 
 // A texel of the shape that a slice is cut to does not belong to the rim of the shape if it is at least this.
 const INNER: f32 = 0.98;
+// Width of the rim in texels.
+const RIM: f32 = 1.5;
+// Over two texels at a border, the field rises by at least this.
+const STEEP: f32 = 0.4;
 
 @group(0) @binding(0) var<uniform> layer: Layer;
 @group(0) @binding(1) var image: texture_3d<f32>;
@@ -247,21 +251,60 @@ fn brightest(colour: vec4<f32>) -> f32 {
     return max(colour.r, max(colour.g, colour.b));
 }
 
-// Mean brightness of a point and its surroundings two texels away: in the noise of air, single voxels are as
-// bright as dark tissue, but no neighbourhood is.
-fn bright_around(at: vec2<f32>, step: vec2<f32>, here: f32) -> f32 {
+// Brightness around a point, two texels away: in the noise of air, single voxels are as bright as dark tissue, but no
+// neighbourhood is.
+struct Surroundings {
+    // Mean of the point and its neighbours.
+    mean: f32,
+    most: f32,
+}
+
+fn surroundings(at: vec2<f32>, step: vec2<f32>, here: f32) -> Surroundings {
     let across = vec2<f32>(2.0 / length(layer.image.across.xyz), 0.0);
     let down = vec2<f32>(0.0, 2.0 / length(layer.image.down.xyz));
     var sum = here;
     var count = 1.0;
+    var most = here;
     for (var i = 0; i < 4; i++) {
         let way = f32(1 - (i & 2)) * select(down, across, (i & 1) == 0);
         let other = shade(at + way, step);
         let weight = select(0.0, 1.0, other.a > 0.0);
-        sum += weight * brightest(other);
+        let bright = weight * brightest(other);
+        sum += bright;
         count += weight;
+        most = max(most, bright);
     }
-    return sum / count;
+    return Surroundings(sum / count, most);
+}
+
+fn cut_at(at: vec2<f32>) -> f32 {
+    return sample_image(cut, on_plane(layer.cut, at), LINEAR).r;
+}
+
+// Share of a pixel within the shape: it changes across one pixel, in the direction in which the border crosses it. Seen
+// at a shallow angle, a pixel spans many texels in one direction only.
+fn share_inside(at: vec2<f32>, inside: f32, right: vec2<f32>, below: vec2<f32>) -> f32 {
+    if inside < 0.01 || inside > 0.99 {
+        return round(inside);
+    }
+    let rise = vec2<f32>(
+        cut_at(at + 0.5 * right) - cut_at(at - 0.5 * right),
+        cut_at(at + 0.5 * below) - cut_at(at - 0.5 * below),
+    );
+    return edge(inside, 0.5, length(rise));
+}
+
+// The point whose colour a point at the rim of a cut-out has: up to the width of the rim farther inside. Between the
+// last voxel inside and the first one outside, values fall to those outside, often 0: that would be a dark fringe.
+fn away_from_rim(at: vec2<f32>, inside: f32) -> vec2<f32> {
+    let inward = RIM * clamp((INNER - inside) / (INNER - 0.5), 0.0, 1.0);
+    let texel = vec2<f32>(1.0 / length(layer.image.across.xyz), 1.0 / length(layer.image.down.xyz));
+    let rise = vec2<f32>(
+        cut_at(at + vec2<f32>(texel.x, 0.0)) - cut_at(at - vec2<f32>(texel.x, 0.0)),
+        cut_at(at + vec2<f32>(0.0, texel.y)) - cut_at(at - vec2<f32>(0.0, texel.y)),
+    );
+    // In the middle of a thin part, there is no direction inwards.
+    return at + inward * texel * rise / max(length(rise), STEEP);
 }
 
 // Colour of a layer on a plane in space, and the share of the pixel that it covers.
@@ -272,23 +315,37 @@ struct OnPlane {
 
 fn on_quad(in: OnQuad) -> OnPlane {
     begin(in.position);
-    let step = fwidth(in.at);
+    let right = dpdx(in.at);
+    let below = dpdy(in.at);
+    let step = abs(right) + abs(below);
     var covered = 1.0;
     var inside = 0.0;
+    var at = in.at;
     if has(HAS_CUT) {
-        inside = sample_image(cut, on_plane(layer.cut, in.at), LINEAR).r;
-        covered = edge(inside, 0.5, texels(layer.cut, step));
+        inside = cut_at(at);
+        covered = share_inside(at, inside, right, below);
         if covered <= 0.0 {
             discard;
         }
+        // A shape that was found in the image itself lies beyond the tissue, and a contour is not a colour of voxels.
+        if !has(CUT_BLACK) && !has(CONTOUR) && inside < INNER {
+            at = away_from_rim(at, inside);
+        }
     }
-    let shaded = shade(in.at, step);
+    let shaded = shade(at, step);
     // Within a shape that was found in the image itself, only black at the rim is discarded.
     if has(CUT_BLACK) && inside < INNER {
         let here = brightest(shaded);
         covered = min(covered, edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08)));
         if covered > 0.0 {
-            covered = min(covered, edge(bright_around(in.at, step, here), 0.09, 0.02));
+            let around = surroundings(in.at, step, here);
+            covered = min(covered, edge(around.mean, 0.09, 0.02));
+            // Between tissue and air, brightness falls within a voxel: the border is where half of it is left, and
+            // the darker half would be a fringe.
+            if has(HAS_CUT) && !has(COLOUR_IMAGE) {
+                let pixel = clamp(texels(layer.image, step), 0.05, 1.0);
+                covered = min(covered, edge(here / max(around.most, 1e-3), 0.5, pixel));
+            }
         }
     }
     if shaded.a < 0.004 || covered <= 0.0 {

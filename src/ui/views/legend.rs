@@ -404,7 +404,10 @@ fn has_colours(state: &State, layer: &Layer) -> bool {
         let is_shown = shown.is_some_and(|shown| shown.id == layer.id);
         glyphs.shown && content == Some(GlyphContent::Peaks) && is_shown
     };
-    volume.fixels.is_none() || (glyphs.peaks.by_value && is_drawn())
+    match &volume.fixels {
+        Some(fixels) => fixels.has_values() && glyphs.peaks.by_value && is_drawn(),
+        None => true,
+    }
 }
 
 /// The reasons that are drawn, the most frequent first: of the ends that have marks, and of last ends, which colour the

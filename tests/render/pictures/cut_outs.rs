@@ -13,6 +13,7 @@ pub fn tests() -> Vec<Trial> {
         test("render::slices_are_cut_out", cut_out),
         test("render::slices_are_cut_out_aslant", cut_out_aslant),
         test("render::gaps of a mask leave no holes in slices", gaps),
+        test("render::cut slices have no dark rim on white", no_rim),
         test(
             "render::without a mask slices are cut to the head",
             head_alone,
@@ -22,6 +23,34 @@ pub fn tests() -> Vec<Trial> {
             no_background,
         ),
     ]
+}
+
+/// An image that is 0 outside its mask: on a white background, the border of the slice is nowhere darker than the slice
+/// itself, since no pixel shows values between those inside and those outside.
+fn no_rim() {
+    let mut offscreen = offscreen();
+    let mask = ball(10.0, 1.0);
+    let value = |i: usize| 0.5 * f32::from(mask.inside[i]);
+    let values: Vec<f32> = (0..mask.grid.voxel_count()).map(value).collect();
+    let image = Volume::scalar(mask.grid.clone(), values);
+    for eye in [
+        DVec3::new(0.0, -300.0, 0.001),
+        DVec3::new(150.0, -250.0, 40.0),
+    ] {
+        let mut list = scene(160, eye);
+        list.background = [255; 3];
+        list.slices = vec![quad(&image, Some(mask.clone()))];
+        let picture = offscreen.scene(&list).expect("a picture");
+        let (mut inside, mut darkest) = (0, 255);
+        for (x, y) in (0..160u32).flat_map(|x| (0..160u32).map(move |y| (x, y))) {
+            let grey = picture.pixel(x, y)[0];
+            darkest = darkest.min(grey);
+            inside += u32::from(grey < 140);
+        }
+        assert!(inside > 2000, "{inside} pixels of the slice");
+        // Where a border crosses the voxels aslant, up to 5 % of a value comes from those outside.
+        assert!(darkest >= 121, "{darkest}");
+    }
 }
 
 /// A slice shows its image inside the mask and the objects behind it outside.
