@@ -108,7 +108,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     list.add("Start the guide", "", EntryAction::Act(Action::StartTour))
         .about(Subject::Tour);
     list.help();
-    quitting(list);
+    quitting(&mut list);
     let mut all = list.0;
     all.extend(layers::entries(state));
     all.extend(regions::entries(state));
