@@ -251,30 +251,21 @@ fn brightest(colour: vec4<f32>) -> f32 {
     return max(colour.r, max(colour.g, colour.b));
 }
 
-// Brightness around a point, two texels away: in the noise of air, single voxels are as bright as dark tissue, but no
-// neighbourhood is.
-struct Surroundings {
-    // Mean of the point and its neighbours.
-    mean: f32,
-    most: f32,
-}
-
-fn surroundings(at: vec2<f32>, step: vec2<f32>, here: f32) -> Surroundings {
+// Mean brightness of a point and its surroundings two texels away: in the noise of air, single voxels are as
+// bright as dark tissue, but no neighbourhood is.
+fn bright_around(at: vec2<f32>, step: vec2<f32>, here: f32) -> f32 {
     let across = vec2<f32>(2.0 / length(layer.image.across.xyz), 0.0);
     let down = vec2<f32>(0.0, 2.0 / length(layer.image.down.xyz));
     var sum = here;
     var count = 1.0;
-    var most = here;
     for (var i = 0; i < 4; i++) {
         let way = f32(1 - (i & 2)) * select(down, across, (i & 1) == 0);
         let other = shade(at + way, step);
         let weight = select(0.0, 1.0, other.a > 0.0);
-        let bright = weight * brightest(other);
-        sum += bright;
+        sum += weight * brightest(other);
         count += weight;
-        most = max(most, bright);
     }
-    return Surroundings(sum / count, most);
+    return sum / count;
 }
 
 fn cut_at(at: vec2<f32>) -> f32 {
@@ -294,17 +285,15 @@ fn share_inside(at: vec2<f32>, inside: f32, right: vec2<f32>, below: vec2<f32>) 
     return edge(inside, 0.5, length(rise));
 }
 
-// The point whose colour a point at the rim of a cut-out has: up to the width of the rim farther inside. Between the
-// last voxel inside and the first one outside, values fall to those outside, often 0: that would be a dark fringe.
-fn away_from_rim(at: vec2<f32>, inside: f32) -> vec2<f32> {
-    let inward = RIM * clamp((INNER - inside) / (INNER - 0.5), 0.0, 1.0);
+// The point this many texels of the image farther inside than a point at the rim of a cut-out.
+fn farther_inside(at: vec2<f32>, steps: f32) -> vec2<f32> {
     let texel = vec2<f32>(1.0 / length(layer.image.across.xyz), 1.0 / length(layer.image.down.xyz));
     let rise = vec2<f32>(
         cut_at(at + vec2<f32>(texel.x, 0.0)) - cut_at(at - vec2<f32>(texel.x, 0.0)),
         cut_at(at + vec2<f32>(0.0, texel.y)) - cut_at(at - vec2<f32>(0.0, texel.y)),
     );
     // In the middle of a thin part, there is no direction inwards.
-    return at + inward * texel * rise / max(length(rise), STEEP);
+    return at + steps * texel * rise / max(length(rise), STEEP);
 }
 
 // Colour of a layer on a plane in space, and the share of the pixel that it covers.
@@ -327,24 +316,25 @@ fn on_quad(in: OnQuad) -> OnPlane {
         if covered <= 0.0 {
             discard;
         }
-        // A shape that was found in the image itself lies beyond the tissue, and a contour is not a colour of voxels.
+        // Between the last voxel inside a mask and the first one outside, values fall to those outside, often 0: that
+        // would be a dark fringe. A contour is not a colour of voxels.
         if !has(CUT_BLACK) && !has(CONTOUR) && inside < INNER {
-            at = away_from_rim(at, inside);
+            at = farther_inside(at, RIM * clamp((INNER - inside) / (INNER - 0.5), 0.0, 1.0));
         }
     }
-    let shaded = shade(at, step);
+    var shaded = shade(at, step);
     // Within a shape that was found in the image itself, only black at the rim is discarded.
     if has(CUT_BLACK) && inside < INNER {
         let here = brightest(shaded);
         covered = min(covered, edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08)));
         if covered > 0.0 {
-            let around = surroundings(in.at, step, here);
-            covered = min(covered, edge(around.mean, 0.09, 0.02));
-            // Between tissue and air, brightness falls within a voxel: the border is where half of it is left, and
-            // the darker half would be a fringe.
-            if has(HAS_CUT) && !has(COLOUR_IMAGE) {
-                let pixel = clamp(texels(layer.image, step), 0.05, 1.0);
-                covered = min(covered, edge(here / max(around.most, 1e-3), 0.5, pixel));
+            covered = min(covered, edge(bright_around(in.at, step, here), 0.09, 0.02));
+            // Between tissue and air, brightness falls within a voxel: the tissue next to it has no dark fringe.
+            if has(HAS_CUT) {
+                let inner = shade(farther_inside(in.at, RIM), step);
+                let is_brighter = inner.a > 0.0 && brightest(inner) > here;
+                let share = clamp((INNER - inside) * 8.0, 0.0, 1.0);
+                shaded = mix(shaded, inner, select(0.0, share, is_brighter));
             }
         }
     }

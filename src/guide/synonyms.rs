@@ -34,6 +34,7 @@ pub enum Subject {
     CrosshairLink,
     Mosaic,
     ObliqueSlices,
+    Commissures,
     Viewpoint,
     OneView,
     FrameEverything,
@@ -170,7 +171,11 @@ const NAMES: &[Names] = &[
     row(Subject::Mosaic, "lightbox, montage"),
     row(
         Subject::ObliqueSlices,
-        "oblique, reformat, MPR, rotate, tilt, turn, ACPC, midline, reset",
+        "oblique, reformat, MPR, rotate, tilt, turn, reset",
+    ),
+    row(
+        Subject::Commissures,
+        "ACPC, AC-PC, commissure, midline, oblique, reformat, rotate, turn, align",
     ),
     row(Subject::OneView, "single"),
     row(Subject::FrameEverything, "reset view, fit, home, recentre, recenter, zoom"),

@@ -34,9 +34,8 @@ pub fn show(
             lengths(ui, state, layer, actions);
             rows::hint(
                 ui,
-                "The views draw some of them, more where the 3-D view rests. The rules below, the table, densities, the \
-                 matrix, exports and weights of the task Filter use all of them. Picking, profiles, bundles, scores and \
-                 alignment need all points in memory: set rules, then click Keep matching",
+                "The views draw some of them; rules, table, densities, the matrix, exports and the task Filter use all. \
+                 For picking, profiles, bundles, scores and alignment, set rules, then click Keep matching",
             );
         }
         let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));

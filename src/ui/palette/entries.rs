@@ -414,7 +414,7 @@ fn views(state: &State, list: &mut Entries) {
         "",
         act(ViewAction::SetTool(Tool::Commissures)),
     )
-    .about(Subject::ObliqueSlices);
+    .about(Subject::Commissures);
     list.add("Slices: back to the axes", "Z", plain(Key::Z))
         .about(Subject::ObliqueSlices);
     turned_slices(state, list);

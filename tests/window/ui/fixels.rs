@@ -71,8 +71,8 @@ fn unit() {
     let (unit, with_values) = (layer("fixels"), layer("afd"));
     let mut window = window(state, [1920.0, 1800.0]);
     window.get_by_label("fixels, 64 fixels without values");
-    window.get_by_label("afd.mif, 64 fixels, values of afd");
-    // The list that was opened last is shown.
+    let with_list = "afd.mif, 64 fixels, values of afd";
+    click(&mut window, with_list);
     assert!(has(&window, egui::Role::ComboBox, "Colour map"));
     window
         .get_by_label("fixels, 64 fixels without values")
@@ -83,7 +83,7 @@ fn unit() {
     assert!(!has(&window, egui::Role::ComboBox, "Colour map"));
     assert!(has(&window, egui::Role::ComboBox, "Values of"));
     // The right end of a row selects its layer, too.
-    let row = window.get_by_label("afd.mif, 64 fixels, values of afd");
+    let row = window.get_by_label(with_list);
     let end = row.rect().right_center() - Vec2::new(4.0, 0.0);
     click_with(&mut window, end, Modifiers::NONE);
     let state = &window.state().state;
@@ -98,6 +98,7 @@ fn open_list() {
     ]);
     let disp = state.document.layer_named("disp").expect("opened").id;
     let mut window = window(state, [1920.0, 1800.0]);
+    click(&mut window, "afd.mif, 64 fixels, values of afd");
     let before = window.state().actions.len();
     let field = window.get_by_role_and_label(egui::Role::ComboBox, "Values of");
     let name = field.rect().left_center() - Vec2::new(30.0, 0.0);

@@ -6,6 +6,7 @@ use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::{self, Fixels, Grid, Role, Tractogram, Volume, VolumeKind};
 use arcuate::state::core::display::{self, LineColouring};
+use arcuate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::{
     Action, Content, Display, LayerAction, Layout, Pane, Phase, State, Task, Tool, ViewAction,
     update,
@@ -31,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         test("views::labels::titles are whole in small panes", titles),
         test("views::labels::names keep clear of scales", clear),
         test("views::labels::fixels are not resampled", fixels),
+        test("views::labels::projections have a bar", projections),
         test(
             "views::labels::in 3-D a name is beside its region",
             region_names,
@@ -54,6 +56,29 @@ pub fn tests() -> Vec<Trial> {
             next_click,
         ),
     ]
+}
+
+/// A projection names its layer and which of the values along each line of sight it shows, in grey, too.
+fn projections() {
+    let named = |style: VolumeStyle| {
+        let mut state = state();
+        let layer = state.document.layers[0].clone();
+        let volume = layer.content.volume().expect("an image");
+        let look = VolumeLook {
+            style,
+            ..VolumeLook::default_for(volume, layer.display.window)
+        };
+        let id = layer.id;
+        state
+            .document
+            .edit_layer(id, |layer| layer.display.volume = Some(look));
+        let texts = painted_texts(&state, AREAS[2], None);
+        let has = |name: &str| texts.iter().filter(|(text, _)| text.contains(name)).count();
+        [has("largest values"), has("smallest values")]
+    };
+    assert_eq!(named(VolumeStyle::Maximum), [1, 0]);
+    assert_eq!(named(VolumeStyle::Minimum), [0, 1]);
+    assert_eq!(named(VolumeStyle::Cloud), [0, 0]);
 }
 
 /// Images on two grids are resampled on slices; the lines of fixels on a grid of their own are not.
