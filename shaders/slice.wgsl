@@ -49,6 +49,10 @@ const OUTLINED: u32 = 8192u;
 
 // A texel of the shape that a slice is cut to does not belong to the rim of the shape if it is at least this.
 const INNER: f32 = 0.98;
+// Width of the rim in texels.
+const RIM: f32 = 1.5;
+// Over two texels at a border, the field rises by at least this.
+const STEEP: f32 = 0.4;
 
 @group(0) @binding(0) var<uniform> layer: Layer;
 @group(0) @binding(1) var image: texture_3d<f32>;
@@ -264,6 +268,34 @@ fn bright_around(at: vec2<f32>, step: vec2<f32>, here: f32) -> f32 {
     return sum / count;
 }
 
+fn cut_at(at: vec2<f32>) -> f32 {
+    return sample_image(cut, on_plane(layer.cut, at), LINEAR).r;
+}
+
+// Share of a pixel within the shape: it changes across one pixel, in the direction in which the border crosses it. Seen
+// at a shallow angle, a pixel spans many texels in one direction only.
+fn share_inside(at: vec2<f32>, inside: f32, right: vec2<f32>, below: vec2<f32>) -> f32 {
+    if inside < 0.01 || inside > 0.99 {
+        return round(inside);
+    }
+    let rise = vec2<f32>(
+        cut_at(at + 0.5 * right) - cut_at(at - 0.5 * right),
+        cut_at(at + 0.5 * below) - cut_at(at - 0.5 * below),
+    );
+    return edge(inside, 0.5, length(rise));
+}
+
+// The point this many texels of the image farther inside than a point at the rim of a cut-out.
+fn farther_inside(at: vec2<f32>, steps: f32) -> vec2<f32> {
+    let texel = vec2<f32>(1.0 / length(layer.image.across.xyz), 1.0 / length(layer.image.down.xyz));
+    let rise = vec2<f32>(
+        cut_at(at + vec2<f32>(texel.x, 0.0)) - cut_at(at - vec2<f32>(texel.x, 0.0)),
+        cut_at(at + vec2<f32>(0.0, texel.y)) - cut_at(at - vec2<f32>(0.0, texel.y)),
+    );
+    // In the middle of a thin part, there is no direction inwards.
+    return at + steps * texel * rise / max(length(rise), STEEP);
+}
+
 // Colour of a layer on a plane in space, and the share of the pixel that it covers.
 struct OnPlane {
     colour: vec4<f32>,
@@ -272,23 +304,38 @@ struct OnPlane {
 
 fn on_quad(in: OnQuad) -> OnPlane {
     begin(in.position);
-    let step = fwidth(in.at);
+    let right = dpdx(in.at);
+    let below = dpdy(in.at);
+    let step = abs(right) + abs(below);
     var covered = 1.0;
     var inside = 0.0;
+    var at = in.at;
     if has(HAS_CUT) {
-        inside = sample_image(cut, on_plane(layer.cut, in.at), LINEAR).r;
-        covered = edge(inside, 0.5, texels(layer.cut, step));
+        inside = cut_at(at);
+        covered = share_inside(at, inside, right, below);
         if covered <= 0.0 {
             discard;
         }
+        // Between the last voxel inside a mask and the first one outside, values fall to those outside, often 0: that
+        // would be a dark fringe. A contour is not a colour of voxels.
+        if !has(CUT_BLACK) && !has(CONTOUR) && inside < INNER {
+            at = farther_inside(at, RIM * clamp((INNER - inside) / (INNER - 0.5), 0.0, 1.0));
+        }
     }
-    let shaded = shade(in.at, step);
+    var shaded = shade(at, step);
     // Within a shape that was found in the image itself, only black at the rim is discarded.
     if has(CUT_BLACK) && inside < INNER {
         let here = brightest(shaded);
         covered = min(covered, edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08)));
         if covered > 0.0 {
             covered = min(covered, edge(bright_around(in.at, step, here), 0.09, 0.02));
+            // Between tissue and air, brightness falls within a voxel: the tissue next to it has no dark fringe.
+            if has(HAS_CUT) {
+                let inner = shade(farther_inside(in.at, RIM), step);
+                let is_brighter = inner.a > 0.0 && brightest(inner) > here;
+                let share = clamp((INNER - inside) * 8.0, 0.0, 1.0);
+                shaded = mix(shaded, inner, select(0.0, share, is_brighter));
+            }
         }
     }
     if shaded.a < 0.004 || covered <= 0.0 {

@@ -34,6 +34,7 @@ pub enum Subject {
     CrosshairLink,
     Mosaic,
     ObliqueSlices,
+    Commissures,
     Viewpoint,
     OneView,
     FrameEverything,
@@ -51,6 +52,25 @@ pub enum Subject {
     FibreOrientations,
     Score,
     Information,
+    Clips,
+    Opening,
+    Session,
+    Glyphs,
+    Cloud,
+    SurfaceIn3d,
+    Maximum,
+    Minimum,
+    Theme,
+    Panels,
+    Outline,
+    SlicesIn3d,
+    FromFront,
+    FromSide,
+    FromAbove,
+    Enlarge,
+    Quit,
+    Layer,
+    Formats,
 }
 
 impl Subject {
@@ -92,8 +112,8 @@ const fn row(subject: Subject, synonyms: &'static str) -> Names {
 }
 
 const NAMES: &[Names] = &[
-    row(Subject::Export, "save, write, streamlines, tracks, image"),
-    row(Subject::Picture, "picture, capture, image, movie, video")
+    row(Subject::Export, "save, write, streamlines, tracks, image, tck, trk, nifti"),
+    row(Subject::Picture, "picture, capture, image, movie, video, figure, png, animation")
         .command("render", &["screenshot", "view"]),
     row(Subject::Methods, "citation, references, paper"),
     row(Subject::Report, "html, summary, page, document").command("report", &["summary"]),
@@ -105,14 +125,14 @@ const NAMES: &[Names] = &[
     row(Subject::Snapshot, "compare, bookmark, a/b"),
     row(
         Subject::Tracking,
-        "tractography, streamlines, deterministic, bootstrap, uncertainty",
+        "tractography, streamlines, deterministic, bootstrap, uncertainty, fibre tracking, fiber tracking, fibers, tracts, bundle",
     )
     .command("track", &[]),
     row(Subject::Pathways, "cost, geodesic, eikonal, connectivity")
         .command("pathway", &["costs", "path"]),
     row(
         Subject::Segmentation,
-        "level set, active contour, snake, tumour, lesion",
+        "level set, active contour, snake, tumour, tumor, lesion, ventricles",
     )
     .command("segment", &["levelset"]),
     row(Subject::Filter, "commit, sift, weights").command("commit", &["filter"]),
@@ -121,18 +141,18 @@ const NAMES: &[Names] = &[
     row(Subject::Drawing, "paint, roi"),
     row(Subject::ExcludeRegion, "not, roi"),
     row(Subject::TargetRegion, "waypoint, include, and, or, roi"),
-    row(Subject::Region, "roi, sphere"),
+    row(Subject::Region, "roi, sphere, box, seed point"),
     row(Subject::Distance, "ruler, length, mm"),
     row(
         Subject::ManualSelection,
         "pick, select, delete, prune, lasso",
     ),
-    row(Subject::Threshold, "roi, mask, binarise").command("region", &[]),
+    row(Subject::Threshold, "roi, mask, binarise, binarize, isolate").command("region", &[]),
     row(Subject::LabelMap, "roi, atlas, parcellation, aparc"),
-    row(Subject::WholeBrain, "whole-brain tractography, tractogram").command("track", &[]),
+    row(Subject::WholeBrain, "whole-brain tractography, tractogram, fibre tracking, fiber tracking").command("track", &[]),
     row(
         Subject::Density,
-        "track-density image, tdi, visitation map, probabilistic",
+        "track-density image, tdi, visitation map, probabilistic, heat map",
     )
     .command("density", &[]),
     row(Subject::GeodesicRays, "ray tracing, riemannian").command("geodesic", &["rays"]),
@@ -151,12 +171,16 @@ const NAMES: &[Names] = &[
     row(Subject::Mosaic, "lightbox, montage"),
     row(
         Subject::ObliqueSlices,
-        "oblique, reformat, MPR, rotate, tilt, turn, ACPC, midline, reset",
+        "oblique, reformat, MPR, rotate, tilt, turn, reset",
+    ),
+    row(
+        Subject::Commissures,
+        "ACPC, AC-PC, commissure, midline, oblique, reformat, rotate, turn, align",
     ),
     row(Subject::OneView, "single"),
-    row(Subject::FrameEverything, "reset view, fit, home"),
+    row(Subject::FrameEverything, "reset view, fit, home, recentre, recenter, zoom"),
     row(Subject::Slab, "slab, crop, clip"),
-    row(Subject::Table, "statistics, scalars, csv, length").command("table", &["stats"]),
+    row(Subject::Table, "statistics, scalars, csv, length, spreadsheet, count").command("table", &["stats"]),
     row(Subject::Profile, "tract profile, along-tract, afq"),
     row(Subject::Matrix, "connectome, connectivity").command("connectome", &["labels", "matrix"]),
     row(
@@ -170,10 +194,10 @@ const NAMES: &[Names] = &[
     row(Subject::Selection, "subset").command("select", &[]),
     row(
         Subject::Alignment,
-        "coregister, register, warp, antsApplyTransforms, applywarp, FNIRT",
+        "coregister, register, registration, flirt, warp, antsApplyTransforms, applywarp, FNIRT",
     )
     .command("align", &[]),
-    row(Subject::TensorFit, "dti, tensors").command("fit", &[]),
+    row(Subject::TensorFit, "dti, tensors, westin, cl, cp, cs, shape").command("fit", &[]),
     row(
         Subject::FibreOrientations,
         "csd, odf, fodf, dwi2fod, dwi2response, spherical deconvolution",
@@ -181,6 +205,52 @@ const NAMES: &[Names] = &[
     .command("fod", &["response"]),
     row(Subject::Score, "tractometer, evaluate, ground truth").command("score", &[]),
     row(Subject::Information, "open").command("info", &[]),
+    row(
+        Subject::Clips,
+        "add clip, new clip, clipping plane, cut plane, cutaway, crop",
+    ),
+    row(Subject::Opening, "load, import, add file, read, scan, nifti"),
+    row(Subject::Session, "project, workspace, state, write"),
+    row(
+        Subject::Glyphs,
+        "ellipsoids, tensors, odf, fod, peaks, fixels, sticks, vectors",
+    ),
+    row(
+        Subject::Cloud,
+        "volume rendering, render volume, ray casting, transfer function, transparency",
+    ),
+    row(
+        Subject::SurfaceIn3d,
+        "isosurface, mesh, marching cubes, render surface, 3d model",
+    ),
+    row(Subject::Maximum, "mip, maximum intensity projection, angiography"),
+    row(Subject::Minimum, "minip, minimum intensity projection"),
+    row(
+        Subject::Theme,
+        "dark mode, light mode, night, white background, black background, background colour",
+    ),
+    row(
+        Subject::Panels,
+        "full screen, fullscreen, sidebar, hide panels, toolbar",
+    ),
+    row(Subject::Outline, "glass brain, brain outline, skull, silhouette"),
+    row(
+        Subject::SlicesIn3d,
+        "planes, orthogonal, hide slices, show slices, cross sections",
+    ),
+    row(Subject::FromFront, "anterior, coronal view, rotate, camera"),
+    row(Subject::FromSide, "lateral, sagittal view, rotate, camera"),
+    row(
+        Subject::FromAbove,
+        "superior, dorsal, axial view, top view, rotate, camera",
+    ),
+    row(Subject::Enlarge, "maximise, zoom, big, only view"),
+    row(Subject::Quit, "exit, close"),
+    row(Subject::Layer, "overlay, image, volume, toggle, visibility"),
+    row(
+        Subject::Formats,
+        "dicom, nifti, mif, trk, tck, trx, vtk, mrtrix, fsl, freesurfer",
+    ),
 ];
 
 /// The command that a word of lower-case letters stands for elsewhere.

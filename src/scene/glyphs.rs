@@ -88,19 +88,22 @@ fn peaks(
         is_symmetric: display.overlay.is_symmetric,
     });
     let (low, high) = display.window;
+    // Fixels without values have neither colours nor limits of values.
+    let fixels = volume.fixels.as_ref();
+    let has_values = fixels.is_none_or(|fixels| fixels.has_values());
     Some(Glyphs::Peaks(PeakGlyphs {
         peaks: ById(volume.clone()),
         turn: state.document.moved_by(layer.id).matrix3,
-        colours: look.peaks.by_value.then_some(PeakColours {
+        colours: (look.peaks.by_value && has_values).then_some(PeakColours {
             colour_map: display.colour_map,
             window: display.window,
         }),
         // The limits of other images are those of their volumes.
-        limits: limits.filter(|_| volume.fixels.is_some()),
+        limits: limits.filter(|_| fixels.is_some() && has_values),
         place,
         size: look.size,
         every: peaks_every(state),
-        full_amplitude: (!look.peaks.same_length).then_some(match volume.fixels {
+        full_amplitude: (!look.peaks.same_length).then_some(match fixels {
             Some(_) => low.abs().max(high.abs()),
             None => high,
         }),

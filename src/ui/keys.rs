@@ -76,6 +76,7 @@ pub fn handle(
             command(ui, key, modifiers, state, memory, typing, actions);
             if !had && memory.palette.is_some() {
                 palette::focus_field(ui);
+                ui.ctx().request_repaint();
             }
             // In a slow frame, the following keys are typed into the field just opened.
             if !typing && memory.takes_typing() {
@@ -199,7 +200,7 @@ fn command(
     match key {
         Key::K if memory.palette.take().is_none() => {
             memory.files.close();
-            memory.palette = Some(Palette::default());
+            memory.palette = Some(Palette::after(std::mem::take(&mut memory.typed_early)));
         }
         Key::Comma => super::settings::open(memory, actions),
         Key::O => {

@@ -66,6 +66,8 @@ pub struct Memory {
     tool_kind: Option<std::mem::Discriminant<crate::state::Tool>>,
 
     palette: Option<palette::Palette>,
+    /// Typed in this frame after the key that opens the palette.
+    typed_early: Vec<egui::Event>,
     renaming: Option<rename::Renaming>,
     /// The window has no space for the lists beside the views.
     narrow: bool,
@@ -174,6 +176,7 @@ impl Memory {
             tool_kind: None,
 
             palette: None,
+            typed_early: Vec::new(),
             renaming: None,
             narrow: false,
             panel_height: f32::INFINITY,
@@ -223,6 +226,12 @@ pub fn show(
     take_dropped_files(ui, &mut actions);
     let given_up = memory.drag.given_up(ui, state);
     let arrived = actions.len();
+    let is_modal = asks(ui, state) || memory.settings || state.runtime.files.folder.is_some();
+    let opens_palette = given_up.is_none() && !is_modal && memory.palette.is_none();
+    memory.typed_early = match opens_palette {
+        true => palette::take_early(ui),
+        false => Vec::new(),
+    };
 
     let window = ui.max_rect();
     let (left, right) = (window.left(), window.right());
@@ -263,7 +272,7 @@ pub fn show(
         part(ui, WindowPart::View, centre, |ui| views(ui, &mut actions));
     }
     settings::follow_size(ui, state, &mut actions);
-    let asks = unsaved_changes::is_open(state) || recovery::is_asking(ui);
+    let asks = asks(ui, state);
     // They would cover the path field that they opened.
     if !memory.files.is_open() {
         unsaved_changes::show(ui, state, memory, &mut actions);
@@ -292,6 +301,11 @@ pub fn show(
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
     }
     actions
+}
+
+/// Whether a question waits for an answer.
+fn asks(ui: &Ui, state: &State) -> bool {
+    unsaved_changes::is_open(state) || recovery::is_asking(ui)
 }
 
 /// Shows the panels at both sides, and returns the rectangle between them for the views. A list that was opened from

@@ -36,6 +36,45 @@ pub struct Palette {
     top: usize,
     /// Becomes true after the first frame.
     settled: bool,
+    /// Typed before it was first drawn.
+    early: Vec<Event>,
+}
+
+impl Palette {
+    /// A palette that still receives what was typed before it is drawn.
+    pub(super) fn after(early: Vec<Event>) -> Self {
+        Self {
+            early,
+            ..Self::default()
+        }
+    }
+}
+
+/// Takes the keys and letters that follow Ctrl+K in the frame that opens the palette: it receives them in the next frame,
+/// in which it is drawn. Until then the widget with the keyboard would receive them.
+pub(super) fn take_early(ui: &Ui) -> Vec<Event> {
+    let opens = |event: &Event| match event {
+        Event::Key {
+            key: Key::K,
+            pressed: true,
+            modifiers,
+            ..
+        } => modifiers.command,
+        _ => false,
+    };
+    let is_typed = |event: &Event| {
+        let is_press = matches!(event, Event::Key { pressed: true, .. });
+        is_press || matches!(event, Event::Text(_) | Event::Paste(_))
+    };
+    ui.input_mut(|i| {
+        let Some(at) = i.events.iter().position(opens) else {
+            return Vec::new();
+        };
+        let after = i.events.split_off(at + 1).into_iter();
+        let (typed, others): (Vec<Event>, Vec<Event>) = after.partition(is_typed);
+        i.events.extend(others);
+        typed
+    })
 }
 
 /// The action of a row.
@@ -127,23 +166,38 @@ pub fn match_score(name: &str, typed: &str) -> Option<i32> {
     Some(16 * score - (name.len() as i32).min(64))
 }
 
-/// Matches the name, or else one of the synonyms, which rank below all names. Pages of the guide rank below commands that
-/// match as well.
+/// The words of a text, in lower-case letters.
+fn words_of(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_lowercase).collect()
+}
+
+/// Whether the name and the synonyms together contain all of these words, in any order.
+fn contains_all(entry: &Entry, words: &[String]) -> bool {
+    let (name, synonyms) = (entry.name.to_lowercase(), entry.synonyms.to_lowercase());
+    let known = |word: &String| name.contains(word.as_str()) || synonyms.contains(word.as_str());
+    words.iter().all(known)
+}
+
+/// Matches the name, or else one of the synonyms, which rank below all names; or else each word for itself, which ranks
+/// lowest. Pages of the guide rank below commands that match as well.
 fn entry_score(entry: &Entry, typed: &str) -> Option<i32> {
     const ALSO: i32 = 64;
     let page = match entry.run {
         EntryAction::Help(_) => ALSO,
         _ => 0,
     };
-    let also = || {
-        let scores = entry
-            .synonyms
-            .split(", ")
-            .filter_map(|synonym| match_score(synonym, typed));
+    let also = |typed: &str| {
+        let synonyms = entry.synonyms.split(", ").filter(|known| !known.is_empty());
+        let scores = synonyms.filter_map(|synonym| match_score(synonym, typed));
         scores.max().map(|score| score - ALSO)
     };
-    let score = match_score(&entry.name, typed);
-    let score = score.or_else(|| also().filter(|_| !entry.synonyms.is_empty()));
+    let best = |typed: &str| match_score(&entry.name, typed).or_else(|| also(typed));
+    let by_words = || {
+        let words = words_of(typed);
+        let lowest = words.iter().map(|word| best(word)).min().flatten();
+        lowest.filter(|_| contains_all(entry, &words))
+    };
+    let score = best(typed).or_else(|| by_words().map(|score| score - ALSO));
     score.map(|score| score - page)
 }
 
@@ -153,13 +207,10 @@ fn matching_entries(state: &State, typed: &str) -> Vec<Entry> {
     let mut scored: Vec<(i32, Entry)> = scored
         .filter_map(|entry| Some((entry_score(&entry, typed)?, entry)))
         .collect();
-    let requested = typed.trim().to_lowercase();
-    if !requested.is_empty() {
-        // Scattered letters match only if no name or synonym contains the typed text.
-        let called = |entry: &Entry| {
-            let name = entry.name.to_lowercase();
-            name.contains(&requested) || entry.synonyms.contains(&requested)
-        };
+    let words = words_of(typed);
+    if !words.is_empty() {
+        // Scattered letters match only if no name or synonym contains the typed words.
+        let called = |entry: &Entry| contains_all(entry, &words);
         if scored.iter().any(|(_, entry)| called(entry)) {
             scored.retain(|(_, entry)| called(entry));
         }
@@ -181,6 +232,11 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
         return;
     };
     let p = theme::palette(ui.style());
+    let early = std::mem::take(&mut palette.early);
+    ui.input_mut(|i| {
+        let now = std::mem::replace(&mut i.events, early);
+        i.events.extend(now);
+    });
     let (up, down, enter, escape) = ui.input(|i| {
         let pressed = |key| i.key_pressed(key);
         (

@@ -444,9 +444,14 @@ fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
             Some(Reading::or_outside(quantity, layer.name.clone(), value))
         }
         Content::Mask(mask) => {
-            let side = match mask.contains(at) {
-                true => "inside",
-                false => OUTSIDE,
+            let marks_repaired = state.document.origin(layer).fit_map() == Some(FitMap::Repaired);
+            let tensors = state.document.tensors.as_ref();
+            let is_fitted = || tensors.is_some_and(|tensors| tensors.mask.contains(at));
+            let side = match (mask.contains(at), marks_repaired) {
+                (true, false) => "inside the mask",
+                (true, true) => "repaired here",
+                (false, true) if is_fitted() => "not repaired here",
+                (false, _) => OUTSIDE_MASK,
             };
             Some(reading(layer.name.clone(), side))
         }

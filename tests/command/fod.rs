@@ -207,6 +207,27 @@ fn check_fixels(here: &Path) {
         &["a folder without index.mif"],
         here,
     );
+    // An image is not taken for the fixels that lie below it, and lengths of 1 are not values.
+    let render = [
+        "render",
+        "fod/fixels/peak.mif",
+        "--out",
+        "a.png",
+        "--fixels",
+    ];
+    let with = |more: &[&'static str]| [&render[..], more].concat();
+    refuses(
+        &with(&["head/brain_mask.nii.gz"]),
+        &["Found no fixels"],
+        here,
+    );
+    for values in ["--fixel-limits", "--fixel-range"] {
+        refuses(
+            &with(&["fod/fixels", values, "0..1"]),
+            &["Found fixels without values", values],
+            here,
+        );
+    }
     // The voxels in which the response functions were measured.
     let voxels = values(&here.join("fod/response_voxels.nii.gz"));
     let mask = values(&here.join("head/brain_mask.nii.gz"));

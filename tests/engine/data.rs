@@ -3,6 +3,7 @@
 use crate::support::{Random, test};
 use arcuate::compute::memory;
 use arcuate::data::appearance::ColourMap;
+use arcuate::data::clip;
 use arcuate::data::shared_slice::{Late, LateError};
 use arcuate::data::text::{scientific, within_sentence};
 use arcuate::data::{
@@ -33,6 +34,7 @@ pub fn tests() -> Vec<Trial> {
         test("data::positive definite systems", cholesky_factors),
         test("data::commands that differ in their maps", joined_commands),
         test("data::sequential colour maps rise in lightness", lightness),
+        test("data::boxes end at the bounds of the data", box_within),
     ]
 }
 
@@ -530,4 +532,16 @@ fn sizes() {
     ] {
         assert_eq!(scientific(value), expected);
     }
+}
+
+/// The outline of a box that is larger than the data is that of the part within them; a box beside them is whole.
+fn box_within() {
+    let bounds = (DVec3::splat(-10.0), DVec3::splat(10.0));
+    let within = |low: DVec3, high: DVec3| clip::box_within((low, high), bounds);
+    let (low, high) = (DVec3::new(-4.0, -500.0, -3.0), DVec3::new(5.0, 500.0, 40.0));
+    let expected = (DVec3::new(-4.0, -10.0, -3.0), DVec3::new(5.0, 10.0, 10.0));
+    assert_eq!(within(low, high), expected);
+    assert_eq!(within(DVec3::splat(-1e5), DVec3::splat(1e5)), bounds);
+    let beside = (DVec3::new(20.0, -1.0, -1.0), DVec3::new(30.0, 1.0, 1.0));
+    assert_eq!(within(beside.0, beside.1), beside);
 }

@@ -9,6 +9,7 @@ mod devices;
 mod figures;
 mod filter;
 mod first;
+mod fixels;
 mod fods;
 mod fold;
 mod help;
@@ -183,6 +184,7 @@ pub fn tests() -> Vec<Trial> {
         own,
         devices::tests(),
         fods::tests(),
+        fixels::tests(),
         fold::tests(),
         help::tests(),
         help_pictures::tests(),

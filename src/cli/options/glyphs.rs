@@ -7,8 +7,9 @@ use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, OdfLook};
 use crate::state::core::overlay::Overlay;
-use crate::state::{Display, FilesAction, LayerAction, Phase, ViewAction};
-use std::path::PathBuf;
+use crate::state::{Display, FilesAction, Layer, LayerAction, LayerId, Phase, ViewAction};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Glyphs")]
@@ -68,24 +69,35 @@ pub enum GlyphKind {
     Peaks,
 }
 
+/// Opens a path, and returns its fixels; `None` if it has none. Fixels that were open before are other ones, even if they
+/// lie above.
+fn opened(path: &Path, window: &mut Headless) -> Result<Option<Arc<Layer>>, Failure> {
+    let layers = window.state.document.layers.iter();
+    let before: Vec<LayerId> = layers.map(|layer| layer.id).collect();
+    window.act(FilesAction::Open(vec![path.to_owned()]))?;
+    let document = &window.state.document;
+    let is_opened = |layer: &&Arc<Layer>| {
+        let volume = layer.content.volume();
+        let is_fixels = volume.is_some_and(|volume| volume.fixels.is_some());
+        // A file that is opened with another reading replaces its layer.
+        is_fixels && (!before.contains(&layer.id) || document.path(layer) == Some(path))
+    };
+    Ok(document.layers.iter().rev().find(is_opened).cloned())
+}
+
 impl GlyphOptions {
     /// Opens the fixels, which are then shown.
     pub fn open(&self, window: &mut Headless) -> Result<(), Failure> {
         let Some(path) = &self.fixels else {
             return Ok(());
         };
-        window.act(FilesAction::Open(vec![path.clone()]))?;
-        let layers = &window.state.document.layers;
-        let opened = layers.iter().rev().find(|layer| {
-            let volume = layer.content.volume();
-            volume.is_some_and(|volume| volume.fixels.is_some())
-        });
-        let Some(layer) = opened.cloned() else {
+        let Some(layer) = opened(path, window)? else {
             return Err(Failure::new(format!(
                 "Found no fixels, expected a folder with index and directions, or a list of values in it; name one of these: {}",
                 path.display()
             )));
         };
+        self.must_have_values(path, &layer)?;
         let limits = self.fixel_limits.or(layer.display.overlay.limits);
         let display = Display {
             window: self.fixel_range.unwrap_or(layer.display.window),
@@ -100,6 +112,29 @@ impl GlyphOptions {
             display,
             phase: Phase::Done,
         })
+    }
+
+    /// Refuses options of values for fixels that have none.
+    fn must_have_values(&self, path: &Path, layer: &Layer) -> Result<(), Failure> {
+        let given = [
+            ("--fixel-range", self.fixel_range.is_some()),
+            ("--fixel-limits", self.fixel_limits.is_some()),
+            (
+                "--peak-colour value",
+                self.peak_colour == Some(PeakColour::Value),
+            ),
+        ];
+        let fixels = layer.content.volume().and_then(|v| v.fixels.as_ref());
+        let option = given.iter().find(|(_, is_given)| *is_given);
+        match (option, fixels) {
+            (Some((option, _)), Some(fixels)) if !fixels.has_values() => {
+                Err(Failure::new(format!(
+                    "Found fixels without values, expected a list of values for {option}; name a list of this folder, or leave {option} out: {}",
+                    path.display()
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Shows the glyphs, if there is anything that they can show.

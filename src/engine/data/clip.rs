@@ -115,6 +115,15 @@ impl ClipShape {
     }
 }
 
+/// The part of a box that lies within bounds, as its lowest and highest corner; the whole box if no part does.
+pub fn box_within(edges: (DVec3, DVec3), bounds: (DVec3, DVec3)) -> (DVec3, DVec3) {
+    let (low, high) = (edges.0.max(bounds.0), edges.1.min(bounds.1));
+    match low.cmple(high).all() {
+        true => (low, high),
+        false => edges,
+    }
+}
+
 impl Clip {
     /// Whether a point stays visible.
     pub fn keeps(&self, point: DVec3) -> bool {

@@ -1,7 +1,7 @@
 //! The fixels from which an image of peaks was read: fibre directions in each voxel, with lists of values.
 
 use super::Shared;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The contents of a folder of fixels besides the directions.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub struct Fixels {
     pub values_list: Option<PathBuf>,
     /// All lists of values in the folder, in the order of their names.
     pub lists: Vec<PathBuf>,
+    /// The folder, absolute and without links where it could be resolved: the other paths are as the user named them.
+    pub folder: PathBuf,
     /// The values with their signs, which lengths do not have, in the order of the peaks:
     /// `values[peak * voxel_count + voxel]`. `None` if no value is negative.
     pub signed: Option<Shared<f32>>,
@@ -22,6 +24,17 @@ pub struct Fixels {
 }
 
 impl Fixels {
+    /// Whether the fixels have values. Without them all lengths are 1, and a range or a colour map has no meaning.
+    pub fn has_values(&self) -> bool {
+        self.values_list.is_some()
+    }
+
+    /// Whether the values are those of a list in the folder of `other`, however the user named either path.
+    pub fn shows(&self, list: &Path, other: &Self) -> bool {
+        let shown = self.values_list.as_deref().and_then(Path::file_name);
+        self.folder == other.folder && shown.is_some() && shown == list.file_name()
+    }
+
     /// The value of the peak with index `at` in [`Self::signed`]: its length, with the sign of the fixel's value.
     pub fn value(&self, at: usize, length: f64) -> f64 {
         match &self.signed {

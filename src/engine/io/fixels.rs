@@ -8,7 +8,7 @@
 use super::orientations::OpenedPeaks;
 use super::source::READING;
 use super::text::counted;
-use super::{Error, image};
+use super::{Error, disk, image};
 use crate::compute::{Control, memory};
 use crate::data::statistics::quantile;
 use crate::data::text::file_name;
@@ -61,12 +61,7 @@ fn is_list(path: &Path) -> bool {
 
 /// The lists of values in a folder of fixels, in the order of their names.
 fn lists(folder: &Path) -> Vec<PathBuf> {
-    // A file that is named without its folder lies in the current one.
-    let named = match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
-    };
-    let all = super::names_in(named).unwrap_or_default();
+    let all = super::names_in(or_current(folder)).unwrap_or_default();
     let names = all.iter().filter_map(|path| path.file_name());
     let mut paths: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
     paths.retain(|path| {
@@ -230,6 +225,7 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
         count: directions.rows,
         values_list: files.values.clone(),
         lists: lists(folder),
+        folder: resolved(folder),
         signed: has_sign.then(|| signed.into()),
         range,
         window,
@@ -242,6 +238,20 @@ pub(super) fn read_peaks(files: Files, control: &Control) -> Result<OpenedPeaks,
         warnings,
         notes,
     })
+}
+
+/// The folder of a file: a file that is named without its folder lies in the current one.
+fn or_current(folder: &Path) -> &Path {
+    match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    }
+}
+
+/// A folder as an absolute path without links; as it is named if the system cannot resolve it.
+fn resolved(folder: &Path) -> PathBuf {
+    let named = or_current(folder);
+    disk::without_links(named).unwrap_or_else(|_| named.to_owned())
 }
 
 /// A sentence about the lengths of the fixels.

@@ -28,7 +28,10 @@ pub fn select_row<T>(
     rows: impl FnOnce(&mut Ui) -> Option<T>,
 ) -> Option<T> {
     let columns = Columns::allocate(ui);
-    label(ui, columns.label, name, help);
+    // The whole row opens the menu.
+    if label(ui, columns.label, name, help).clicked() {
+        menu::open_select(ui, name);
+    }
     let chosen = menu::select(ui, columns.wide, name, shown, rows);
     help_over(ui, columns.wide, name, help);
     chosen

@@ -27,7 +27,16 @@ pub fn show(
             phase,
         }));
     };
-    let d = &layer.display;
+    if fixels.has_values() {
+        values(ui, (&layer.display, fixels), &mut set);
+    }
+    if let Some(path) = list_row(ui, fixels) {
+        actions.extend(shown_list(state, fixels, &path));
+    }
+}
+
+/// The rows of the values: their range, those that are drawn, and their colours.
+fn values(ui: &mut Ui, (d, fixels): (&Display, &Fixels), set: &mut impl FnMut(Display, Phase)) {
     let range = (f64::from(fixels.range.0), f64::from(fixels.range.1));
     let window = (f64::from(d.window.0), f64::from(d.window.1));
     let natural = (f64::from(fixels.window.0), f64::from(fixels.window.1));
@@ -41,7 +50,7 @@ pub fn show(
             phase,
         );
     }
-    limits(ui, (d, fixels), range, &mut set);
+    limits(ui, (d, fixels), range, set);
     if let Some(colour_map) = colour_maps(ui, &ColourMap::FOR_IMAGES, d.colour_map) {
         set(
             Display {
@@ -50,9 +59,6 @@ pub fn show(
             },
             Phase::Done,
         );
-    }
-    if let Some(path) = list_row(ui, fixels) {
-        actions.extend(shown_list(state, &path));
     }
 }
 
@@ -159,9 +165,12 @@ fn list_row(ui: &mut Ui, fixels: &Fixels) -> Option<std::path::PathBuf> {
 }
 
 /// Shows the lines of a list: of its layer if it is open, otherwise of the file.
-fn shown_list(state: &State, path: &Path) -> Vec<Action> {
-    let layers = &state.document.layers;
-    let open = layers.iter().find(|l| state.document.path(l) == Some(path));
+fn shown_list(state: &State, fixels: &Fixels, path: &Path) -> Vec<Action> {
+    let mut layers = state.document.layers.iter();
+    let open = layers.find(|layer| {
+        let known = layer.content.volume().and_then(|v| v.fixels.as_ref());
+        known.is_some_and(|known| known.shows(path, fixels))
+    });
     let Some(layer) = open else {
         return vec![Action::Files(FilesAction::Open(vec![path.to_owned()]))];
     };

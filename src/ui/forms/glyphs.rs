@@ -178,6 +178,19 @@ fn peaks(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphL
             set(GlyphLook { peaks, ..look });
         }
     }
+    let fixels = shown.and_then(|layer| layer.content.volume()?.fixels.as_ref());
+    if fixels.is_none_or(|fixels| fixels.has_values()) {
+        peak_values(ui, look, set);
+    }
+    let (defaults, all) = (GlyphLook::default(), Rows::AllBut(&[]));
+    parameters::rows(ui, &look, &defaults, all, &mut |look, _| set(look));
+    if let Some(thinned) = scene::thinned_peaks(state) {
+        rows::hint(ui, &thinned_text(thinned));
+    }
+}
+
+/// The rows of what the values of peaks do; fixels without values have none.
+fn peak_values(ui: &mut Ui, look: GlyphLook, set: &mut dyn FnMut(GlyphLook)) {
     let help = "By amplitude, the high end of the layer's range has the full length";
     let texts = ["By amplitude", "Same"];
     let now = usize::from(look.peaks.same_length);
@@ -196,11 +209,6 @@ fn peaks(ui: &mut Ui, state: &State, look: GlyphLook, set: &mut dyn FnMut(GlyphL
             ..look.peaks
         };
         set(GlyphLook { peaks, ..look });
-    }
-    let (defaults, all) = (GlyphLook::default(), Rows::AllBut(&[]));
-    parameters::rows(ui, &look, &defaults, all, &mut |look, _| set(look));
-    if let Some(thinned) = scene::thinned_peaks(state) {
-        rows::hint(ui, &thinned_text(thinned));
     }
 }
 

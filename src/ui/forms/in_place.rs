@@ -34,9 +34,8 @@ pub fn show(
             lengths(ui, state, layer, actions);
             rows::hint(
                 ui,
-                "The views draw some of them, more where the 3-D view rests. The rules below, the table, densities, the \
-                 matrix, exports and weights of the task Filter use all of them. Picking, profiles, bundles, scores and \
-                 alignment need all points in memory: set rules, then click Keep matching",
+                "The views draw some of them; rules, table, densities, the matrix, exports and the task Filter use all. \
+                 For picking, profiles, bundles, scores and alignment, set rules, then click Keep matching",
             );
         }
         let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));
@@ -58,20 +57,33 @@ fn numbers(ui: &mut Ui, state: &State, layer: &Layer, lines: &StreamlinesInPlace
     if let Some(near) = state.near_streamlines(layer) {
         rows::reading(ui, "Drawn in 3-D", &count(near.len()));
     }
-    if kept.is_some() {
-        rows::reading(ui, "Streamlines", &count(lines.file.len()));
+    let has_rules = state.document.streamlines.rules_of(layer.id).is_some();
+    if has_rules {
+        rows::reading(ui, "All streamlines", &count(lines.file.len()));
     }
-    rows::reading(ui, "Points", &count(lines.file.point_count()));
+    let points = named(has_rules, ["Points", "Points of all"]);
+    rows::reading(ui, points, &count(lines.file.point_count()));
+}
+
+/// The name of a figure of all streamlines of the file: beside the number that rules keep, it says that it is one of all.
+fn named(has_rules: bool, [alone, of_all]: [&'static str; 2]) -> &'static str {
+    match has_rules {
+        true => of_all,
+        false => alone,
+    }
 }
 
 /// Lengths of all streamlines, once they are requested.
 fn lengths(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
+    let has_rules = state.document.streamlines.rules_of(layer.id).is_some();
     if let Some(lengths) = state.lengths_in_place(layer.id) {
         let [low, median, high] = [lengths.low, lengths.median, lengths.high]
             .map(|mm| format::significant(f64::from(mm)));
         let range = format::with_unit(&format!("{low} to {high}"), "mm");
-        rows::reading(ui, "Lengths", &range);
-        rows::reading(ui, "Median", &format::with_unit(&median, "mm"));
+        let lengths = named(has_rules, ["Lengths", "Lengths of all"]);
+        rows::reading(ui, lengths, &range);
+        let name = named(has_rules, ["Median", "Median of all"]);
+        rows::reading(ui, name, &format::with_unit(&median, "mm"));
         return;
     }
     let measure = Button::plain("Measure lengths").hint("Reads all streamlines of the file once");

@@ -13,8 +13,8 @@ use super::{
     alignment, clips, command_line, csd, density, glyphs, oblique, scene, shown_layer, viewpoints,
     volume,
 };
-use crate::data::text::file_name;
-use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
+use crate::data::text::{file_name, file_stem};
+use crate::data::{AffineSource, Fixels, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, FitMap, Params};
 use crate::state::core::text::counted;
@@ -53,7 +53,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
     };
     if open {
-        inputs(ui, state);
+        inputs(ui, state, actions);
         offered_mask(ui, state, actions);
     }
     section::end(ui);
@@ -119,11 +119,9 @@ fn describe(grid: &Grid, frames: usize) -> String {
 fn grid(layer: &Layer) -> Option<(&Arc<Grid>, usize)> {
     match &layer.content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
-            let frames = if volume.kind == VolumeKind::Rgb {
-                1
-            } else {
-                volume.frames
-            };
+            // The volumes of colours and of fixels are components of vectors.
+            let is_vectors = volume.kind == VolumeKind::Rgb || volume.fixels.is_some();
+            let frames = if is_vectors { 1 } else { volume.frames };
             Some((&volume.grid, frames))
         }
         Content::Mask(mask) => Some((&mask.grid, 1)),
@@ -179,7 +177,16 @@ fn inputs_head(ui: &mut Ui, memory: &mut Memory) {
     }
 }
 
-fn inputs(ui: &mut Ui, state: &State) {
+/// `5,021 fixels, values of afd`: how many there are, and the list of values that is shown.
+fn fixels_text(fixels: &Fixels) -> String {
+    let count = counted(fixels.count, "fixel");
+    match &fixels.values_list {
+        Some(list) => format!("{count}, values of {}", file_stem(list)),
+        None => format!("{count} without values"),
+    }
+}
+
+fn inputs(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let scan_grid = state
         .document
         .scan()
@@ -221,6 +228,10 @@ fn inputs(ui: &mut Ui, state: &State) {
                 (icons::PATH, format!("{count}, in the file"))
             }
             (Content::Mask(_), _) if same => (icons::REGION, "same grid".to_owned()),
+            (Content::Image(volume), _) if volume.fixels.is_some() => {
+                let fact = volume.fixels.as_deref().map(fixels_text);
+                (icons::IMAGE, fact.unwrap_or_default())
+            }
             (content, Some((grid, frames))) => {
                 let mask = matches!(content, Content::Mask(_));
                 let icon = if mask { icons::REGION } else { icons::IMAGE };
@@ -228,7 +239,11 @@ fn inputs(ui: &mut Ui, state: &State) {
             }
             (_, None) => (icons::IMAGE, String::new()),
         };
-        let response = rows::input(ui, icon, "", &name, &fact);
+        let selected = state.runtime.selected_layer == Some(layer.id);
+        let response = rows::layer_input(ui, icon, (&name, &fact), layer.id, selected);
+        if response.clicked() {
+            actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
+        }
         let mut about = known.map_or(String::new(), |(g, frames)| describe(g, frames));
         if !layer.unit.is_empty() {
             about = format!("{about}\nUnit {}", layer.unit);

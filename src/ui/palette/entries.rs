@@ -47,7 +47,10 @@ impl Entries {
         for (i, page) in PAGES.iter().enumerate() {
             let key = if i == 0 { "F1" } else { "" };
             let name = format!("Help: {}", page.title());
-            self.add(&name, key, EntryAction::Help(page.name));
+            let entry = self.add(&name, key, EntryAction::Help(page.name));
+            if page.name == "formats" {
+                entry.about(Subject::Formats);
+            }
         }
     }
 }
@@ -72,8 +75,15 @@ fn alt(key: Key) -> EntryAction {
     EntryAction::Press(key, Modifiers::ALT)
 }
 
-fn quit() -> EntryAction {
-    act(SessionAction::CloseDocument(UnsavedAction::Quit))
+fn quitting(list: &mut Entries) {
+    let quit = act(SessionAction::CloseDocument(UnsavedAction::Quit));
+    list.add("Quit", "", quit).about(Subject::Quit);
+}
+
+fn theme(list: &mut Entries) {
+    let toggle = act(ViewAction::ToggleTheme);
+    list.add("Light or dark theme", "", toggle)
+        .about(Subject::Theme);
 }
 
 /// Everything that can be done now.
@@ -98,7 +108,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     list.add("Start the guide", "", EntryAction::Act(Action::StartTour))
         .about(Subject::Tour);
     list.help();
-    list.add("Quit", "", quit());
+    quitting(&mut list);
     let mut all = list.0;
     all.extend(layers::entries(state));
     all.extend(regions::entries(state));
@@ -109,7 +119,8 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 
 /// Files to open.
 fn opening(state: &State, list: &mut Entries) {
-    list.add("Open a file…", "Ctrl+O", ctrl(Key::O));
+    list.add("Open a file…", "Ctrl+O", ctrl(Key::O))
+        .about(Subject::Opening);
     list.add("Enter a path", "", EntryAction::Path);
     for recent in &state.runtime.files.recent {
         let name = format!("Open {}", recent.path.display());
@@ -131,19 +142,21 @@ fn start(list: &mut Entries) {
     ] {
         list.add(name, "", EntryAction::Act(Action::OpenDemo { tour }));
     }
-    list.add("Light or dark theme", "", act(ViewAction::ToggleTheme));
+    theme(list);
     list.help();
     list.add("Settings…", "Ctrl+,", ctrl(Key::Comma))
         .about(Subject::Settings);
-    list.add("Quit", "", quit());
+    quitting(list);
 }
 
 /// Saving, exporting, snapshots and undo.
 fn saving(state: &State, list: &mut Entries) {
     let save_as = EntryAction::Press(Key::S, Modifiers::COMMAND | Modifiers::SHIFT);
     let copy = EntryAction::Press(Key::C, Modifiers::COMMAND | Modifiers::SHIFT);
-    list.add("Save the session", "Ctrl+S", ctrl(Key::S));
-    list.add("Save the session as…", "Ctrl+Shift+S", save_as);
+    list.add("Save the session", "Ctrl+S", ctrl(Key::S))
+        .about(Subject::Session);
+    list.add("Save the session as…", "Ctrl+Shift+S", save_as)
+        .about(Subject::Session);
     list.add("New", "Ctrl+N", ctrl(Key::N));
     list.add("Export what is shown…", "Ctrl+E", ctrl(Key::E))
         .about(Subject::Export);
@@ -401,17 +414,36 @@ fn views(state: &State, list: &mut Entries) {
         "",
         act(ViewAction::SetTool(Tool::Commissures)),
     )
-    .about(Subject::ObliqueSlices);
+    .about(Subject::Commissures);
     list.add("Slices: back to the axes", "Z", plain(Key::Z))
         .about(Subject::ObliqueSlices);
     turned_slices(state, list);
     viewpoints(state, list);
-    list.add("Glyphs", "Shift+G", shift(Key::G));
-    list.add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
-    list.add("Slices in 3-D", "", act(ViewAction::ToggleSlicesInScene));
-    list.add("Head outline", "", act(ViewAction::ToggleOutline));
+    for (name, key, run, subject) in [
+        ("Glyphs", "Shift+G", shift(Key::G), Subject::Glyphs),
+        (
+            "Side panels",
+            "Ctrl+\\",
+            ctrl(Key::Backslash),
+            Subject::Panels,
+        ),
+        (
+            "Slices in 3-D",
+            "",
+            act(ViewAction::ToggleSlicesInScene),
+            Subject::SlicesIn3d,
+        ),
+        (
+            "Head outline",
+            "",
+            act(ViewAction::ToggleOutline),
+            Subject::Outline,
+        ),
+    ] {
+        list.add(name, key, run).about(subject);
+    }
     new_clips(state, list);
-    list.add("Light or dark theme", "", act(ViewAction::ToggleTheme));
+    theme(list);
     list.add("Settings…", "Ctrl+,", ctrl(Key::Comma))
         .about(Subject::Settings);
     let layouts = [
@@ -431,13 +463,18 @@ fn views(state: &State, list: &mut Entries) {
     }
     for (pane, key) in Pane::ALL.into_iter().zip(["1", "2", "3", "4"]) {
         let name = format!("Enlarge: {}", pane.name().to_lowercase());
-        list.add(&name, key, act(ViewAction::ToggleMaximised(pane)));
+        list.add(&name, key, act(ViewAction::ToggleMaximised(pane)))
+            .about(Subject::Enlarge);
     }
     list.add("Frame everything", "Home", plain(Key::Home))
         .about(Subject::FrameEverything);
-    list.add("3-D from the front", "Alt+1", alt(Key::Num1));
-    list.add("3-D from the side", "Alt+3", alt(Key::Num3));
-    list.add("3-D from above", "Alt+7", alt(Key::Num7));
+    for (name, key, number, subject) in [
+        ("3-D from the front", "Alt+1", Key::Num1, Subject::FromFront),
+        ("3-D from the side", "Alt+3", Key::Num3, Subject::FromSide),
+        ("3-D from above", "Alt+7", Key::Num7, Subject::FromAbove),
+    ] {
+        list.add(name, key, alt(number)).about(subject);
+    }
 }
 
 /// Planes that hide a part of the 3-D view.
@@ -448,7 +485,8 @@ fn new_clips(state: &State, list: &mut Entries) {
                 Some(pane) => format!("Clip 3-D: {} plane", pane.name().to_lowercase()),
                 None => "Clip 3-D: plane that faces you".to_owned(),
             };
-            list.add(&name, "", EntryAction::AddClip(plane));
+            list.add(&name, "", EntryAction::AddClip(plane))
+                .about(Subject::Clips);
         }
     }
 }

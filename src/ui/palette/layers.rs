@@ -22,8 +22,13 @@ pub(super) fn density(layer: Option<LayerId>) -> Action {
 }
 
 fn entry(name: String, action: Action) -> Entry {
+    named_elsewhere(name, None, action)
+}
+
+/// An entry that is also found by the other names of its subject.
+fn named_elsewhere(name: String, subject: Option<Subject>, action: Action) -> Entry {
     Entry {
-        synonyms: "",
+        synonyms: subject.map_or("", Subject::synonyms),
         name,
         key: "",
         run: EntryAction::Act(action),
@@ -38,8 +43,9 @@ fn of_layer(state: &State, layer: &Layer) -> Vec<Entry> {
         layer: id,
         visible: !visible,
     });
-    let mut all = vec![entry(
+    let mut all = vec![named_elsewhere(
         format!("{} layer {name}", if visible { "Hide" } else { "Show" }),
+        Some(Subject::Layer),
         set,
     )];
     if matches!(layer.content, Content::Scan { .. } | Content::Image(_)) {
@@ -60,9 +66,8 @@ fn of_layer(state: &State, layer: &Layer) -> Vec<Entry> {
     };
     if has_lines {
         let map = density(Some(id));
-        let mut entry = entry(format!("Map the density of {name}"), map);
-        entry.about(Subject::Density);
-        all.push(entry);
+        let text = format!("Map the density of {name}");
+        all.push(named_elsewhere(text, Some(Subject::Density), map));
     }
     let line = document.command_line(layer);
     if !matches!(line, CommandLine::NoCommand(_)) {
@@ -87,14 +92,28 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
     let default_value = || VolumeLook::default_for(volume, display.window);
     let look = display.volume.clone().unwrap_or_else(default_value);
     let styles = [
-        (VolumeStyle::Cloud, "Show as cloud in 3-D"),
-        (VolumeStyle::Surface, "Show as surface in 3-D"),
-        (VolumeStyle::Maximum, "Show largest values in 3-D"),
-        (VolumeStyle::Minimum, "Show smallest values in 3-D"),
-        (VolumeStyle::Hidden, "Hide in 3-D"),
+        (VolumeStyle::Cloud, "Show as cloud in 3-D", Subject::Cloud),
+        (
+            VolumeStyle::Surface,
+            "Show as surface in 3-D",
+            Subject::SurfaceIn3d,
+        ),
+        (
+            VolumeStyle::Maximum,
+            "Show largest values in 3-D",
+            Subject::Maximum,
+        ),
+        (
+            VolumeStyle::Minimum,
+            "Show smallest values in 3-D",
+            Subject::Minimum,
+        ),
+        (VolumeStyle::Hidden, "Hide in 3-D", Subject::Layer),
     ];
-    let others = styles.into_iter().filter(|(style, _)| *style != look.style);
-    let set = |(style, label): (VolumeStyle, &str)| {
+    let others = styles
+        .into_iter()
+        .filter(|(style, ..)| *style != look.style);
+    let set = |(style, label, subject): (VolumeStyle, &str, Subject)| {
         let volume = Some(VolumeLook {
             style,
             ..look.clone()
@@ -107,7 +126,7 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
             },
             phase: Phase::Done,
         });
-        entry(format!("{label}: {}", layer.name), set)
+        named_elsewhere(format!("{label}: {}", layer.name), Some(subject), set)
     };
     others.map(set).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::{OUTSIDE_MASK, Quantity, Reading, reading_of};
 use crate::data::odf_field::Tissue;
+use crate::data::text::counted;
 use crate::data::{AffineSource, Fixels, PeakField, Volume};
 use crate::state::tensors::recipe::fod::FodMap;
 use crate::state::view::letter;
@@ -92,7 +93,8 @@ pub fn peaks(state: &State) -> Vec<Reading> {
     all
 }
 
-/// The values of the fixels in the voxel at a place; `None` outside the grid.
+/// The values of the fixels in the voxel at a place, or how many there are if they have no values; `None` outside the
+/// grid.
 pub fn fixel_values(volume: &Volume, at: DVec3) -> Option<String> {
     let voxel = volume.grid.index(volume.grid.nearest(at)?);
     let field = PeakField::from_volume(volume)?;
@@ -104,9 +106,12 @@ pub fn fixel_values(volume: &Volume, at: DVec3) -> Option<String> {
         Some(format::measure(value))
     });
     let all: Vec<String> = all.collect();
-    Some(match all.is_empty() {
-        true => "no fixel".to_owned(),
-        false => all.join(", "),
+    let has_values = volume.fixels.as_ref().is_none_or(|f| f.has_values());
+    Some(match (all.len(), has_values) {
+        (0, _) => "no fixel".to_owned(),
+        (_, true) => all.join(", "),
+        // Lengths of 1 are not values.
+        (n, false) => counted(n, "fixel"),
     })
 }
 

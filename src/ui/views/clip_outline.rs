@@ -1,7 +1,7 @@
 //! The outline of the selected clip in the 3-D view.
 
 use super::scene_view::Scene;
-use crate::data::clip::ClipShape;
+use crate::data::clip::{self, ClipShape};
 use crate::state::Task;
 use egui::{Color32, Painter, Stroke};
 use glam::DVec3;
@@ -9,19 +9,23 @@ use glam::DVec3;
 /// Pieces of an edge: one end of a long edge may lie behind the eye.
 const PIECES: usize = 16;
 
-/// Draws the selected clip: the edges of a box, or the outline of a plane within the bounds of the data.
+/// Draws the selected clip within the bounds of the data: the edges of a box, or the outline of a plane.
 pub(super) fn in_scene(painter: &Painter, scene: &Scene, ink: Color32) {
     let look = &scene.state.document.scene_look;
     let is_listed = scene.state.view.task == Task::View;
-    let selected = look.selected.filter(|_| is_listed);
-    let Some(clip) = selected.and_then(|index| look.clips.get(index)) else {
+    let index = look.selected.filter(|_| is_listed);
+    let Some(selected) = index.and_then(|index| look.clips.get(index)) else {
         return;
     };
-    let edges = match clip.shape {
-        ClipShape::Box { low, high } => box_edges(low, high),
+    let bounds = scene.state.document.bounds();
+    let edges = match selected.shape {
+        // The edges of a box larger than the view would be a frame around nothing.
+        ClipShape::Box { low, high } => {
+            let (low, high) = clip::box_within((low, high), bounds);
+            box_edges(low, high)
+        }
         ClipShape::Plane { normal, offset_mm } => {
-            let (low, high) = scene.state.document.bounds();
-            let points = crossing((low, high), (normal, offset_mm));
+            let points = crossing(bounds, (normal, offset_mm));
             let next = points.iter().cycle().skip(1);
             points.iter().copied().zip(next.copied()).collect()
         }
@@ -29,7 +33,7 @@ pub(super) fn in_scene(painter: &Painter, scene: &Scene, ink: Color32) {
     let rim = Stroke::new(3.0, Color32::from_black_alpha(140));
     let line = Stroke::new(
         1.5,
-        if clip.is_on {
+        if selected.is_on {
             ink
         } else {
             ink.gamma_multiply(0.5)

@@ -11,6 +11,7 @@ use crate::state::core::colours::{category_rgb, tissue_rgb};
 use crate::state::core::display::LineColouring;
 use crate::state::core::ends::EndKind;
 use crate::state::core::glyph_look::GlyphContent;
+use crate::state::core::volume_look::VolumeStyle as LayerStyle;
 use crate::state::filter::{ShownStreamlines, WEIGHT};
 use crate::state::pathways::{SHARE_OF_REPETITIONS, ShownCost};
 use crate::state::tensors::recipe::fod::FodMap;
@@ -160,8 +161,36 @@ fn excess((low, high): (f32, f32), colour_map: ColourMap, is_stale: bool) -> Leg
 /// streamlines; else those of its slices.
 pub fn of_scene(state: &State) -> Vec<Legend> {
     let mut all = of_lines_and_costs(state);
+    all.extend(of_projections(state));
     all.extend(noise::surface_colours(state).map(|colours| of_distances(&colours)));
     all
+}
+
+/// The projections: a picture says which value along each line of sight it shows, in grey, too.
+fn of_projections(state: &State) -> Vec<Legend> {
+    let shown = state.document.layers.iter().rev();
+    let shown = shown.filter(|layer| state.shows(layer) && scene::volume_of(layer).is_some());
+    let bar = |layer: &std::sync::Arc<Layer>| {
+        let look = layer.display.volume.as_ref()?;
+        let values = match look.style {
+            LayerStyle::Maximum => "largest values",
+            LayerStyle::Minimum => "smallest values",
+            LayerStyle::Hidden | LayerStyle::Cloud | LayerStyle::Surface => return None,
+        };
+        let Colours::Map(colour_map) = look.transfer.colours else {
+            return None;
+        };
+        let (low, high) = layer.display.window;
+        let [low, high] = range_texts([low, high].map(|v| f64::from(v * layer.unit_scale)));
+        Some(Legend::Bar {
+            name: format!("{}, {values}", layer.name),
+            low: with_unit(&low, layer.unit),
+            high: with_unit(&high, layer.unit),
+            colour_map,
+            is_stale: false,
+        })
+    };
+    shown.filter_map(bar).collect()
 }
 
 /// The distances by which a surface is coloured.
@@ -404,7 +433,10 @@ fn has_colours(state: &State, layer: &Layer) -> bool {
         let is_shown = shown.is_some_and(|shown| shown.id == layer.id);
         glyphs.shown && content == Some(GlyphContent::Peaks) && is_shown
     };
-    volume.fixels.is_none() || (glyphs.peaks.by_value && is_drawn())
+    match &volume.fixels {
+        Some(fixels) => fixels.has_values() && glyphs.peaks.by_value && is_drawn(),
+        None => true,
+    }
 }
 
 /// The reasons that are drawn, the most frequent first: of the ends that have marks, and of last ends, which colour the

@@ -347,7 +347,7 @@ fn free(line: Rangef, mut taken: Vec<Rangef>) -> Vec<Rangef> {
     left
 }
 
-/// The layers that a slice shows.
+/// The layers whose voxels a slice shows.
 fn shown_layers(state: &State) -> impl Iterator<Item = &Layer> {
     let layers = state.document.layers.iter().rev().map(AsRef::as_ref);
     layers.filter(|l| state.shows(l) && grid(l).is_some())
@@ -355,7 +355,9 @@ fn shown_layers(state: &State) -> impl Iterator<Item = &Layer> {
 
 fn grid(layer: &Layer) -> Option<&crate::data::Grid> {
     match &layer.content {
-        Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
+        Content::Scan { dwi: volume, .. } => Some(&volume.grid),
+        // Fixels are drawn as lines, which are not resampled.
+        Content::Image(volume) => volume.fixels.is_none().then_some(&volume.grid),
         Content::Mask(mask) => Some(&mask.grid),
         Content::Tractogram(_) | Content::InPlace(_) => None,
     }

@@ -289,6 +289,21 @@ pub fn toggled(
     })
 }
 
+/// Equal widths; if a label is too long for them, each label has the width that it needs and the same part of the rest.
+fn segment_widths(ui: &Ui, width: f32, labels: &[&str]) -> Vec<f32> {
+    /// Around a label, with the gap between segments.
+    const PADDING: f32 = 8.0;
+    let count = labels.len().max(1) as f32;
+    let equal = width / count;
+    let needed = |label: &&str| PADDING + paint::width(ui, label, theme::medium(size::LABEL));
+    let needed: Vec<f32> = labels.iter().map(needed).collect();
+    let rest = width - needed.iter().sum::<f32>();
+    match rest >= 0.0 && needed.iter().any(|needed| *needed > equal) {
+        true => needed.iter().map(|needed| needed + rest / count).collect(),
+        false => vec![equal; labels.len()],
+    }
+}
+
 fn segments<'a>(
     ui: &mut Ui,
     rect: Rect,
@@ -308,12 +323,13 @@ fn segments<'a>(
             p.b3
         },
     );
-    let step = rect.width() / labels.len().max(1) as f32;
+    let widths = segment_widths(ui, rect.width(), labels);
+    let mut left = rect.left();
     let mut clicked = None;
-    for (i, label) in labels.iter().enumerate() {
-        let left = rect.left() + step * i as f32;
-        let cell =
-            Rect::from_min_size(pos2(left, rect.top()), vec2(step, rect.height())).shrink(2.0);
+    for (i, (label, width)) in labels.iter().zip(widths).enumerate() {
+        let cell = Rect::from_min_size(pos2(left, rect.top()), vec2(width, rect.height()));
+        let cell = cell.shrink(2.0);
+        left += width;
         let id = ui.make_persistent_id(("segment", name, i));
         let active = i == chosen;
         let why = why(i).filter(|_| !active);

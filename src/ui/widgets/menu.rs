@@ -18,7 +18,7 @@ pub fn select<T>(
     rows: impl FnOnce(&mut Ui) -> Option<T>,
 ) -> Option<T> {
     let p = theme::palette(ui.style());
-    let response = field(ui, rect, ui.make_persistent_id(("select", name)));
+    let response = field(ui, rect, select_id(ui, name));
     let painter = ui.painter();
     paint::field(
         painter,
@@ -36,6 +36,19 @@ pub fn select<T>(
         ..WidgetInfo::labeled(Role::ComboBox, true, name)
     });
     drop_down(&response, rect.width().max(140.0), rows)
+}
+
+fn select_id(ui: &Ui, name: &str) -> Id {
+    ui.make_persistent_id(("select", name))
+}
+
+/// Opens the menu of the field that [`select`] draws next in this frame. A click on an open menu's row closes it.
+pub fn open_select(ui: &Ui, name: &str) {
+    let field = ui.ctx().read_response(select_id(ui, name));
+    let menu = field.map(|field| Popup::default_response_id(&field));
+    if let Some(menu) = menu.filter(|menu| !Popup::is_id_open(ui.ctx(), *menu)) {
+        Popup::open_id(ui.ctx(), menu);
+    }
 }
 
 /// The place of a drop-down field. Arrow keys open it while it has the focus, even if that came from a click.

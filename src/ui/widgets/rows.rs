@@ -94,10 +94,64 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
     let p = theme::palette(ui.style());
     let desired_size = vec2(ui.available_width(), space::ROW + 4.0);
     let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
-    let mut rect = paint::inset(rect, space::INSET, space::INSET);
-    rect.max.y -= 4.0;
+    let rect = input_rect(rect);
+    paint::field(ui.painter(), p, rect, p.b2);
+    let shown = input_text(ui, rect, icon, (kind, name, fact));
+    let spoken = format!("{}{name}, {fact}", kind_text(kind));
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &spoken));
+    match shown == fact {
+        true => response,
+        false => response.on_hover_text(fact),
+    }
+}
+
+/// The row of an input that is a layer: a click anywhere on it selects the layer.
+pub fn layer_input(
+    ui: &mut Ui,
+    icon: &str,
+    (name, fact): (&str, &str),
+    salt: impl std::fmt::Debug,
+    selected: bool,
+) -> Response {
+    let p = theme::palette(ui.style());
+    let desired_size = vec2(ui.available_width(), space::ROW + 4.0);
+    let (row, _) = ui.allocate_exact_size(desired_size, Sense::hover());
+    let id = ui.make_persistent_id(("input", format!("{salt:?}")));
+    let response = ui.interact(row, id, Sense::click());
+    let rect = input_rect(row);
+    let fill = match (selected, response.hovered()) {
+        (true, _) => p.tint,
+        (false, true) => p.b3,
+        (false, false) => p.b2,
+    };
+    paint::field(ui.painter(), p, rect, fill);
+    let shown = input_text(ui, rect, icon, ("", name, fact));
+    paint::focus_ring(ui.painter(), p, &response, rect, radius::CONTROL);
+    let spoken = format!("{name}, {fact}");
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, selected, &spoken));
+    match shown == fact {
+        true => response,
+        false => response.on_hover_text(fact),
+    }
+}
+
+/// The field within the row of an input.
+fn input_rect(row: Rect) -> Rect {
+    let rect = paint::inset(row, space::INSET, space::INSET);
+    rect.with_max_y(rect.bottom() - 4.0)
+}
+
+fn kind_text(kind: &str) -> String {
+    match kind.is_empty() {
+        true => String::new(),
+        false => format!("{kind}  "),
+    }
+}
+
+/// Paints an input, and returns its fact as far as there is space for it.
+fn input_text(ui: &Ui, rect: Rect, icon: &str, (kind, name, fact): (&str, &str, &str)) -> String {
+    let p = theme::palette(ui.style());
     let painter = ui.painter();
-    paint::field(painter, p, rect, p.b2);
     paint::icon(
         painter,
         pos2(rect.left() + 17.0, rect.center().y),
@@ -106,11 +160,7 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
         p.t2,
     );
     let text = paint::inset(rect, 30.0, 8.0);
-    let kind_text = if kind.is_empty() {
-        String::new()
-    } else {
-        format!("{kind}  ")
-    };
+    let kind_text = kind_text(kind);
     let regular = theme::regular(size::LABEL);
     let medium = theme::medium(size::LABEL);
     // A long fact has the room that a short name leaves.
@@ -124,12 +174,7 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
     let cut = paint::elided(painter, name, medium.clone(), room);
     let spans = [(&*kind_text, regular, p.t3), (&*cut, medium, p.t1)];
     paint::spans(painter, name_at, egui::Align2::LEFT_CENTER, &spans);
-    let spoken = format!("{kind_text}{name}, {fact}");
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &spoken));
-    match shown == fact {
-        true => response,
-        false => response.on_hover_text(fact),
-    }
+    shown
 }
 
 /// The state of a check, shown by colour, icon and text.

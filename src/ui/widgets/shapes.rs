@@ -204,7 +204,11 @@ impl ShapesEditor<'_> {
             format::measure(low),
             format::measure(high)
         );
-        paint::left(painter, top, &text, font, p.t3);
+        // The counts would show through the letters.
+        let width = paint::width(ui, &text, font.clone()) + 6.0;
+        let plate = Rect::from_min_size(top.min - vec2(3.0, 0.0), vec2(width, top.height()));
+        painter.rect_filled(plate, 0.0, p.b1.gamma_multiply(0.9));
+        paint::left(painter, top, &text, font, p.t2);
     }
 }
 

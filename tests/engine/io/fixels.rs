@@ -219,6 +219,9 @@ fn signed() {
     let known = volume.fixels.as_ref().expect("fixels");
     assert_eq!(known.lists, [here.join("t.mif")]);
     assert_eq!(known.values_list, Some(here.join("t.mif")));
+    let absolute = std::fs::canonicalize(here).expect("a folder");
+    assert_eq!(known.folder, absolute);
+    assert!(known.has_values());
     // Values of any size are values: there is no doubt about amplitudes.
     assert!(opened.warnings.is_empty(), "{:?}", opened.warnings);
     assert_eq!(known.window.0, -known.window.1);

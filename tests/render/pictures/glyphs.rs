@@ -425,6 +425,7 @@ fn values() {
             count: 1,
             values_list: None,
             lists: Vec::new(),
+            folder: std::path::PathBuf::new(),
             signed: Some(signed.into()),
             range: (-1.0, 1.0),
             window: (-1.0, 1.0),

@@ -12,8 +12,8 @@ use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::tensors::jobs::ComputeShapes;
 use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::{
-    Action, FilesAction, LayerAction, LayerId, RegionAction, Severity, State, TensorAction,
-    ViewAction, update,
+    Action, Content, FilesAction, LayerAction, LayerId, RegionAction, Severity, State,
+    TensorAction, ViewAction, update,
 };
 use arcuate::ui::probe;
 use glam::{DAffine3, DVec3, dvec3};
@@ -91,6 +91,30 @@ fn repaired() {
     let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
     assert!(fit.mask.is_none(), "found again from the scan");
     assert_eq!(window.tensors().fitted, before);
+    // Most tensors within the mask needed no repair.
+    let tensors = window.tensors();
+    let marked = layer(&window.state, "Repaired tensors");
+    let marked = window.state.document.layer(marked).expect("a mask");
+    let Content::Mask(marks) = &marked.content else {
+        panic!("a mask");
+    };
+    let (grid, marks) = (tensors.field.grid.clone(), marks.clone());
+    let inside = tensors.mask.clone();
+    for (is_fitted, is_marked, expected) in [
+        (true, true, "repaired here"),
+        (true, false, "not repaired here"),
+        (false, false, probe::OUTSIDE_MASK),
+    ] {
+        let is_meant = |i: &usize| {
+            (inside.inside[*i] != 0) == is_fitted && (marks.inside[*i] != 0) == is_marked
+        };
+        let voxel = (0..grid.voxel_count()).find(is_meant).expect("a voxel");
+        let at = grid.world(DVec3::from_array(grid.voxel(voxel).map(|v| v as f64)));
+        window.act(Action::View(ViewAction::MoveCrosshair(at)));
+        let all = probe::readings(&window.state);
+        let reading = all.iter().find(|r| r.name == "Repaired tensors");
+        assert_eq!(reading.expect("a reading").value, expected);
+    }
     // The layer is identified by its map, under any name that the user gives it.
     let repaired = layer(&window.state, "Repaired tensors");
     window.act(Action::Layer(LayerAction::Rename {

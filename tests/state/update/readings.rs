@@ -3,7 +3,7 @@
 use super::{Window, file};
 use crate::support::test;
 use arcuate::data::labels::{Label, Labels};
-use arcuate::data::{Grid, Volume};
+use arcuate::data::{Grid, Mask, Volume};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::{Action, ViewAction};
 use arcuate::ui::probe;
@@ -93,6 +93,15 @@ fn outside() {
     for name in ["FA", probe::DIRECTION] {
         assert_eq!(value(&window, name), probe::OUTSIDE_MASK, "{name}");
     }
+    // A mask says that the crosshair lies outside it, and not outside the image.
+    let grid = window.tensors().field.grid.clone();
+    let inside: Vec<u8> = (0..grid.voxel_count()).map(|i| u8::from(i == 0)).collect();
+    let mask = Loaded::Mask(Mask::new(grid.clone(), inside));
+    window.act(Action::Event(file("/data/spot.nii.gz", mask)));
+    assert_eq!(value(&window, "spot"), probe::OUTSIDE_MASK);
+    let first = grid.world(DVec3::ZERO);
+    window.act(Action::View(ViewAction::MoveCrosshair(first)));
+    assert_eq!(value(&window, "spot"), "inside the mask");
 }
 
 fn units() {

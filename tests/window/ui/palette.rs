@@ -14,7 +14,12 @@ pub fn tests() -> Vec<Trial> {
         test("ui::palette::finds the intended command", finds),
         test("ui::palette::does what keys do", does),
         test("ui::palette::keys alone, Esc changes nothing", keys_alone),
+        test("ui::palette::finds the words of other programs", elsewhere),
         test("ui::palette::all of it within one frame", one_frame),
+        test(
+            "ui::palette::letters in the frame of its key are kept",
+            same_frame,
+        ),
         test(
             "ui::palette::keys go to it from its first frame",
             first_frame,
@@ -123,6 +128,46 @@ fn finds() {
     once.sort();
     once.dedup();
     assert_eq!(once.len(), all.len(), "each name is unique");
+}
+
+/// Words that a neuroscientist types who knows other programs: each finds what does it here, in any case and order.
+fn elsewhere() {
+    let state = tracking();
+    for (typed, name) in [
+        ("add clip", "Clip 3-D: "),
+        ("clip add", "Clip 3-D: "),
+        ("clipping plane", "Clip 3-D: "),
+        ("cutaway", "Clip 3-D: "),
+        ("mip", "Show largest values in 3-D: "),
+        ("MinIP", "Show smallest values in 3-D: "),
+        ("isosurface", "Show as surface in 3-D: "),
+        ("volume rendering", "Show as cloud in 3-D: "),
+        ("dark mode", "Light or dark theme"),
+        ("load", "Open a file…"),
+        ("fiber tracking", "Task: Track"),
+        ("tumor", "Task: Segment"),
+        ("glass brain", "Head outline"),
+        ("fullscreen", "Side panels"),
+        ("anterior", "3-D from the front"),
+        ("lateral", "3-D from the side"),
+        ("dorsal", "3-D from above"),
+        ("exit", "Quit"),
+        ("dicom", "Help: "),
+        ("acpc", "Slices: align to AC–PC"),
+        ("movie", "Save a screenshot, turntable or film…"),
+        ("westin", "Map of tensors: "),
+        ("parcellation", "Regions from a label map"),
+        ("binarize", "Region from a threshold"),
+        ("heat map", "Map the density of the live result"),
+        ("project", "Save the session"),
+        ("vectors", "Glyphs"),
+        ("preferences", "Settings…"),
+        ("shortcuts", "Keys and mouse"),
+    ] {
+        let found = names(&state, typed);
+        let first = found.first().map_or("", |first| first.as_str());
+        assert!(first.starts_with(name), "{typed}: {found:?}");
+    }
 }
 
 fn does() {
@@ -241,6 +286,40 @@ fn pressed(key: Key, modifiers: Modifiers) -> Event {
     }
 }
 
+/// The presses and letters of a word, and Enter.
+fn typed(word: &str) -> Vec<Event> {
+    let mut events = Vec::new();
+    for letter in word.chars() {
+        let name = letter.to_string();
+        let key = Key::from_name(&name).unwrap_or(Key::Space);
+        events.extend([pressed(key, Modifiers::NONE), Event::Text(name)]);
+    }
+    events.push(pressed(Key::Enter, Modifiers::NONE));
+    events
+}
+
+/// One slow frame contains Ctrl+K, a word and Enter while a field has the keyboard: the palette receives all of it, and
+/// the field none.
+fn same_frame() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    super::click(&mut window, "Segment");
+    let field = window.get_by_role_and_label(egui::Role::TextInput, "Target T");
+    field.focus();
+    window.run();
+    let before = window.state().actions.len();
+    let mut events = vec![pressed(Key::K, Modifiers::COMMAND)];
+    events.extend(typed("light or dark"));
+    frame(&mut window, events);
+    window.run();
+    let done = &window.state().actions[before..];
+    assert!(
+        matches!(done, [Action::View(ViewAction::ToggleTheme)]),
+        "{done:?}"
+    );
+    assert!(!window.state().state.document.segment.settings.target_chosen);
+    assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+}
+
 /// A word and Enter arrive in one frame after Ctrl+K while a field or a button has the focus.
 fn first_frame() {
     for (role, name) in [
@@ -254,14 +333,7 @@ fn first_frame() {
         window.run();
         let before = window.state().actions.len();
         frame(&mut window, vec![pressed(Key::K, Modifiers::COMMAND)]);
-        let mut word = Vec::new();
-        for letter in "light or dark".chars() {
-            let name = letter.to_string();
-            let key = Key::from_name(&name).unwrap_or(Key::Space);
-            word.extend([pressed(key, Modifiers::NONE), Event::Text(name)]);
-        }
-        word.push(pressed(Key::Enter, Modifiers::NONE));
-        frame(&mut window, word);
+        frame(&mut window, typed("light or dark"));
         // The next key goes to the window.
         frame(&mut window, vec![pressed(Key::Num2, Modifiers::COMMAND)]);
         window.run();

@@ -10,7 +10,7 @@ use arcuate::state::core::volume_look::SecondValue;
 use arcuate::state::core::volume_look::VolumeCut;
 use arcuate::state::core::volume_look::VolumeLook;
 use arcuate::state::core::volume_look::VolumeStyle;
-use arcuate::state::{State, Tool};
+use arcuate::state::{Action, LayerAction, State, Tool, update};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a saved view asks for its name", saved_view),
         test("ui::a volume becomes a surface and is cut", surface),
         test("ui::a volume is projected", projected),
+        test("ui::the styles of a volume have whole names", whole_names),
         test("ui::tensor glyphs are switched on", glyphs),
         test("ui::more glyphs than can be drawn are thinned", thinned),
     ]
@@ -35,6 +36,24 @@ fn of_fa_in(size: [f32; 2]) -> Window {
     click(&mut window, "Layer FA");
     click(&mut window, "Show FA");
     window
+}
+
+/// In a narrow panel, the names of four styles do not fit into equal segments.
+fn whole_names() {
+    let mut state = small_scan();
+    let fa = state.document.layer_named("FA").expect("a layer").id;
+    update(&mut state, Action::Layer(LayerAction::ShowOnly(fa)));
+    let mut window = window(state, [1280.0, 1600.0]);
+    if window.query_by_label("Shown as: Surface").is_none() {
+        click(&mut window, "In 3-D");
+    }
+    let texts = crate::shapes::texts(&window.output().shapes);
+    for name in ["Off", "Cloud", "Surface", "MIP"] {
+        assert!(texts.iter().any(|(text, _)| text == name), "{name}");
+    }
+    let rect = |name: &str| window.get_by_label(name).rect();
+    let [cloud, surface] = ["Shown as: Cloud", "Shown as: Surface"].map(rect);
+    assert!(cloud.right() <= surface.left() && cloud.width() < surface.width());
 }
 
 fn volume_look(window: &Window) -> VolumeLook {

@@ -4,8 +4,9 @@ use super::sample::{POINT_MM, ViewWindow, add_layer, add_sphere, near, state};
 use crate::shapes::{is_covered, texts};
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
-use arcuate::data::{self, Role, Tractogram};
+use arcuate::data::{self, Fixels, Grid, Role, Tractogram, Volume, VolumeKind};
 use arcuate::state::core::display::{self, LineColouring};
+use arcuate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::{
     Action, Content, Display, LayerAction, Layout, Pane, Phase, State, Task, Tool, ViewAction,
     update,
@@ -16,6 +17,8 @@ use egui::epaint::{ClippedShape, RectShape, Shape};
 use egui::{Color32, Event, Modifiers, PointerButton, Pos2, Rect, Vec2, pos2, vec2};
 use glam::{DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The views of a window of 1280 × 800 and of 2560 × 1440 at 200 %, and of one at 100 %.
 const AREAS: [(Vec2, f32); 3] = [
@@ -28,6 +31,8 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("views::labels::titles are whole in small panes", titles),
         test("views::labels::names keep clear of scales", clear),
+        test("views::labels::fixels are not resampled", fixels),
+        test("views::labels::projections have a bar", projections),
         test(
             "views::labels::in 3-D a name is beside its region",
             region_names,
@@ -51,6 +56,58 @@ pub fn tests() -> Vec<Trial> {
             next_click,
         ),
     ]
+}
+
+/// A projection names its layer and which of the values along each line of sight it shows, in grey, too.
+fn projections() {
+    let named = |style: VolumeStyle| {
+        let mut state = state();
+        let layer = state.document.layers[0].clone();
+        let volume = layer.content.volume().expect("an image");
+        let look = VolumeLook {
+            style,
+            ..VolumeLook::default_for(volume, layer.display.window)
+        };
+        let id = layer.id;
+        state
+            .document
+            .edit_layer(id, |layer| layer.display.volume = Some(look));
+        let texts = painted_texts(&state, AREAS[2], None);
+        let has = |name: &str| texts.iter().filter(|(text, _)| text.contains(name)).count();
+        [has("largest values"), has("smallest values")]
+    };
+    assert_eq!(named(VolumeStyle::Maximum), [1, 0]);
+    assert_eq!(named(VolumeStyle::Minimum), [0, 1]);
+    assert_eq!(named(VolumeStyle::Cloud), [0, 0]);
+}
+
+/// Images on two grids are resampled on slices; the lines of fixels on a grid of their own are not.
+fn fixels() {
+    let is_resampled = |is_fixels: bool| {
+        let mut state = state();
+        let spacing = DVec3::splat(4.0);
+        let grid = Grid::axis_aligned([8; 3], spacing, DVec3::splat(-9.0)).expect("regular");
+        let values = vec![1.0; 3 * grid.voxel_count()];
+        let image = Volume::new(Arc::new(grid), 3, VolumeKind::Scalar, values);
+        let image = match is_fixels {
+            true => image.with_fixels(Arc::new(Fixels {
+                count: 512,
+                values_list: None,
+                lists: Vec::new(),
+                folder: PathBuf::new(),
+                signed: None,
+                range: (0.0, 1.0),
+                window: (0.0, 1.0),
+            })),
+            false => image,
+        };
+        let display = display::image_display((0.0, 1.0));
+        add_layer(&mut state, "second", Content::Image(image), display);
+        let texts = painted_texts(&state, AREAS[1], None);
+        texts.iter().any(|(text, _)| text.contains("resampled"))
+    };
+    assert!(is_resampled(false));
+    assert!(!is_resampled(true));
 }
 
 /// Every slice names the next point of the tool, clear of other text, and never near the pointer or a placed point.
