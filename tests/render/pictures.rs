@@ -6,6 +6,7 @@ mod cut_outs;
 mod end_marks;
 mod glyphs;
 mod idle;
+mod line_blend;
 mod line_raster;
 mod line_values;
 mod loading;
@@ -36,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
         slices::tests(),
         contours::tests(),
         line_raster::tests(),
+        line_blend::tests(),
         line_values::tests(),
         streamlines::tests(),
         cut_outs::tests(),
