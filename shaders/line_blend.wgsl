@@ -28,7 +28,35 @@ fn log_left(opacity: f32) -> f32 {
     return select(log2(1.0 - opacity), series, opacity < 0.01);
 }
 
-// Adds the segment's layer to every `stride`th of its cells, beginning with number `first`; the edges are its right ones.
+// Adds a layer to a pixel, unless the scene hides it; the edges are the segment's right ones.
+fn blend_layer(quad: Quad, weights: vec3<f32>, start: Ribbon, end: Ribbon, item: u32) {
+    let depth = mix(quad.depth.x, quad.depth.y, weights.x);
+    if weights.x < 0.0 || depth < 0.0 || depth > 1.0 {
+        return;
+    }
+    let light = atomicLoad(&layers[item + 2u]);
+    if depth > bitcast<f32>(u32(light >> 32u)) {
+        return;
+    }
+    let corners = vec4<f32>(1.0 - weights.x - weights.y, weights.y, weights.x - weights.z, weights.z);
+    let ribbon = ribbon_between(quad, corners, start, end);
+    if picture.size.w != 0u && is_cut(ribbon.place.x, ribbon.place.w, ribbon.world) {
+        return;
+    }
+    let layer = transparency(ribbon);
+    let parts = vec4<u32>(layer.sum * picture.blend.x + 0.5);
+    atomicAdd(&layers[item], (u64(parts.r) << 32u) | u64(parts.g));
+    atomicAdd(&layers[item + 1u], (u64(parts.b) << 32u) | u64(parts.a));
+    if f32(u32(light)) < picture.blend.z {
+        let lost = u32(picture.blend.y * log_left(layer.left) + 0.5);
+        atomicAdd(&layers[item + 2u], u64(lost));
+    }
+    if picture.slots.w != 0u {
+        atomicAdd(&layers[item + 3u], u64(u32(layer.depth * picture.blend.x + 0.5)));
+    }
+}
+
+// Adds the segment's layers to every `stride`th of its cells, beginning with number `first`.
 fn blend_cells(quad: Quad, cells: Cells, start: Ribbon, end: Ribbon, first: i32, stride: i32) {
     let triangles = triangles_of(quad);
     let ahead = steps_of(cells, stride);
@@ -37,31 +65,19 @@ fn blend_cells(quad: Quad, cells: Cells, start: Ribbon, end: Ribbon, first: i32,
         if is_outside(pixel) {
             continue;
         }
-        let weights = weights_in(triangles, vec2<f32>(pixel) - quad.start + 0.5);
-        let depth = mix(quad.depth.x, quad.depth.y, weights.x);
-        if weights.x < 0.0 || depth < 0.0 || depth > 1.0 {
-            continue;
-        }
+        let point = vec2<f32>(pixel) - quad.start + 0.5;
         let item = 4u * (u32(pixel.y) * picture.size.x + u32(pixel.x));
-        let light = atomicLoad(&layers[item + 2u]);
-        if depth > bitcast<f32>(u32(light >> 32u)) {
-            continue;
+        // In a sharp bend both triangles cover a pixel, which then has two layers, as the rasteriser draws them.
+        let in_end = weights_in_end(triangles, point);
+        var weights = weights_in_start(triangles, point);
+        // A point on the diagonal belongs to the first.
+        let is_double = weights.x >= 0.0 && in_end.z > 0.0;
+        if weights.x < 0.0 {
+            weights = in_end;
         }
-        let corners = vec4<f32>(1.0 - weights.x - weights.y, weights.y, weights.x - weights.z, weights.z);
-        let ribbon = ribbon_between(quad, corners, start, end);
-        if picture.size.w != 0u && is_cut(ribbon.place.x, ribbon.place.w, ribbon.world) {
-            continue;
-        }
-        let layer = transparency(ribbon);
-        let parts = vec4<u32>(layer.sum * picture.blend.x + 0.5);
-        atomicAdd(&layers[item], (u64(parts.r) << 32u) | u64(parts.g));
-        atomicAdd(&layers[item + 1u], (u64(parts.b) << 32u) | u64(parts.a));
-        if f32(u32(light)) < picture.blend.z {
-            let lost = u32(picture.blend.y * log_left(layer.left) + 0.5);
-            atomicAdd(&layers[item + 2u], u64(lost));
-        }
-        if picture.slots.w != 0u {
-            atomicAdd(&layers[item + 3u], u64(u32(layer.depth * picture.blend.x + 0.5)));
+        blend_layer(quad, weights, start, end, item);
+        if is_double {
+            blend_layer(quad, in_end, start, end, item);
         }
     }
 }

@@ -111,19 +111,30 @@ fn triangles_of(quad: Quad) -> Triangles {
         triangle(left, quad.start_side, right));
 }
 
-// A point within a quadrilateral: the weight of its end, and the weights of the right corners of the start and the end;
-// x is -1 outside.
-fn weights_in(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
+// A point within the first triangle of a quadrilateral: the weight of its end, and the weights of the right corners of the
+// start and the end; x is -1 outside.
+fn weights_in_start(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
     let at = vec3<f32>(point, 1.0);
     let a = vec2<f32>(dot(triangles.start.first, at), dot(triangles.start.second, at));
-    if min(a.x, a.y) >= 0.0 && a.x + a.y <= 1.0 {
-        return vec3<f32>(a.y, a.x, 0.0);
-    }
+    let inside = min(a.x, a.y) >= 0.0 && a.x + a.y <= 1.0;
+    return select(vec3<f32>(-1.0, 0.0, 0.0), vec3<f32>(a.y, a.x, 0.0), inside);
+}
+
+// The same for the second triangle.
+fn weights_in_end(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
+    let at = vec3<f32>(point, 1.0);
     let b = vec2<f32>(dot(triangles.end.first, at), dot(triangles.end.second, at));
-    if min(b.x, b.y) >= 0.0 && b.x + b.y <= 1.0 {
-        return vec3<f32>(1.0 - b.x, b.x, b.y);
+    let inside = min(b.x, b.y) >= 0.0 && b.x + b.y <= 1.0;
+    return select(vec3<f32>(-1.0, 0.0, 0.0), vec3<f32>(1.0 - b.x, b.x, b.y), inside);
+}
+
+// The same for the first of them that contains the point.
+fn weights_in(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
+    let weights = weights_in_start(triangles, point);
+    if weights.x >= 0.0 {
+        return weights;
     }
-    return vec3<f32>(-1.0, 0.0, 0.0);
+    return weights_in_end(triangles, point);
 }
 
 // The position along the segment, correct in perspective, for the weight of the end on the screen.

@@ -6,9 +6,10 @@
 //! a pixel takes two additions per layer, and one more until no light of the background is left.
 //!
 //! Parts of integers have 32 bits. The sums of a chunk are added to those of the picture in single precision before
-//! another one is drawn. The loss of light cannot overflow: a chunk has at most 2²⁰ segments, of less than 2¹² each. A
-//! weight of the nearest layers, 2¹⁸, can overflow after 16 384 of them at one pixel in one chunk; layers half way to the
-//! far end count 64 times less. Sums in half precision, which the rasteriser blends, overflow after 4096 in a picture.
+//! another one is drawn. The loss of light cannot overflow: a chunk has at most 2²⁰ segments, of less than 2¹² each (two
+//! layers of 2¹¹ in a sharp bend). A weight of the nearest layers, 2¹⁸, can overflow after 16 384 of them at one pixel in
+//! one chunk; layers half way to the far end count 64 times less. Sums in half precision, which the rasteriser blends,
+//! overflow after 4096 in a picture.
 
 use super::gpu::{Gpu, Slot, depth_test};
 use super::line_raster::{
@@ -26,7 +27,7 @@ const SEGMENTS_PER_GROUP: u32 = 128;
 /// The weight of a nearest layer at full opacity, in transparency.rs and as an integer.
 const NEAREST: [f32; 2] = [16.0, 262_144.0];
 /// Light that a layer at full opacity takes, as an integer.
-const LOSS: f32 = 4095.0;
+const LOSS: f32 = 2047.0;
 /// Bits of light after whose loss the background cannot be seen; see shaders/line_blend.wgsl.
 const ALL_LOST: f32 = 24.0;
 /// A larger number of parts would not differ from the mark of pixels without light, 2³² - 1.
