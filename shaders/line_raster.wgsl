@@ -21,8 +21,11 @@ const SAMPLES_4 = array<vec2<f32>, 4>(vec2<f32>(0.375, 0.125), vec2<f32>(0.875, 
 struct Picture {
     // Width and height, px; samples per pixel: 1 or 4; 1 if lines are cut.
     size: vec4<u32>,
-    // The first slot to draw and the end; number of slot 0 among those of the picture, plus 1.
+    // The first slot to draw and the end; number of slot 0 among those of the picture, plus 1; 1 if depths are summed.
     slots: vec4<u32>,
+    // For line_blend.wgsl: parts per weight; parts per bit of light that a layer leaves (negative); parts after which no
+    // light is left.
+    blend: vec4<f32>,
 }
 
 struct Quad {
@@ -108,19 +111,30 @@ fn triangles_of(quad: Quad) -> Triangles {
         triangle(left, quad.start_side, right));
 }
 
-// A point within a quadrilateral: the weight of its end, and the weights of the right corners of the start and the end;
-// x is -1 outside.
-fn weights_in(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
+// A point within the first triangle of a quadrilateral: the weight of its end, and the weights of the right corners of the
+// start and the end; x is -1 outside.
+fn weights_in_start(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
     let at = vec3<f32>(point, 1.0);
     let a = vec2<f32>(dot(triangles.start.first, at), dot(triangles.start.second, at));
-    if min(a.x, a.y) >= 0.0 && a.x + a.y <= 1.0 {
-        return vec3<f32>(a.y, a.x, 0.0);
-    }
+    let inside = min(a.x, a.y) >= 0.0 && a.x + a.y <= 1.0;
+    return select(vec3<f32>(-1.0, 0.0, 0.0), vec3<f32>(a.y, a.x, 0.0), inside);
+}
+
+// The same for the second triangle.
+fn weights_in_end(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
+    let at = vec3<f32>(point, 1.0);
     let b = vec2<f32>(dot(triangles.end.first, at), dot(triangles.end.second, at));
-    if min(b.x, b.y) >= 0.0 && b.x + b.y <= 1.0 {
-        return vec3<f32>(1.0 - b.x, b.x, b.y);
+    let inside = min(b.x, b.y) >= 0.0 && b.x + b.y <= 1.0;
+    return select(vec3<f32>(-1.0, 0.0, 0.0), vec3<f32>(1.0 - b.x, b.x, b.y), inside);
+}
+
+// The same for the first of them that contains the point.
+fn weights_in(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
+    let weights = weights_in_start(triangles, point);
+    if weights.x >= 0.0 {
+        return weights;
     }
-    return vec3<f32>(-1.0, 0.0, 0.0);
+    return weights_in_end(triangles, point);
 }
 
 // The position along the segment, correct in perspective, for the weight of the end on the screen.
@@ -162,20 +176,23 @@ fn cells_of(quad: Quad) -> Cells {
     // From here on, x is the coordinate along the main direction.
     let start = select(quad.start, quad.start.yx, out.steep);
     let end = select(quad.end, quad.end.yx, out.steep);
-    let sides = max(abs(quad.start_side), abs(quad.end_side));
+    // A single sample lies at the centre of its pixel, others anywhere in it; the margin is for rounding.
+    let single = picture.size.z == 1u;
+    let inset = select(0.0, 0.5, single);
+    let sides = max(abs(quad.start_side), abs(quad.end_side)) + select(0.0, 0.01, single);
     let reach = select(sides, sides.yx, out.steep);
     let size = vec2<f32>(picture.size.xy);
     let limits = select(size, size.yx, out.steep);
     out.range = vec2<f32>(min(start.x, end.x), max(start.x, end.x));
     let length = end.x - start.x;
     out.slope = select(0.0, (end.y - start.y) / length, abs(length) > 1e-6);
-    let first = clamp(floor(out.range.x - reach.x), 0.0, limits.x);
-    let last = clamp(floor(out.range.y + reach.x), -1.0, limits.x - 1.0);
+    let first = clamp(floor(out.range.x - reach.x + inset), 0.0, limits.x);
+    let last = clamp(floor(out.range.y + reach.x - inset), -1.0, limits.x - 1.0);
     out.first_column = i32(first);
     out.columns = i32(last) - i32(first) + 1;
-    let height = reach.y + abs(out.slope) * (reach.x + 0.5);
-    out.base = start.y - out.slope * start.x - height;
-    out.rows = i32(min(2.0 * height, limits.y)) + 2;
+    let height = reach.y + abs(out.slope) * (reach.x + 0.5 - inset);
+    out.base = start.y - out.slope * start.x - height + inset;
+    out.rows = i32(min(2.0 * height, limits.y)) + select(2, 1, single);
     let lowest = min(start.y, end.y) - reach.y;
     let highest = max(start.y, end.y) + reach.y;
     if lowest > limits.y || highest < 0.0 {
@@ -184,26 +201,35 @@ fn cells_of(quad: Quad) -> Cells {
     return out;
 }
 
+// Columns and rows that a number of cells fills; also the column and the row of the cell with this number.
+fn steps_of(cells: Cells, number: i32) -> vec2<i32> {
+    return vec2<i32>(number / cells.rows, number % cells.rows);
+}
+
+fn later_cell(cells: Cells, cell: vec2<i32>, ahead: vec2<i32>) -> vec2<i32> {
+    let later = cell + ahead;
+    return select(later, vec2<i32>(later.x + 1, later.y - cells.rows), later.y >= cells.rows);
+}
+
+fn pixel_of_cell(cells: Cells, cell: vec2<i32>) -> vec2<i32> {
+    let along = cells.first_column + cell.x;
+    let position = clamp(f32(along) + 0.5, cells.range.x, cells.range.y);
+    let row = i32(floor(cells.base + cells.slope * position)) + cell.y;
+    return select(vec2<i32>(along, row), vec2<i32>(row, along), cells.steep);
+}
+
+fn is_outside(pixel: vec2<i32>) -> bool {
+    return any(pixel < vec2<i32>(0)) || any(pixel >= vec2<i32>(picture.size.xy));
+}
+
 // Draws every `stride`th of a segment's cells, beginning with number `first`.
 fn draw_cells(at: u32, quad: Quad, cells: Cells, first: i32, stride: i32) {
     let triangles = triangles_of(quad);
     let number = u64(picture.slots.z + at);
-    var column = first / cells.rows;
-    var cell = first % cells.rows;
-    let columns_ahead = stride / cells.rows;
-    let cells_ahead = stride % cells.rows;
-    while column < cells.columns {
-        let along = cells.first_column + column;
-        let position = clamp(f32(along) + 0.5, cells.range.x, cells.range.y);
-        let row = i32(floor(cells.base + cells.slope * position)) + cell;
-        column += columns_ahead;
-        cell += cells_ahead;
-        if cell >= cells.rows {
-            cell -= cells.rows;
-            column++;
-        }
-        let pixel = select(vec2<i32>(along, row), vec2<i32>(row, along), cells.steep);
-        if any(pixel < vec2<i32>(0)) || any(pixel >= vec2<i32>(picture.size.xy)) {
+    let ahead = steps_of(cells, stride);
+    for (var cell = steps_of(cells, first); cell.x < cells.columns; cell = later_cell(cells, cell, ahead)) {
+        let pixel = pixel_of_cell(cells, cell);
+        if is_outside(pixel) {
             continue;
         }
         let corner = vec2<f32>(pixel) - quad.start;
@@ -230,6 +256,19 @@ fn is_segment_cut(at: u32, along: f32) -> bool {
     let world = mix(position_of(at), position_of(at + 1u), along);
     let value = mix(limited_value(at), limited_value(at + 1u), along);
     return is_cut(dot(style.slab, vec4<f32>(world, 1.0)), value, world);
+}
+
+// Whether a segment covers so many pixels that a workgroup draws it later; it is then in the list.
+fn is_postponed(at: u32, cells: Cells) -> bool {
+    if cells.columns <= SMALL / cells.rows {
+        return false;
+    }
+    let item = atomicAdd(&large.count, 1u);
+    if item >= arrayLength(&large.slots) {
+        return false;
+    }
+    large.slots[item] = at;
+    return true;
 }
 
 // Each thread computes a section, and each but the last one draws the segment that begins there.
@@ -259,15 +298,8 @@ fn draw_small(
         return;
     }
     let cells = cells_of(quad);
-    if cells.columns <= 0 {
+    if cells.columns <= 0 || is_postponed(at, cells) {
         return;
-    }
-    if cells.columns > SMALL / cells.rows {
-        let place = atomicAdd(&large.count, 1u);
-        if place < arrayLength(&large.slots) {
-            large.slots[place] = at;
-            return;
-        }
     }
     draw_cells(at, quad, cells, 0, 1);
 }
@@ -286,6 +318,22 @@ fn draw_large(
         let quad = quad_between(array(a.clip, b.clip), array(a.offset, b.offset));
         draw_cells(at, quad, cells_of(quad), i32(thread), 64);
     }
+}
+
+// The ribbon at a point of a quadrilateral, for the weights of the start's left and right corners, and of the end's;
+// `start` and `end` are the right edges of the whole segment.
+fn ribbon_between(quad: Quad, weights: vec4<f32>, start: Ribbon, end: Ribbon) -> Ribbon {
+    let shares = weights / quad.w.xxyy;
+    let sum = shares.x + shares.y + shares.z + shares.w;
+    let along = mix(quad.along.x, quad.along.y, (shares.z + shares.w) / sum);
+    let across = mix(vec2<f32>(start.across), vec2<f32>(end.across), quad.along);
+    var ribbon = start;
+    ribbon.across = dot(shares, vec4<f32>(-across.x, across.x, -across.y, across.y)) / sum;
+    ribbon.colour = mix(start.colour, end.colour, along);
+    ribbon.lighting = mix(start.lighting, end.lighting, along);
+    ribbon.place = mix(start.place, end.place, along);
+    ribbon.world = mix(start.world, end.world, along);
+    return ribbon;
 }
 
 // The segment's colour at a pixel, evaluated as by a rasteriser: at the centre of the pixel, in the plane of the triangle
@@ -308,16 +356,7 @@ fn colour_at(at: u32, pixel: vec2<u32>, sample: vec2<f32>) -> u32 {
         let right = dot(triangles.end.second, centre);
         weights = vec4<f32>(0.0, begin, 1.0 - begin - right, right);
     }
-    let shares = weights / quad.w.xxyy;
-    let sum = shares.x + shares.y + shares.z + shares.w;
-    let along = mix(quad.along.x, quad.along.y, (shares.z + shares.w) / sum);
-    let start = ribbon_edge(at, a, 1.0);
-    let end = ribbon_edge(at + 1u, b, 1.0);
-    var ribbon = start;
-    ribbon.across = dot(shares, vec4<f32>(-start.across, start.across, -end.across, end.across)) / sum;
-    ribbon.colour = mix(start.colour, end.colour, along);
-    ribbon.lighting = mix(start.lighting, end.lighting, along);
-    ribbon.place = mix(start.place, end.place, along);
+    let ribbon = ribbon_between(quad, weights, ribbon_edge(at, a, 1.0), ribbon_edge(at + 1u, b, 1.0));
     return pack4x8unorm(vec4<f32>(lit(ribbon), 1.0));
 }
 

@@ -3,12 +3,16 @@
 //!
 //! `loaded_s`: from the tractogram in memory until all of it was drawn, loaded as in the window (during a time slice
 //! per frame, with almost no pause between); `bytes_per_point`: on the device, where a point takes 12 in memory;
-//! `lines as triangles`: the same without compute shaders, which draw opaque lines where the device draws triangles slowly;
+//! `lines as triangles`: the same without compute shaders, which draw lines where the device draws triangles slowly;
 //! `rate`: frames in motion, drawn more coarsely if they would take long, as in the window; `rest_ms`: the picture at
 //! rest.
+//!
+//! `computed lines`, opaque and transparent, start a renderer of their own as the window does, which compiles its shaders
+//! while the data is read: `first_picture_s`, from the data to the first picture; `loaded_s`, to the complete one;
+//! `complete_ms`, from a new viewpoint after a pause to the complete picture, whether in one piece or in several.
 
 use super::bench::Choice;
-use crate::compute::Backend;
+use crate::compute::{Backend, thread};
 use crate::data::Tractogram;
 use crate::data::statistics::quantile;
 use crate::render::offscreen::Offscreen;
@@ -17,10 +21,12 @@ use crate::scene::draw_list::{ById, LineColour, LineStyle, Lines, ScenePane};
 use crate::state::Camera;
 use glam::DVec3;
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const POINTS: usize = 100;
 const PANE: PaneId = PaneId(0);
+/// Changes after this do not belong to a gesture with those before.
+const PAUSE: Duration = Duration::from_millis(300);
 
 pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let mut offscreen = match Offscreen::new() {
@@ -40,6 +46,12 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         ("lines", thin, 1.0, LineRaster::Automatic),
         ("lines as triangles", thin, 1.0, LineRaster::Never),
         ("transparent lines", thin, 0.2, LineRaster::Automatic),
+        (
+            "transparent lines as triangles",
+            thin,
+            0.2,
+            LineRaster::Never,
+        ),
         ("tubes", tubes, 1.0, LineRaster::Automatic),
         ("tubes as triangles", tubes, 1.0, LineRaster::Never),
     ];
@@ -68,11 +80,87 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         offscreen.renderer.set_line_raster(LineRaster::Automatic);
         offscreen.renderer.set_idle_budget(0);
     }
+    results.extend(computed(choice, backend, (counts, size_px)));
     results.extend(super::bench_regions::run(choice, backend, &mut offscreen));
     results.extend(super::bench_volumes::run(choice, backend, &mut offscreen));
     results.extend(super::bench_glyphs::run(choice, backend, &mut offscreen));
     results.extend(super::bench_slices::run(choice, backend, &mut offscreen));
     results
+}
+
+/// The first and the complete pictures of streamlines that compute shaders draw.
+fn computed(
+    choice: Choice,
+    backend: &Backend,
+    (counts, size_px): (&[usize], [u32; 2]),
+) -> Vec<Value> {
+    let cases = [("computed lines", 1.0), ("computed transparent lines", 0.2)];
+    let mut results = Vec::new();
+    for &count in counts {
+        // The thread compiles while they are computed.
+        let mut streamlines = None;
+        for (name, opacity) in cases.into_iter().filter(|c| choice.takes(c.0)) {
+            let mut offscreen = match Offscreen::new() {
+                Ok(offscreen) => offscreen,
+                Err(error) => {
+                    results.push(
+                        json!({"workload": "render", "case": name, "error": error.to_string()}),
+                    );
+                    continue;
+                }
+            };
+            if !offscreen.renderer.can_compute_lines() {
+                continue;
+            }
+            if offscreen.is_software() {
+                offscreen.renderer.set_line_raster(LineRaster::Always);
+            }
+            let renderer = &mut offscreen.renderer;
+            renderer.create_ahead();
+            let tractogram = streamlines.get_or_insert_with(|| arcs(count)).clone();
+            let thin = LineStyle::Lines { width_px: 1.5 };
+            let list = |step: usize| {
+                let camera = Camera::framing(DVec3::splat(-80.0), DVec3::splat(80.0));
+                let camera = camera.orbited(step as f64 * 0.1, 0.0);
+                scene(&tractogram, (thin, opacity), &camera, size_px)
+            };
+            let started = Instant::now();
+            renderer.load_in_pieces();
+            renderer.scene(&list(0), PANE);
+            renderer.wait();
+            let first_s = started.elapsed().as_secs_f64();
+            complete(renderer, &list(0));
+            let loaded_s = started.elapsed().as_secs_f64();
+            let mut all: Vec<f64> = (1..=6)
+                .map(|step| {
+                    thread::pause(PAUSE);
+                    let started = Instant::now();
+                    complete(renderer, &list(step));
+                    started.elapsed().as_secs_f64() * 1e3
+                })
+                .collect();
+            let complete_ms = quantile(&mut all[1..], 0.5).unwrap_or(0.0);
+            results.push(json!({
+                "workload": "render", "case": name, "size": size_px, "streamlines": count, "points": count * POINTS,
+                "rate": 1e3 / complete_ms.max(1e-6), "unit": "pictures_per_s", "complete_ms": complete_ms,
+                "device_ms": renderer.device_ms(), "first_picture_s": first_s, "loaded_s": loaded_s,
+                "wall_s": started.elapsed().as_secs_f64(), "backend": "wgpu", "threads": backend.threads(),
+                "detail": offscreen.device_name(),
+            }));
+        }
+    }
+    results
+}
+
+/// Draws until the picture is complete.
+fn complete(renderer: &mut Renderer, list: &ScenePane) {
+    renderer.scene(list, PANE);
+    renderer.wait();
+    while let Some(pause) = renderer.next_frame_in() {
+        thread::pause(pause);
+        renderer.scene(list, PANE);
+        renderer.wait();
+    }
 }
 
 /// Loads the content of a list, then draws frames of it: the line of a case.
@@ -194,5 +282,8 @@ fn arcs(count: usize) -> Tractogram {
         }
         offsets.push(points.len() as u64);
     }
-    Tractogram::new(points, offsets)
+    let arcs = Tractogram::new(points, offsets);
+    // Jobs compute them when they read a file.
+    arcs.bounds();
+    arcs
 }

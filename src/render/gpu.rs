@@ -1,6 +1,7 @@
 //! The device, with short methods for the resources that the renderer creates on it.
 
 use crate::compute::parts::Threads;
+use std::sync::Arc;
 use wgpu::util::DeviceExt as _;
 
 const COMMON: &str = include_str!("../../shaders/common.wgsl");
@@ -62,6 +63,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
     });
     let lines = ("lines".to_owned(), super::lines::shader());
     let line_raster = ("line raster".to_owned(), super::line_raster::shader());
+    let line_blend = ("line blend".to_owned(), super::line_blend::shader());
     let empty_bricks = ("empty bricks".to_owned(), super::empty_bricks::shader());
     let solids = ("solids".to_owned(), super::solids::shader());
     let end_marks = ("end marks".to_owned(), super::end_marks::shader());
@@ -73,7 +75,8 @@ pub fn shader_sources() -> Vec<(String, String)> {
         .into_iter()
         .chain(surfaces)
         .chain(of_one_kind)
-        .chain([slices, lines, line_raster, empty_bricks, solids, end_marks]);
+        .chain([slices, lines, line_raster, line_blend])
+        .chain([empty_bricks, solids, end_marks]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }
@@ -122,6 +125,8 @@ pub(super) fn keys_beyond_budget<K>(mut idle: Vec<(u64, K, u64)>, budget_bytes: 
 /// NVIDIA's PCI vendor number.
 const NVIDIA: u32 = 0x10de;
 
+/// Clones share the device.
+#[derive(Clone)]
 pub(super) struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
@@ -137,7 +142,7 @@ pub(super) struct Gpu {
     /// Shaders can set which samples of a pixel they cover. The GLSL that naga 30 writes for it does not compile.
     pub sample_masks: bool,
     /// Threads that prepare what is uploaded; they do not wait for solvers.
-    pub threads: Threads,
+    pub threads: Arc<Threads>,
 }
 
 /// One binding of a group, in order.
@@ -180,7 +185,7 @@ impl Gpu {
             filters,
             computes_lines,
             sample_masks,
-            threads: Threads::new("picture"),
+            threads: Arc::new(Threads::new("picture")),
         }
     }
 

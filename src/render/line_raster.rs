@@ -7,10 +7,13 @@
 //! objects are tested against them.
 
 use super::gpu::{Gpu, Slot, blended, depth_test};
+use super::line_blend::{self, Blended};
 use super::lines::{self, LinePass, ReadyLines, overlap};
 use super::pipelines::Drawing;
+use crate::scene::draw_list::Lines;
+use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 const SHADER: &str = include_str!("../../shaders/line_raster.wgsl");
 
@@ -20,16 +23,16 @@ pub(super) const FEATURES: wgpu::Features =
 
 /// The rasteriser draws fewer slots at least as fast.
 const MIN_SLOTS: usize = 200_000;
-/// Every chunk takes a pass over all samples.
+/// Every chunk takes a pass over all samples: at most this many chunks, or one for [`MIN_SLOTS`].
 const MAX_CHUNKS: usize = 64;
 /// Segments that one workgroup of the shader draws: one less than its threads.
 const SEGMENTS_PER_GROUP: u32 = 255;
 /// Capacity of the list of segments that cover many pixels; one thread each draws those that do not fit.
 const LARGE: u64 = 1 << 20;
 /// Workgroups that share the large segments.
-const LARGE_GROUPS: u32 = 2048;
+pub(super) const LARGE_GROUPS: u32 = 2048;
 
-/// When compute shaders draw the opaque streamlines.
+/// When compute shaders draw the streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LineRaster {
     /// Where they are expected to be faster than the rasteriser.
@@ -39,6 +42,15 @@ pub enum LineRaster {
     Always,
     /// Never.
     Never,
+}
+
+/// Whether there are so many streamlines that compute shaders may draw them.
+pub(super) fn are_many(lines: &[Lines]) -> bool {
+    let points = |l: &Lines| {
+        let all = l.tractogram.0.offsets.last().copied().unwrap_or(0);
+        all as usize / l.every.max(1)
+    };
+    lines.iter().map(points).sum::<usize>() >= MIN_SLOTS
 }
 
 pub(super) fn shader() -> String {
@@ -62,9 +74,23 @@ impl Nearest {
             samples,
             keys: gpu.storage(8 * all),
             colours: gpu.storage(4 * all),
-            large: gpu.storage(4 * (1 + LARGE)),
+            large: large_list(gpu),
         }
     }
+}
+
+/// An empty list of segments that cover many pixels, after their number.
+pub(super) fn large_list(gpu: &Gpu) -> wgpu::Buffer {
+    gpu.storage(4 * (1 + LARGE))
+}
+
+/// Must match `Picture` in shaders/line_raster.wgsl.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(super) struct PictureUniform {
+    pub size: [u32; 4],
+    pub slots: [u32; 4],
+    pub blend: [f32; 4],
 }
 
 struct Pipelines {
@@ -82,14 +108,19 @@ struct Pipelines {
 #[derive(Default)]
 pub(super) struct LineRasteriser {
     pub when: LineRaster,
-    /// Created when first needed.
-    pipelines: OnceLock<Pipelines>,
+    /// A picture waits for the pipelines; otherwise the rasteriser draws until a thread has created them.
+    pub waits: bool,
+    pipelines: Arc<OnceLock<Pipelines>>,
+    /// Pipelines of translucent lines.
+    blending: Arc<OnceLock<line_blend::Pipelines>>,
 }
 
 /// The streamlines of a pass: those of a picture, and the range of slots among them that is drawn.
 #[derive(Clone, Copy)]
 pub(super) struct PassLines<'a> {
     pub all: &'a [ReadyLines],
+    /// [`LinePass::Opaque`] or [`LinePass::Translucent`].
+    pub pass: LinePass,
     pub slots: &'a Range<usize>,
     /// Size of the part of the picture that is drawn, which begins at a corner, px.
     pub drawn: [u32; 2],
@@ -98,22 +129,52 @@ pub(super) struct PassLines<'a> {
     pub cut: bool,
 }
 
+/// The slots of a pass in one chunk.
+pub(super) struct ChunkSlots<'a> {
+    pub group: &'a wgpu::BindGroup,
+    pub ready: &'a ReadyLines,
+    /// The previous point: otherwise, the segment between both would be missing.
+    pub first: u32,
+    pub end: u32,
+    /// Number of the chunk's first slot among those of the pass, plus 1.
+    pub number: u32,
+}
+
 impl LineRasteriser {
+    /// Creates the pipelines when it is called, on a thread, before pictures need them.
+    pub fn creation(
+        &self,
+        gpu: &Gpu,
+        layout: &wgpu::BindGroupLayout,
+    ) -> impl FnOnce() + Send + 'static {
+        let (opaque, blending) = (self.pipelines.clone(), self.blending.clone());
+        let (gpu, layout) = (gpu.clone(), layout.clone());
+        move || {
+            opaque.get_or_init(|| Pipelines::new(&gpu, &layout));
+            blending.get_or_init(|| line_blend::Pipelines::new(&gpu, &layout));
+        }
+    }
+
     /// Whether compute shaders are to draw these streamlines.
     pub fn takes(&self, gpu: &Gpu, own: PassLines) -> bool {
-        let chunks = own.of_pass().map(|(ready, _)| ready.groups.len());
+        let (ready, bytes) = match own.pass {
+            LinePass::Translucent => (self.blending.get().is_some(), line_blend::BYTES),
+            _ => (self.pipelines.get().is_some(), 8),
+        };
         let samples = own.drawn.map(u64::from).iter().product::<u64>() * u64::from(own.samples);
-        let fits = 8 * samples <= gpu.limits.max_storage_buffer_binding_size
+        let fits = bytes * samples <= gpu.limits.max_storage_buffer_binding_size
             && own.slots.end < u32::MAX as usize;
         let chosen = match self.when {
             LineRaster::Never => false,
             LineRaster::Always => !own.slots.is_empty(),
-            LineRaster::Automatic => gpu.computes_lines && own.slots.len() >= MIN_SLOTS,
+            LineRaster::Automatic => {
+                gpu.computes_lines && own.slots.len() >= MIN_SLOTS && (ready || self.waits)
+            }
         };
         chosen
             && fits
             && gpu.device.features().contains(FEATURES)
-            && chunks.sum::<usize>() <= MAX_CHUNKS
+            && own.chunks().count() <= MAX_CHUNKS.max(own.slots.len() / MIN_SLOTS)
     }
 
     /// Finds and colours the nearest streamlines.
@@ -137,35 +198,22 @@ impl LineRasteriser {
         let used = 8 * u64::from(width) * u64::from(height) * u64::from(own.samples);
         encoder.clear_buffer(&nearest.keys, 0, Some(used));
         let mut coloured = Vec::new();
-        for (ready, before) in own.of_pass() {
-            let cut = u32::from(own.cut || ready.is_limited);
-            let mut before = before;
-            for (group, slots) in &ready.groups {
-                let part = overlap(own.slots, before..before + slots);
-                // Begin at the previous point: otherwise, the segment between both would be missing.
-                let first = part.start.saturating_sub(1) as u32;
-                let (end, number) = (part.end as u32, before as u32 + 1);
-                before += slots;
-                if part.is_empty() {
-                    continue;
-                }
-                let picture = [[width, height, own.samples, cut], [first, end, number, 0]];
-                let picture = gpu.uniform(&picture);
-                encoder.clear_buffer(&nearest.large, 0, Some(4));
-                let groups = pipelines.groups(gpu, &picture, nearest);
-                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                    label: Some("nearest streamlines"),
-                    timestamp_writes: timestamps.take(),
-                });
-                pass.set_bind_group(0, group, &[]);
-                pass.set_bind_group(1, &groups[0], &[]);
-                pass.set_pipeline(&pipelines.small);
-                let [across, down] = workgroups(gpu, end - first);
-                pass.dispatch_workgroups(across, down, 1);
-                pass.set_pipeline(&pipelines.large);
-                pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);
-                coloured.push((group, groups));
-            }
+        for chunk in own.chunks() {
+            let picture = gpu.uniform(&own.picture(&chunk));
+            encoder.clear_buffer(&nearest.large, 0, Some(4));
+            let groups = pipelines.groups(gpu, &picture, nearest);
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("nearest streamlines"),
+                timestamp_writes: timestamps.take(),
+            });
+            pass.set_bind_group(0, chunk.group, &[]);
+            pass.set_bind_group(1, &groups[0], &[]);
+            pass.set_pipeline(&pipelines.small);
+            let [across, down] = workgroups(gpu, chunk.end - chunk.first, SEGMENTS_PER_GROUP);
+            pass.dispatch_workgroups(across, down, 1);
+            pass.set_pipeline(&pipelines.large);
+            pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);
+            coloured.push((chunk.group, groups));
         }
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("colours of streamlines"),
@@ -176,6 +224,33 @@ impl LineRasteriser {
             pass.set_bind_group(0, *group, &[]);
             pass.set_bind_group(1, own_group, &[]);
             pass.dispatch_workgroups(width.div_ceil(8), height.div_ceil(8), 1);
+        }
+    }
+
+    /// Sums the layers of translucent streamlines in front of the scene's `depth`.
+    pub fn blend(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        (layout, own): (&wgpu::BindGroupLayout, PassLines),
+        (depth, sums_depths): (&wgpu::TextureView, bool),
+        blended: &mut Option<Blended>,
+    ) {
+        let new = || line_blend::Pipelines::new(gpu, layout);
+        let pipelines = self.blending.get_or_init(new);
+        pipelines.draw(gpu, encoder, own, (depth, sums_depths), blended);
+    }
+
+    /// Blends the sums of [`LineRasteriser::blend`] into a pass with the textures of translucent lines.
+    pub fn write_blended(
+        &self,
+        gpu: &Gpu,
+        pass: &mut wgpu::RenderPass,
+        blended: &Blended,
+        drawn: [u32; 2],
+    ) {
+        if let Some(pipelines) = self.blending.get() {
+            pipelines.write(gpu, pass, blended, drawn);
         }
     }
 
@@ -200,23 +275,40 @@ impl LineRasteriser {
     }
 }
 
-impl PassLines<'_> {
-    /// The streamlines of the pass, each with the number of its first slot.
-    fn of_pass(&self) -> impl Iterator<Item = (&ReadyLines, usize)> {
+impl<'a> PassLines<'a> {
+    /// The chunks that have some of the slots.
+    pub fn chunks(self) -> impl Iterator<Item = ChunkSlots<'a>> {
         let mut before = 0;
-        let own = self.all.iter();
-        own.filter(|ready| ready.is_in_pass(LinePass::Opaque))
-            .map(move |ready| {
-                let first = before;
-                before += ready.groups.iter().map(|(_, slots)| slots).sum::<usize>();
-                (ready, first)
+        let own = self.all.iter().filter(move |r| r.is_in_pass(self.pass));
+        let all = own.flat_map(|ready| ready.groups.iter().map(move |own| (ready, own)));
+        all.filter_map(move |(ready, (group, slots))| {
+            let part = overlap(self.slots, before..before + slots);
+            let number = before as u32 + 1;
+            before += slots;
+            (!part.is_empty()).then(|| ChunkSlots {
+                group,
+                ready,
+                first: part.start.saturating_sub(1) as u32,
+                end: part.end as u32,
+                number,
             })
+        })
+    }
+
+    pub fn picture(self, chunk: &ChunkSlots) -> PictureUniform {
+        let [width, height] = self.drawn;
+        let cut = u32::from(self.cut || chunk.ready.is_limited);
+        PictureUniform {
+            size: [width, height, self.samples, cut],
+            slots: [chunk.first, chunk.end, chunk.number, 0],
+            blend: [0.0; 4],
+        }
     }
 }
 
-/// Workgroups along two axes for this many slots.
-fn workgroups(gpu: &Gpu, slots: u32) -> [u32; 2] {
-    let all = slots.saturating_sub(1).div_ceil(SEGMENTS_PER_GROUP).max(1);
+/// Workgroups along two axes for this many slots, with the number of segments that each draws.
+pub(super) fn workgroups(gpu: &Gpu, slots: u32, segments: u32) -> [u32; 2] {
+    let all = slots.saturating_sub(1).div_ceil(segments).max(1);
     let across = all.min(gpu.limits.max_compute_workgroups_per_dimension);
     [across, all.div_ceil(across)]
 }

@@ -11,7 +11,7 @@ use crate::data::line_blocks::{BLOCK, BLOCK_LEN, GAP};
 use crate::scene::draw_list::{LineColour, LineStyle, Lines};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 const SHADER: &str = include_str!("../../shaders/lines.wgsl");
 
@@ -58,11 +58,12 @@ pub(super) const MINIMUM_HALF_WIDTH_PX: f64 = 0.5;
 /// Haze of lines coloured by a value: these are compared with a scale, so distance shows less.
 const VALUE_HAZE: f32 = 0.3;
 
+#[derive(Clone)]
 pub(super) struct LinePipelines {
     pub(super) layout: wgpu::BindGroupLayout,
     module: wgpu::ShaderModule,
     /// By use, whole or cut to a slab or by clips, 1 or 4 samples; each created when first needed.
-    ribbons: [[[OnceLock<wgpu::RenderPipeline>; 2]; 2]; 4],
+    ribbons: Arc<[[[OnceLock<wgpu::RenderPipeline>; 2]; 2]; 4]>,
     pub(super) capsule: wgpu::RenderPipeline,
     /// Bound for slices, which have no clips.
     no_clips: wgpu::Buffer,
@@ -101,6 +102,7 @@ pub(super) struct ReadyLines {
     /// With the number of slots.
     pub(super) groups: Vec<(wgpu::BindGroup, usize)>,
     rank: Rank,
+    pub(super) opacity: f32,
     /// Parts of them are hidden by their values.
     pub(super) is_limited: bool,
 }
@@ -166,6 +168,20 @@ impl LinePipelines {
             no_clips: gpu.storage_of(&[ClipTable::new(&[])]),
             layout,
             module,
+        }
+    }
+
+    /// Creates the pipelines of whole lines when it is called, on a thread, before pictures need them.
+    pub fn creation(&self, gpu: &Gpu) -> impl FnOnce() + Send + 'static {
+        let (own, gpu) = (self.clone(), gpu.clone());
+        move || {
+            for (pass, samples) in [
+                (LinePass::Opaque, 4),
+                (LinePass::Translucent, 1),
+                (LinePass::Opaque, 1),
+            ] {
+                own.ribbon(&gpu, pass, false, samples);
+            }
         }
     }
 
@@ -399,6 +415,7 @@ impl ReadyLines {
         Self {
             groups: Vec::new(),
             rank: Rank::from_lines(lines),
+            opacity: lines.opacity,
             is_limited: lines.colour.has_limits(),
         }
     }

@@ -20,6 +20,7 @@ mod faults;
 mod glyph_voxels;
 mod glyphs;
 mod gpu;
+mod line_blend;
 mod line_buffers;
 mod line_raster;
 mod line_walk;
@@ -462,6 +463,9 @@ impl Renderer {
     fn load_lines(&mut self, lines: &[Lines], ends: &[EndMarks]) -> Vec<LineKey> {
         self.clock += 1;
         let deadline = self.loading.map(|slice| Instant::now() + slice);
+        if self.gpu.computes_lines && deadline.is_some() && line_raster::are_many(lines) {
+            self.create_ahead();
+        }
         self.marks_loaded = self.scenes.ends.advance(&self.gpu, ends, deadline);
         lines
             .iter()

@@ -7,8 +7,9 @@ use super::composite::Compositor;
 use super::end_marks::EndMarkRenderer;
 use super::glyphs::{self, TensorGlyphRenderer};
 use super::gpu::{COLOUR, DEPTH, Gpu};
+use super::line_blend::Blended;
 use super::line_buffers::{LineKey, LineStore};
-use super::line_raster::{LineRasteriser, Nearest};
+use super::line_raster::{self, LineRaster, LineRasteriser, Nearest};
 use super::lines::{LinePipelines, Rank};
 use super::odf_glyphs::{self, OdfGlyphRenderer};
 use super::outline::{GLASS, Outlines};
@@ -20,6 +21,7 @@ use super::textures::{Key, Textures};
 use super::transparency::{FirstDepth, TransparencyTargets};
 use super::view::SceneView;
 use super::volume::{Fog, Volumes};
+use crate::compute::thread::{self, Awaited};
 use crate::scene::draw_list::{self, ScenePane, SolidShape};
 use glam::{DMat4, DVec3};
 use passes::{Frame, Share};
@@ -127,6 +129,7 @@ pub(super) struct Targets {
     /// turn dark around such lines.
     line_depth: Option<(wgpu::Texture, wgpu::TextureView)>,
     nearest: Option<Nearest>,
+    blended: Option<Blended>,
     pub transparency: Option<TransparencyTargets>,
     pub fog: Option<Fog>,
     pub glass: wgpu::TextureView,
@@ -156,6 +159,7 @@ impl Targets {
             depth_texture,
             line_depth: None,
             nearest: None,
+            blended: None,
             transparency: None,
             fog: None,
             glass: make(GLASS, 1, Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING),
@@ -192,6 +196,8 @@ pub(super) struct Scenes {
     pub odf_glyphs: OdfGlyphRenderer,
     pub ends: EndMarkRenderer,
     pub line_rasteriser: LineRasteriser,
+    /// A thread that creates pipelines of lines.
+    ahead: Option<Awaited>,
     outlines: Outlines,
     ambient_occlusion: AmbientOcclusion,
     first_depth: FirstDepth,
@@ -217,12 +223,34 @@ impl Scenes {
             odf_glyphs: OdfGlyphRenderer::default(),
             ends: EndMarkRenderer::default(),
             line_rasteriser: LineRasteriser::default(),
+            ahead: None,
             outlines: Outlines::new(gpu),
             ambient_occlusion: AmbientOcclusion::new(gpu),
             first_depth: FirstDepth::new(gpu),
             compositor: Compositor::new(gpu),
             volumes: Volumes::default(),
         }
+    }
+
+    /// Starts to create the pipelines of lines on a thread, so that no picture waits for them.
+    pub fn create_ahead(&mut self, gpu: &Gpu, lines: &LinePipelines) {
+        let always = self.line_rasteriser.when == LineRaster::Always;
+        if self.ahead.is_some() || gpu.software && !always {
+            return;
+        }
+        let ribbons = lines.creation(gpu);
+        let can_compute = gpu.device.features().contains(line_raster::FEATURES);
+        let computed = can_compute && (gpu.computes_lines || always);
+        let rasteriser = self.line_rasteriser.creation(gpu, &lines.layout);
+        let work = move || {
+            // Until the others exist, these draw.
+            ribbons();
+            if computed {
+                rasteriser();
+            }
+        };
+        // If the system refuses the thread, the pictures create them.
+        self.ahead = thread::start_awaited("pipelines", work).ok();
     }
 
     /// Releases the data of glyphs and marks.
@@ -290,6 +318,7 @@ impl Scenes {
             drawn,
             samples,
             cut: list.slab.is_some() || !list.clips.streamlines.is_empty(),
+            foggy,
         };
         tools
             .stopwatch

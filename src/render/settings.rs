@@ -7,11 +7,13 @@ impl Renderer {
     /// Loads streamlines completely before drawing, instead of during a time slice per call.
     pub fn load_at_once(&mut self) {
         self.loading = None;
+        self.scenes.line_rasteriser.waits = true;
     }
 
     /// Loads streamlines during a time slice per call, as suits a window; this is the default.
     pub fn load_in_pieces(&mut self) {
         self.loading = Some(slice_of_time(&self.gpu));
+        self.scenes.line_rasteriser.waits = false;
     }
 
     /// Pictures of new panes that take longer than this, ms, are drawn roughly at first and then in pieces, one per
@@ -30,7 +32,12 @@ impl Renderer {
         self.scenes.volumes.how = how;
     }
 
-    /// When compute shaders draw opaque streamlines in the following pictures.
+    /// Starts to compile the shaders of streamlines on a thread, as suits a window, which opens before its data is read.
+    pub fn create_ahead(&mut self) {
+        self.scenes.create_ahead(&self.gpu, &self.lines);
+    }
+
+    /// When compute shaders draw streamlines in the following pictures.
     pub fn set_line_raster(&mut self, when: LineRaster) {
         self.scenes.line_rasteriser.when = when;
     }

@@ -64,7 +64,7 @@ impl TransparencyTargets {
         };
         Self {
             pictures: FORMATS.map(|format| make(format, Usage::TEXTURE_BINDING)),
-            depth: make(DEPTH, Usage::RENDER_ATTACHMENT),
+            depth: make(DEPTH, Usage::TEXTURE_BINDING),
         }
     }
 

@@ -132,9 +132,11 @@ impl CallbackTrait for Pixels {
             samples: 1,
             depth: None,
         });
-        let renderer = resources
-            .entry::<Renderer>()
-            .or_insert_with(|| Renderer::new(device.clone(), queue.clone()));
+        let renderer = resources.entry::<Renderer>().or_insert_with(|| {
+            let mut renderer = Renderer::new(device.clone(), queue.clone());
+            renderer.create_ahead();
+            renderer
+        });
         if self.ctx.input(user_is_interacting) {
             renderer.record_interaction();
         }

@@ -7,6 +7,7 @@ mod end_marks;
 mod fluid;
 mod glyphs;
 mod idle;
+mod line_blend;
 mod line_raster;
 mod line_values;
 mod loading;
@@ -37,6 +38,7 @@ pub fn tests() -> Vec<Trial> {
         slices::tests(),
         contours::tests(),
         line_raster::tests(),
+        line_blend::tests(),
         line_values::tests(),
         streamlines::tests(),
         cut_outs::tests(),

@@ -28,7 +28,9 @@ pub fn tests() -> Vec<Trial> {
 fn capabilities(name: &str) -> naga::valid::Capabilities {
     use naga::valid::Capabilities as C;
     match name {
-        "line raster" => C::SHADER_INT64 | C::SHADER_INT64_ATOMIC_ALL_OPS | C::MULTISAMPLED_SHADING,
+        "line raster" | "line blend" => {
+            C::SHADER_INT64 | C::SHADER_INT64_ATOMIC_ALL_OPS | C::MULTISAMPLED_SHADING
+        }
         _ => C::empty(),
     }
 }

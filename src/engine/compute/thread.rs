@@ -37,6 +37,28 @@ pub fn start(
         .map_err(ThreadError::Refused)
 }
 
+/// A thread that is waited for when this value is dropped, because the library that it calls must not be unloaded
+/// meanwhile.
+#[derive(Debug)]
+pub struct Awaited(Option<JoinHandle<()>>);
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // Whether it panicked does not matter here.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Starts a thread that ends before the result is dropped.
+pub fn start_awaited(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<Awaited, ThreadError> {
+    start(name, work).map(|thread| Awaited(Some(thread)))
+}
+
 /// Number of threads that run at the same time on this machine.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

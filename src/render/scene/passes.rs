@@ -92,6 +92,8 @@ pub(super) struct Frame {
     pub samples: u32,
     /// Lines are clipped to the view's slab or by its clips.
     pub cut: bool,
+    /// Volumes are drawn after the lines.
+    pub foggy: bool,
 }
 
 impl Frame {
@@ -270,6 +272,7 @@ impl Scenes {
     ) -> bool {
         let own = PassLines {
             all: &objects.lines,
+            pass: LinePass::Opaque,
             slots: &share.slots_for(LinePass::Opaque),
             drawn: frame.drawn,
             samples: frame.samples,
@@ -307,6 +310,25 @@ impl Scenes {
         let depth = self
             .first_depth
             .depth_for(gpu, encoder, depth, textures, begins);
+        let lines = PassLines {
+            all: strands,
+            pass: LinePass::Translucent,
+            slots: &own,
+            drawn: frame.drawn,
+            samples: 1,
+            cut: frame.cut,
+        };
+        let rasteriser = &self.line_rasteriser;
+        let computed = rasteriser.takes(gpu, lines);
+        if computed {
+            rasteriser.blend(
+                gpu,
+                encoder,
+                (&tools.lines.layout, lines),
+                (depth, frame.foggy),
+                &mut targets.blended,
+            );
+        }
         let ends_here = !share.part.ends && share.rows.is_empty();
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("transparent lines"),
@@ -321,9 +343,15 @@ impl Scenes {
             ..Default::default()
         });
         frame.limit(&mut pass);
-        let own = (LinePass::Translucent, &own);
-        tools
-            .lines
-            .draw_scene(gpu, &mut pass, strands, (1, frame.cut), own);
+        match &targets.blended {
+            Some(blended) if computed => {
+                rasteriser.write_blended(gpu, &mut pass, blended, frame.drawn);
+            }
+            _ => {
+                let own = (LinePass::Translucent, &own);
+                let how = (1, frame.cut);
+                tools.lines.draw_scene(gpu, &mut pass, strands, how, own);
+            }
+        }
     }
 }

@@ -31,7 +31,7 @@ const EDGES: [f64; 2] = [0.015, 0.004];
 const CUT_EDGES: [f64; 2] = [0.06, 0.03];
 
 /// Whether the device can draw lines by compute shaders; prints a sentence if it cannot.
-fn can_compute(offscreen: &Offscreen) -> bool {
+pub(super) fn can_compute(offscreen: &Offscreen) -> bool {
     let can = offscreen.renderer.can_compute_lines();
     if !can {
         println!("Not run: the device has no 64-bit atomics in shaders");
@@ -39,18 +39,18 @@ fn can_compute(offscreen: &Offscreen) -> bool {
     can
 }
 
-fn any_eye(random: &mut Random) -> DVec3 {
+pub(super) fn any_eye(random: &mut Random) -> DVec3 {
     random.direction().with_z(0.3).normalize() * 110.0
 }
 
-fn curves(random: &mut Random, count: usize, points: usize, step_mm: f64) -> Tractogram {
+pub(super) fn curves(random: &mut Random, count: usize, points: usize, step_mm: f64) -> Tractogram {
     let all: Vec<_> = (0..count).map(|_| curve(random, points, step_mm)).collect();
     tractogram(&all)
 }
 
-/// Draws a list in both ways. They differ by rounding where an edge meets a sample, in at most these shares of the pixels.
-fn compare(offscreen: &mut Offscreen, list: &ScenePane, what: &str, edges: [f64; 2]) {
-    let mut draw = |when| {
+/// A list drawn as triangles, and by compute shaders.
+pub(super) fn in_both_ways(offscreen: &mut Offscreen, list: &ScenePane) -> [Picture; 2] {
+    let draw = |when| {
         offscreen.renderer.set_line_raster(when);
         // Draw something else first, so that the renderer does not return the picture before.
         let mut other = list.clone();
@@ -59,18 +59,33 @@ fn compare(offscreen: &mut Offscreen, list: &ScenePane, what: &str, edges: [f64;
         offscreen.scene(&other).expect("a picture");
         offscreen.scene(list).expect("a picture")
     };
-    let triangles = draw(LineRaster::Never);
-    let computed = draw(LineRaster::Always);
+    let both = [LineRaster::Never, LineRaster::Always].map(draw);
     offscreen.renderer.set_line_raster(LineRaster::Automatic);
-    let background = list.background;
-    let drawn = pixels(&triangles)
+    both
+}
+
+/// Number of pixels that differ from the background.
+pub(super) fn drawn_pixels(picture: &Picture, background: [u8; 3]) -> usize {
+    pixels(picture)
         .filter(|p| (0..3).any(|c| p[c].abs_diff(background[c]) > 8))
-        .count();
+        .count()
+}
+
+/// Largest difference of the colours of each pixel.
+pub(super) fn differences([a, b]: &[Picture; 2]) -> Vec<u8> {
+    let largest = |(a, b): (&[u8; 4], &[u8; 4])| (0..3).map(|c| a[c].abs_diff(b[c])).max();
+    pixels(a)
+        .zip(pixels(b))
+        .map(|both| largest(both).unwrap_or(0))
+        .collect()
+}
+
+/// Draws a list in both ways. They differ by rounding where an edge meets a sample, in at most these shares of the pixels.
+fn compare(offscreen: &mut Offscreen, list: &ScenePane, what: &str, edges: [f64; 2]) {
+    let both = in_both_ways(offscreen, list);
+    let drawn = drawn_pixels(&both[0], list.background);
     assert!(drawn > 500, "{what}: {drawn} pixels");
-    let differences: Vec<u8> = pixels(&triangles)
-        .zip(pixels(&computed))
-        .map(|(a, b)| (0..3).map(|c| a[c].abs_diff(b[c])).max().unwrap_or(0))
-        .collect();
+    let differences = differences(&both);
     let share = |more_than: u8| {
         let some = differences.iter().filter(|d| **d > more_than).count();
         // A few pixels are no share of a small picture.
@@ -84,7 +99,7 @@ fn compare(offscreen: &mut Offscreen, list: &ScenePane, what: &str, edges: [f64;
     assert!(share(2) < edges[0] && share(24) < edges[1], "{what}");
 }
 
-fn pixels(picture: &Picture) -> impl Iterator<Item = &[u8; 4]> {
+pub(super) fn pixels(picture: &Picture) -> impl Iterator<Item = &[u8; 4]> {
     picture.rgba.as_chunks::<4>().0.iter()
 }
 
