@@ -94,7 +94,7 @@ fn only_files(state: &State) -> Result<(), NoOption> {
         ),
         ("another task than View", state.view.task != Task::View),
     ];
-    let missing = parts.into_iter().find(|(_, is_there)| *is_there);
+    let missing = parts.into_iter().find(|(_, is_shown)| *is_shown);
     missing.map_or(Ok(()), |(what, _)| Err(what.to_owned()))
 }
 
@@ -496,7 +496,7 @@ fn view_options(view: &View, pane: Pane) -> Result<String, NoOption> {
             pane != Pane::Scene && view.slices != [SliceCamera::default(); 3],
         ),
     ];
-    if let Some((what, _)) = parts.into_iter().find(|(_, is_there)| *is_there) {
+    if let Some((what, _)) = parts.into_iter().find(|(_, is_shown)| *is_shown) {
         return Err(what.to_owned());
     }
     if view.convention == Convention::Neurological {

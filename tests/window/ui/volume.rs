@@ -118,11 +118,7 @@ fn shapes() {
     assert_eq!(submitted::<MeasureJoint>(&window).len(), 0);
     click(&mut window, "Two values");
     // Gradients can be chosen once they are measured.
-    click(&mut window, "Second value");
-    click(&mut window, "Gradient");
-    assert_eq!(volume_look(&window).two_values, None);
-    window.key_press(egui::Key::Escape);
-    window.run();
+    assert_eq!(submitted::<MeasureJoint>(&window).len(), 1);
     measure(&mut window);
     click(&mut window, "Second value");
     click(&mut window, "Gradient");
