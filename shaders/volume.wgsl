@@ -46,10 +46,9 @@ struct Volume {
     // has this colour at the high end of the window instead of a colour map.
     surface: vec4<f32>,
     // Rows of the matrix from world to texels of the second value's image; then the lower end of its window, 1 / its
-    // width, and 1 / the thickness of the layer with the opacities of the shapes, 1/mm.
-    second: array<vec4<f32>, 4>,
-    // Lower end of the window of the third value, and 1 / its width.
-    third: vec4<f32>,
+    // width, and 1 / the thickness of the layer with the opacities of the shapes, 1/mm; then the lower end of the window
+    // of the third value, and 1 / its width.
+    second: array<vec4<f32>, 5>,
     // Flags; interpolation; number of planes; rays per pixel.
     kind: vec4<u32>,
     // First row; row of the colour map of the cut face or the projection; row after the last; exponent n of bricks with

@@ -203,8 +203,8 @@ fn thirds_at(ray: Ray, a_mm: f32, b_mm: f32) -> vec2<f32> {
     if !has(THIRD) {
         return vec2<f32>(MISSING);
     }
-    let a = position_in(derived_at(ray, a_mm, has(THIRD_CURVATURE)), volume.third.x, volume.third.y);
-    let b = position_in(derived_at(ray, b_mm, has(THIRD_CURVATURE)), volume.third.x, volume.third.y);
+    let a = position_in(derived_at(ray, a_mm, has(THIRD_CURVATURE)), volume.second[4].x, volume.second[4].y);
+    let b = position_in(derived_at(ray, b_mm, has(THIRD_CURVATURE)), volume.second[4].x, volume.second[4].y);
     return select(vec2<f32>(MISSING), vec2<f32>(a, b), min(a, b) > SPOILT_BELOW);
 }
 

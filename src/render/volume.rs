@@ -46,8 +46,7 @@ pub(super) struct VolumeUniform {
     pub window: [f32; 4],
     pub face: [f32; 4],
     pub surface: [f32; 4],
-    pub second: [[f32; 4]; 4],
-    pub third: [f32; 4],
+    pub second: [[f32; 4]; 5],
     pub kind: [u32; 4],
     pub rows: [u32; 4],
 }

@@ -144,7 +144,7 @@ fn limit_by_third(uniform: &mut VolumeUniform, shaped: &ShapedTransfer) {
         DerivedValue::Curvature => THIRD | THIRD_CURVATURE,
     };
     let [low, per_width] = shares(window);
-    uniform.third = [low, per_width, 0.0, 0.0];
+    uniform.second[4] = [low, per_width, 0.0, 0.0];
 }
 
 /// The transfer function of two values, where it is used: a surface has none.
