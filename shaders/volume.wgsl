@@ -46,8 +46,9 @@ struct Volume {
     // has this colour at the high end of the window instead of a colour map.
     surface: vec4<f32>,
     // Rows of the matrix from world to texels of the second value's image; then the lower end of its window, 1 / its
-    // width, and 1 / the thickness of the layer with the opacities of the shapes, 1/mm.
-    second: array<vec4<f32>, 4>,
+    // width, and 1 / the thickness of the layer with the opacities of the shapes, 1/mm; then the lower end of the window
+    // of the third value, and 1 / its width.
+    second: array<vec4<f32>, 5>,
     // Flags; interpolation; number of planes; rays per pixel.
     kind: vec4<u32>,
     // First row; row of the colour map of the cut face or the projection; row after the last; exponent n of bricks with
@@ -72,6 +73,9 @@ const COLOURED: u32 = 1024u;
 const SHAPED: u32 = 16384u;
 const SECOND_IMAGE: u32 = 32768u;
 const CURVATURE: u32 = 262144u;
+// The gradient magnitude, or the mean curvature, limits shapes as a third value.
+const THIRD: u32 = 524288u;
+const THIRD_CURVATURE: u32 = 1048576u;
 // The colour of the largest value along the ray, or of the smallest.
 const PROJECTED: u32 = 65536u;
 const SMALLEST: u32 = 131072u;

@@ -9,14 +9,14 @@
 // Smallest and largest value of each brick.
 @group(0) @binding(4) var bricks: texture_3d<f32>;
 // Rows: extinction × colour, and extinction; the integrals of both over the position in the window. Of a transfer
-// function of two values instead four texels for each shape: see TransferShape::texels.
+// function of two values instead five texels for each shape: see TransferShape::texels.
 @group(0) @binding(5) var transfer: texture_2d<f32>;
 // The image of the second value.
 @group(0) @binding(18) var second: texture_3d<f32>;
 
 const TABLE: i32 = 1024;
 // Texels of a shape in a transfer function of two values.
-const SHAPE_TEXELS: i32 = 4;
+const SHAPE_TEXELS: i32 = 5;
 const BRICK: f32 = 8.0;
 const MISSING: f32 = -3.4e38;
 // A mean that includes a missing texel is below this.
@@ -162,16 +162,28 @@ fn mean_extinction(a: f32, b: f32) -> vec4<f32> {
     return max((integral_to(b) - integral_to(a)) / (b - a), vec4<f32>(0.0));
 }
 
+// Gradient magnitude or mean curvature at a distance along the ray; MISSING where there is none.
+fn derived_at(ray: Ray, at_mm: f32, is_curvature: bool) -> f32 {
+    let texel = ray.start + at_mm * ray.slope;
+    if is_curvature {
+        return mean_curvature_at(texel);
+    }
+    return length(in_world(slope_at(texel)));
+}
+
+// Position of a value in the window with this lower end and 1 / width; MISSING where there is none.
+fn position_in(value: f32, low: f32, per_width: f32) -> f32 {
+    if value <= SPOILT_BELOW {
+        return MISSING;
+    }
+    return clamp((value - low) * per_width, -1e4, 1e4);
+}
+
 // Position of the second value in its window at a distance along the ray; MISSING where there is none.
 fn second_at(ray: Ray, at_mm: f32) -> f32 {
     var value = 0.0;
-    if has(CURVATURE) {
-        value = mean_curvature_at(ray.start + at_mm * ray.slope);
-        if value <= SPOILT_BELOW {
-            return MISSING;
-        }
-    } else if !has(SECOND_IMAGE) {
-        value = length(in_world(slope_at(ray.start + at_mm * ray.slope)));
+    if !has(SECOND_IMAGE) {
+        value = derived_at(ray, at_mm, has(CURVATURE));
     } else {
         let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
         let size = vec3<f32>(textureDimensions(second));
@@ -181,21 +193,42 @@ fn second_at(ray: Ray, at_mm: f32) -> f32 {
             return MISSING;
         }
         value = linear_in(second, texel, size);
-        if value <= SPOILT_BELOW {
-            return MISSING;
-        }
     }
-    return clamp((value - volume.second[3].x) * volume.second[3].y, -1e4, 1e4);
+    return position_in(value, volume.second[3].x, volume.second[3].y);
 }
 
-// Extinction × colour, and extinction, of all shapes at a pair of values.
-fn extinction_of_pair(pair: vec2<f32>) -> vec4<f32> {
+// Positions of the third value in its window at two distances along the ray; both MISSING where there is none at one of
+// them, or where it limits no shape.
+fn thirds_at(ray: Ray, a_mm: f32, b_mm: f32) -> vec2<f32> {
+    if !has(THIRD) {
+        return vec2<f32>(MISSING);
+    }
+    let a = position_in(derived_at(ray, a_mm, has(THIRD_CURVATURE)), volume.second[4].x, volume.second[4].y);
+    let b = position_in(derived_at(ray, b_mm, has(THIRD_CURVATURE)), volume.second[4].x, volume.second[4].y);
+    return select(vec2<f32>(MISSING), vec2<f32>(a, b), min(a, b) > SPOILT_BELOW);
+}
+
+// The share of a shape's opacity that its limits of the third value allow: 1 without limits, 0 without such a value.
+fn share_of_third(limits: vec4<f32>, third: f32) -> f32 {
+    if limits.w < 0.5 {
+        return 1.0;
+    }
+    if third <= SPOILT_BELOW {
+        return 0.0;
+    }
+    return min(third - limits.x, limits.y - third) / limits.z;
+}
+
+// Extinction × colour, and extinction, of all shapes at three values.
+fn extinction_of_values(at: vec3<f32>) -> vec4<f32> {
     let count = i32(textureDimensions(transfer).x) / SHAPE_TEXELS;
+    let pair = at.xy;
     var sum = vec4<f32>(0.0);
     for (var i = 0; i < count; i++) {
         let limits = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i, 0), 0);
         let edge = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i + 1, 0), 0);
         let look = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i + 2, 0), 0);
+        let third = textureLoad(transfer, vec2<i32>(SHAPE_TEXELS * i + 4, 0), 0);
         let rise = min(pair - limits.xy, limits.zw - pair) / edge.xy;
         var share = min(rise.x, rise.y);
         if edge.w > 1.5 {
@@ -208,17 +241,18 @@ fn extinction_of_pair(pair: vec2<f32>) -> vec4<f32> {
             let off = (pair - 0.5 * (limits.xy + limits.zw)) / (0.5 * (limits.zw - limits.xy));
             share = (1.0 - length(off)) / edge.z;
         }
-        let extinction = -log(1.0 - look.w * clamp(share, 0.0, 1.0)) * volume.second[3].z;
+        share = clamp(min(share, share_of_third(third, at.z)), 0.0, 1.0);
+        let extinction = -log(1.0 - look.w * share) * volume.second[3].z;
         sum += vec4<f32>(look.rgb * extinction, extinction);
     }
     return sum;
 }
 
-// Mean along a segment on which both values are linear.
-fn mean_of_pairs(a: vec2<f32>, b: vec2<f32>) -> vec4<f32> {
+// Mean along a segment on which all values are linear.
+fn mean_of_values(a: vec3<f32>, b: vec3<f32>) -> vec4<f32> {
     var sum = vec4<f32>(0.0);
     for (var i = 0; i < 4; i++) {
-        sum += extinction_of_pair(mix(a, b, (f32(i) + 0.5) * 0.25));
+        sum += extinction_of_values(mix(a, b, (f32(i) + 0.5) * 0.25));
     }
     return 0.25 * sum;
 }
@@ -355,10 +389,13 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
             if shows_none(a, b) {
                 continue;
             }
-            let second_a = second_at(ray, select(far, near, has_first));
-            let second_b = second_at(ray, select(near, far, has_beyond));
+            let a_mm = select(far, near, has_first);
+            let b_mm = select(near, far, has_beyond);
+            let second_a = second_at(ray, a_mm);
+            let second_b = second_at(ray, b_mm);
             if second_a > SPOILT_BELOW && second_b > SPOILT_BELOW {
-                mean = mean_of_pairs(vec2<f32>(a, second_a), vec2<f32>(b, second_b));
+                let thirds = thirds_at(ray, a_mm, b_mm);
+                mean = mean_of_values(vec3<f32>(a, second_a, thirds.x), vec3<f32>(b, second_b, thirds.y));
             }
         } else {
             mean = mean_extinction(a, b);

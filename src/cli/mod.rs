@@ -239,7 +239,7 @@ pub enum Command {
     /// Compare segmentations of one structure, with their consensus, or a pathway with streamlines
     Compare(compare::Options),
     /// Draw a view to a PNG file, without a window
-    Render(render::Options),
+    Render(Box<render::Options>),
     /// Write the protocol of a session, which repeats it on other heads, or check a protocol
     Protocol(protocol::Options),
     /// Run a protocol on one subject

@@ -1,6 +1,7 @@
 //! Options that several commands share, each defined once: the scan, its fit, regions, readings of files, random
 //! numbers, sessions. Options of all commands (backend, threads, memory, …) are in [`super::Global`].
 
+mod clouds;
 mod common;
 mod fitted_scan;
 pub mod fod_scan;
@@ -19,6 +20,7 @@ pub mod signal;
 mod value_error;
 mod warp;
 
+pub use clouds::CloudOptions;
 pub use common::{ChanceOptions, LookOptions, SessionOptions, limits, whole_names};
 pub use fitted_scan::{FitOptions, FittedScan};
 pub use glyphs::GlyphOptions;

@@ -2,8 +2,9 @@
 
 use super::headless::Headless;
 use super::options::{
-    GlyphOptions, LineColourOptions, LookOptions, OverlayOptions, ProjectionOptions, RegionOptions,
-    ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError, named, whole_from,
+    CloudOptions, GlyphOptions, LineColourOptions, LookOptions, OverlayOptions, ProjectionOptions,
+    RegionOptions, ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError, named,
+    whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -16,8 +17,8 @@ use crate::state::pictures::jobs::SaveFilm;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::update::is_session;
 use crate::state::{
-    Content, Convention, FilesAction, LayerAction, Layout, Pane, Reading, RegionAction, State,
-    Task, Turntable, View, ViewAction, ViewpointAction,
+    Camera, Content, Convention, FilesAction, LayerAction, Layout, Pane, Phase, Reading,
+    RegionAction, State, Task, Turntable, View, ViewAction, ViewpointAction,
 };
 use glam::{DVec2, DVec3};
 use serde_json::json;
@@ -32,6 +33,7 @@ Examples:
   arcuate render t1.nii.gz stat.nii.gz --limits stat:2.3..8 --symmetric stat --outline stat --view axial --out stat.png
   arcuate render t1.nii.gz fa.nii.gz tracks.trk --line-colour image:fa --line-range 0.2..0.7 --out fa.png
   arcuate render t1.nii.gz --cloud-shape t1:gradient:ellipse:300..500:20..90:E69F00:0.4 --out edges.png
+  arcuate render t1.nii.gz --cloud-shape t1:gradient:box:250..550:20..90:E69F00:0.4:curvature=0.05.. --out gyri.png
   arcuate render tracks.trk t1.nii.gz --clip plane:1,0,0:10:streamlines --depth-cue 0.6 --out half.png
   arcuate render dwi.nii.gz --show FA --glyphs superquadrics --glyph-scale fa --view coronal --out glyphs.png
   arcuate render fa.nii.gz peaks.nii.gz --show fa --glyphs peaks --view axial --out peaks.png
@@ -102,6 +104,8 @@ pub struct Options {
 #[derive(clap::Args, Debug)]
 pub struct ContentOptions {
     #[command(flatten)]
+    pub clouds: CloudOptions,
+    #[command(flatten)]
     pub shapes: ShapeOptions,
     #[command(flatten)]
     pub projections: ProjectionOptions,
@@ -119,6 +123,7 @@ impl ContentOptions {
     fn scene_option(&self) -> Option<&'static str> {
         let look = &self.scene_look;
         [
+            ("--cloud", !self.clouds.cloud.is_empty()),
             ("--cloud-shape", !self.shapes.cloud_shape.is_empty()),
             ("--projection", !self.projections.projection.is_empty()),
             ("--no-slices", self.no_slices),
@@ -145,6 +150,10 @@ pub struct SliceOptions {
     /// A point between the hemispheres, away from that line, world mm
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, requires = "ac")]
     pub midline: Option<DVec3>,
+    /// Look from this camera (3-D view): the point in the middle, the distance from it in mm, and the direction of view in
+    /// degrees, 0,0 from behind
+    #[arg(long, value_name = "X,Y,Z:MM:AZIMUTH,ELEVATION", value_parser = camera, allow_hyphen_values = true, conflicts_with = "viewpoint")]
+    pub camera: Option<Camera>,
     /// Look from the named view of the session
     #[arg(long, value_name = "NAME")]
     pub viewpoint: Option<String>,
@@ -178,6 +187,28 @@ fn point(text: &str) -> Result<DVec3, ValueError> {
         Some(&[x, y, z]) if [x, y, z].iter().all(|v| v.is_finite()) => Ok(DVec3::new(x, y, z)),
         _ => Err(ValueError::new("X,Y,Z in mm", text)),
     }
+}
+
+fn camera(text: &str) -> Result<Camera, ValueError> {
+    let read = || {
+        let parts: Vec<&str> = text.split(':').collect();
+        let [focus, distance, direction] = parts[..] else {
+            return None;
+        };
+        let (azimuth, elevation) = direction.split_once(',')?;
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        let camera = Camera {
+            focus: point(focus).ok()?,
+            distance_mm: number(distance)?,
+            azimuth: number(azimuth)?.to_radians(),
+            elevation: number(elevation)?.to_radians(),
+        };
+        let is_upright = camera.elevation.abs() < std::f64::consts::FRAC_PI_2;
+        (camera.is_valid() && is_upright).then_some(camera)
+    };
+    let expected = "X,Y,Z:MM:AZIMUTH,ELEVATION with a positive distance and an elevation between -90 and 90 degrees, as in \
+                    0,-20,10:500:112,13";
+    read().ok_or_else(|| ValueError::new(expected, text))
 }
 
 fn angles(text: &str) -> Result<DVec3, ValueError> {
@@ -374,7 +405,9 @@ impl Options {
             show_only(name, window)?;
         }
         self.overlays.apply(window)?;
+        self.content.clouds.apply(window)?;
         self.content.shapes.apply(window)?;
+        self.content.clouds.finish(window)?;
         self.content.projections.apply(window)?;
         for region in self.regions.regions()? {
             let shape = (*region.shape).clone();
@@ -391,6 +424,7 @@ impl Options {
         self.lines.apply(window)?;
         self.content.scene_look.apply(window)?;
         self.content.glyphs.apply(window)?;
+        self.overlays.hide(window)?;
         if let Some(mm) = self.mosaic {
             let pane = self.view.0.filter(|p| *p != Pane::Scene);
             let pane = pane.ok_or_else(|| Failure::usage(NO_SLICES))?;
@@ -399,6 +433,7 @@ impl Options {
         }
         self.slices.look_from_named(window)?;
         self.slices.turn(window)?;
+        self.slices.look_from_camera(window)?;
         if let Some(at) = self.at {
             window.act(ViewAction::MoveCrosshair(at))?;
             let moved = window.state.view.crosshair;
@@ -452,6 +487,16 @@ impl SliceOptions {
                     names.join(", ")
                 )))
             }
+        }
+    }
+
+    fn look_from_camera(&self, window: &mut Headless) -> Result<(), Failure> {
+        match self.camera {
+            Some(camera) => window.act(ViewAction::SetCamera {
+                camera,
+                phase: Phase::Done,
+            }),
+            None => Ok(()),
         }
     }
 

@@ -14,14 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Copy)]
 pub(super) enum CutShape<'a> {
     Mask(&'a Mask),
-    /// The head in a volume of an image.
-    Head(&'a Volume, usize),
+    /// The head in the first volume of an image: all volumes are cut to the same shape.
+    Head(&'a Volume),
 }
 
 /// A [`CutShape`] with data of its own, for a thread.
 enum OwnShape {
     Mask(Mask),
-    Head(Volume, usize),
+    Head(Volume),
 }
 
 /// A shape if it is known, or why it is not.
@@ -42,21 +42,21 @@ pub(super) struct CutOuts {
     without: HashSet<Key>,
 }
 
-/// Threads at the same time. A series of volumes that is played would otherwise start one for each volume.
+/// Threads at the same time. Images that are shown one after the other would otherwise start one each.
 const MAX_THREADS: usize = 4;
 
 impl CutShape<'_> {
     pub fn key(self) -> Key {
         match self {
             Self::Mask(mask) => Key::CutOut(mask.id()),
-            Self::Head(volume, frame) => Key::Head(volume.id(), frame),
+            Self::Head(volume) => Key::Head(volume.id()),
         }
     }
 
     fn to_own(self) -> OwnShape {
         match self {
             Self::Mask(mask) => OwnShape::Mask(mask.clone()),
-            Self::Head(volume, frame) => OwnShape::Head(volume.clone(), frame),
+            Self::Head(volume) => OwnShape::Head(volume.clone()),
         }
     }
 }
@@ -65,8 +65,8 @@ impl OwnShape {
     fn smooth(&self, max_texels: usize) -> Option<Smooth> {
         match self {
             Self::Mask(mask) => Some(Smooth::closed(mask, max_texels)),
-            Self::Head(volume, frame) => {
-                let head = head(volume, *frame)?;
+            Self::Head(volume) => {
+                let head = head(volume)?;
                 let sigma_mm = head.grid.spacing().max_element() * 0.6;
                 Some(Smooth::new(&head, 0.0, sigma_mm, max_texels))
             }
@@ -113,7 +113,7 @@ impl CutOuts {
         }
     }
 
-    /// Drops the results that nobody fetched, as of volumes that were shown for a moment only.
+    /// Drops the results that nobody fetched, as of images that were shown for a moment only.
     fn drop_finished(&mut self) {
         let without = &mut self.without;
         self.running.retain(|key, running| {
@@ -155,22 +155,21 @@ const CLOSED_BLOCKS: usize = 2;
 /// An image with a smaller share of background counts as one without background.
 const MIN_BACKGROUND: f64 = 0.03;
 
-/// The head in an image with a dark background: the largest connected part above the background, without holes. `None`
+/// The head in the first volume of an image with a dark background: the largest connected part above the background, without holes. `None`
 /// for colours, labels and fixels, and if there is no background or no head.
-pub(super) fn head(volume: &Volume, frame: usize) -> Option<Mask> {
+pub(super) fn head(volume: &Volume) -> Option<Mask> {
     let is_scalar = volume.kind == VolumeKind::Scalar && volume.texels().is_none();
     if !is_scalar || volume.labels.is_some() || volume.fixels.is_some() {
         return None;
     }
-    let frame = frame.min(volume.frames.saturating_sub(1));
-    let (low, high) = volume.percentiles(frame, 0.01, 0.99);
+    let (low, high) = volume.percentiles(0, 0.01, 0.99);
     let limit = low + HEAD_ABOVE * (high - low);
     // In an image with negative values, the background is not the darkest part; in one whose darkest values are not dark,
     // there is none.
     if !(low >= 0.0 && low <= HEAD_ABOVE * high && high > low) {
         return None;
     }
-    let blocks = Blocks::new(volume, frame);
+    let blocks = Blocks::new(volume);
     let bright = blocks.values.iter().map(|v| *v > limit).collect();
     let head = blocks.largest_part(bright)?;
     let head = blocks.filled(&blocks.grown(&head));
@@ -191,7 +190,7 @@ struct Blocks {
 impl Blocks {
     const MARGIN: usize = CLOSED_BLOCKS + 1;
 
-    fn new(volume: &Volume, frame: usize) -> Self {
+    fn new(volume: &Volume) -> Self {
         let grid = &volume.grid;
         let spacing = grid.spacing();
         let factor = [0, 1, 2].map(|a| {
@@ -201,7 +200,7 @@ impl Blocks {
         let shape = [0, 1, 2].map(|a| grid.shape[a].div_ceil(factor[a]) + 2 * Self::MARGIN);
         let count = shape.iter().product();
         let (mut sums, mut counts) = (vec![0.0f32; count], vec![0u32; count]);
-        let values = volume.frame(frame);
+        let values = volume.frame(0);
         for z in 0..grid.shape[2] {
             for y in 0..grid.shape[1] {
                 let row = grid.index([0, y, z]);

@@ -286,7 +286,7 @@ impl Slices {
         // Without a mask, slices are cut to the head in the lowest image.
         let mask = list.cut_out.as_ref().map(|mask| CutShape::Mask(&mask.0));
         let lowest = list.images.first();
-        let head = || lowest.map(|image| CutShape::Head(&image.volume.0, image.frame));
+        let head = || lowest.map(|image| CutShape::Head(&image.volume.0));
         let shape = mask.or_else(head);
         let cut = shape.and_then(|shape| textures.cut_out(gpu, shape));
         let cut = cut.map(|(key, texture)| {

@@ -29,8 +29,8 @@ pub(super) enum Key {
     Surface(DataId),
     /// A mask, lightly smoothed and with narrow gaps closed: cut-outs of heads.
     CutOut(DataId),
-    /// The head in a volume of an image.
-    Head(DataId, usize),
+    /// The head in the first volume of an image.
+    Head(DataId),
     /// A mask, strongly smoothed, as gradient and value: the head's outline.
     Rim(DataId),
     /// Lower bound of the distance from its boundary.

@@ -46,7 +46,7 @@ pub(super) struct VolumeUniform {
     pub window: [f32; 4],
     pub face: [f32; 4],
     pub surface: [f32; 4],
-    pub second: [[f32; 4]; 4],
+    pub second: [[f32; 4]; 5],
     pub kind: [u32; 4],
     pub rows: [u32; 4],
 }
@@ -66,6 +66,8 @@ const COLOURED: u32 = 1024;
 pub(super) const SHAPED: u32 = 16384;
 const SECOND_IMAGE: u32 = 32768;
 pub(super) const CURVATURE: u32 = 262144;
+pub(super) const THIRD: u32 = 524288;
+pub(super) const THIRD_CURVATURE: u32 = 1048576;
 pub(super) const PROJECTED: u32 = 65536;
 pub(super) const SMALLEST: u32 = 131072;
 /// Must match FAR in shaders/volume.wgsl.

@@ -8,11 +8,11 @@ use super::textures::colour_map_row;
 use super::view::SceneView;
 use super::volume::{
     BELOW, CURVATURE, HAS_FACE, LIT, March, PROJECTED, SHADER, SHAPED, SKIPS, SMALLEST, SURFACE,
-    VolumeUniform, in_front, rgb,
+    THIRD, THIRD_CURVATURE, VolumeUniform, in_front, rgb,
 };
 use crate::data::appearance::{Colours, TABLE, TransferShape};
 use crate::scene::draw_list::{
-    Interpolation, SecondSource, ShapedTransfer, VolumeDraw, VolumeStyle,
+    DerivedValue, Interpolation, SecondSource, ShapedTransfer, VolumeDraw, VolumeStyle,
 };
 use glam::DAffine3;
 use wgpu::TextureUsages as Usage;
@@ -128,8 +128,23 @@ pub(super) fn describe(
         }
         let [low, per_width] = shares(shaped.window);
         uniform.second[3] = [low, per_width, volume.reference_mm.max(1e-6).recip(), 0.0];
+        limit_by_third(&mut uniform, shaped);
     }
     uniform
+}
+
+/// The third value, if it limits a shape: otherwise it need not be computed.
+fn limit_by_third(uniform: &mut VolumeUniform, shaped: &ShapedTransfer) {
+    let is_limited = shaped.shapes.iter().any(TransferShape::has_third);
+    let Some((value, window)) = shaped.third.filter(|_| is_limited) else {
+        return;
+    };
+    uniform.kind[0] |= match value {
+        DerivedValue::Gradient => THIRD,
+        DerivedValue::Curvature => THIRD | THIRD_CURVATURE,
+    };
+    let [low, per_width] = shares(window);
+    uniform.second[4] = [low, per_width, 0.0, 0.0];
 }
 
 /// The transfer function of two values, where it is used: a surface has none.
@@ -147,7 +162,9 @@ pub(super) fn table(gpu: &Gpu, volume: &VolumeDraw) -> wgpu::TextureView {
         }
         // A shape without opacity shows nothing.
         Some(shaped) if shaped.shapes.is_empty() => {
-            let texels = vec![[0.0; 4], [1.0, 1.0, 1.0, 0.0], [0.0; 4], [0.0; 4]];
+            let mut texels = vec![[0.0; 4]; TransferShape::TEXELS];
+            // Widths of edges are divisors.
+            texels[1] = [1.0, 1.0, 1.0, 0.0];
             (texels, [TransferShape::TEXELS as u32, 1])
         }
         Some(shaped) => {

@@ -9,6 +9,7 @@ pub use crate::data::appearance::{
     Colours, GlyphShape, Interpolation, LineStyle, Transfer, TransferShape,
 };
 pub use crate::data::clip::{Clip, ClipShape};
+pub use crate::data::joint_histogram::DerivedValue;
 use crate::data::{BrickImage, Mask, OdfField, TensorField, Tractogram, Volume};
 use glam::{DMat4, DVec3};
 pub use peaks::{PeakColours, PeakGlyphs, PeakLimits};
@@ -211,6 +212,8 @@ pub struct ShapedTransfer {
     pub second: SecondSource,
     /// Values at 0 and 1 of the shapes' second axis.
     pub window: (f32, f32),
+    /// A value that limits the shapes, with the values at 0 and 1 of these limits.
+    pub third: Option<(DerivedValue, (f32, f32))>,
     pub shapes: Vec<TransferShape>,
 }
 

@@ -108,6 +108,7 @@ fn shaped(state: &State, two: &TwoValues) -> Option<ShapedTransfer> {
     Some(ShapedTransfer {
         second,
         window: two.window,
+        third: two.third.map(|third| (third.value, third.window)),
         shapes: two.shapes,
     })
 }

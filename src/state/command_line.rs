@@ -287,8 +287,13 @@ fn noise_commands(streamlines: &CommandLine, distance_to: Option<&Path>) -> Vec<
 
 /// The command of a picture of a session: of a view, or of the whole window, with this crosshair.
 pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> String {
-    let view = Pane::option(pane);
-    let mut text = format!("arcuate render {} --view {view}", quoted_path(session));
+    let options = picture_options(pane, look, at);
+    format!("arcuate render {}{options}", quoted_path(session))
+}
+
+/// The options of a picture: its view, its crosshair, its size and its file.
+pub fn picture_options(pane: Option<Pane>, look: &Look, at: DVec3) -> String {
+    let mut text = format!(" --view {}", Pane::option(pane));
     let _ = write!(text, " --at {},{},{}", at.x, at.y, at.z);
     match look.size_px {
         Some([x, y]) => text += &format!(" --size {x}x{y}"),

@@ -8,6 +8,7 @@ mod commissures;
 mod crosshair_link;
 mod in_place;
 mod jobs;
+mod joint_values;
 mod live;
 mod mosaic;
 mod oblique;
@@ -27,6 +28,7 @@ fn main() {
         crosshair_link::tests(),
         in_place::tests(),
         jobs::tests(),
+        joint_values::tests(),
         live::tests(),
         mosaic::tests(),
         oblique::tests(),

@@ -2,8 +2,10 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
-use super::shapes::{named, reveal};
+use super::projections::image_map;
+use super::shapes::{limits as rising, named, reveal};
 use super::value_error::ValueError;
+use crate::data::appearance::ColourMap;
 use crate::state::core::overlay::Overlay;
 use crate::state::{Content, Display, LayerAction, Phase};
 
@@ -22,6 +24,61 @@ pub struct OverlayOptions {
     /// Draw lines around the values within the limits of this layer, around a mask, or around the labels of a label map
     #[arg(long, value_name = "LAYER")]
     pub outline: Vec<String>,
+    /// Values of an image at the ends of its colours, if need be with a colour map, as in FA:0.2..0.8:viridis
+    #[arg(long, value_name = "LAYER:LOW..HIGH[:MAP]", value_parser = range_of_layer, allow_hyphen_values = true)]
+    pub range: Vec<RangeOfLayer>,
+    /// Opacity of a layer, from 0 to 1, as in stat:0.6
+    #[arg(long, value_name = "LAYER:0..1", value_parser = opacity)]
+    pub opacity: Vec<OpacityOfLayer>,
+    /// Hide a layer; its values still serve other options
+    #[arg(long, value_name = "LAYER")]
+    pub hide: Vec<String>,
+}
+
+/// The range and the colour map of a layer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RangeOfLayer {
+    layer: String,
+    range: (f32, f32),
+    colour_map: Option<ColourMap>,
+}
+
+/// The opacity of a layer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OpacityOfLayer {
+    layer: String,
+    opacity: f32,
+}
+
+fn range_of_layer(text: &str) -> Result<RangeOfLayer, ValueError> {
+    let expected = "the name of a layer, two rising numbers and perhaps a colour map of images, as in FA:0.2..0.8:viridis";
+    let unexpected = || ValueError::new(expected, text);
+    let parts: Vec<&str> = text.split(':').map(str::trim).collect();
+    let (layer, range, map) = match parts[..] {
+        [layer, range] => (layer, range, None),
+        [layer, range, map] => (layer, range, Some(image_map(map)?)),
+        _ => return Err(unexpected()),
+    };
+    let range = rising(range).filter(|_| !layer.is_empty());
+    Ok(RangeOfLayer {
+        layer: layer.to_owned(),
+        range: range.ok_or_else(unexpected)?,
+        colour_map: map,
+    })
+}
+
+fn opacity(text: &str) -> Result<OpacityOfLayer, ValueError> {
+    let read = || {
+        let (layer, opacity) = text.rsplit_once(':')?;
+        let opacity = opacity.trim().parse().ok();
+        let opacity = opacity.filter(|v| (0.0..=1.0).contains(v))?;
+        (!layer.is_empty()).then(|| OpacityOfLayer {
+            layer: layer.to_owned(),
+            opacity,
+        })
+    };
+    let expected = "the name of a layer and a number from 0 to 1, as in stat:0.6";
+    read().ok_or_else(|| ValueError::new(expected, text))
 }
 
 /// Limits of the values of a layer.
@@ -50,6 +107,19 @@ fn limits(text: &str) -> Result<LimitsOfLayer, ValueError> {
 impl OverlayOptions {
     /// Changes the display of the layers that the options name.
     pub fn apply(&self, window: &mut Headless) -> Result<(), Failure> {
+        for range in &self.range {
+            change_display(&range.layer, window, |display| Display {
+                window: range.range,
+                colour_map: range.colour_map.unwrap_or(display.colour_map),
+                ..display
+            })?;
+        }
+        for OpacityOfLayer { layer, opacity } in &self.opacity {
+            change_display(layer, window, |display| Display {
+                opacity: *opacity,
+                ..display
+            })?;
+        }
         for LimitsOfLayer { layer, limits } in &self.limits {
             change(layer, window, |overlay| Overlay {
                 limits: Some(*limits),
@@ -76,6 +146,25 @@ impl OverlayOptions {
         }
         Ok(())
     }
+
+    /// Hides layers, after all options that show those they name.
+    pub fn hide(&self, window: &mut Headless) -> Result<(), Failure> {
+        for name in &self.hide {
+            let layers = window.state.document.layers.iter();
+            let Some(layer) = named(layers.clone(), name).map(|layer| layer.id) else {
+                let names: Vec<&str> = layers.map(|layer| layer.name.as_str()).collect();
+                return Err(Failure::usage(format!(
+                    "There is no layer “{name}”, expected one of {}",
+                    names.join(", ")
+                )));
+            };
+            window.act(LayerAction::Show {
+                layer,
+                visible: false,
+            })?;
+        }
+        Ok(())
+    }
 }
 
 /// Changes the overlay of the layer with a name.
@@ -83,6 +172,18 @@ fn change(
     name: &str,
     window: &mut Headless,
     changed: impl Fn(Overlay) -> Overlay,
+) -> Result<(), Failure> {
+    change_display(name, window, |display| Display {
+        overlay: changed(display.overlay.clone()),
+        ..display
+    })
+}
+
+/// Changes the display of the image with a name.
+fn change_display(
+    name: &str,
+    window: &mut Headless,
+    changed: impl Fn(Display) -> Display,
 ) -> Result<(), Failure> {
     let layers = window.state.document.layers.iter();
     let images = layers
@@ -94,10 +195,7 @@ fn change(
             names.join(", ")
         )));
     };
-    let display = Display {
-        overlay: changed(layer.display.overlay.clone()),
-        ..layer.display.clone()
-    };
+    let display = changed(layer.display.clone());
     window.act(LayerAction::SetDisplay {
         layer: layer.id,
         display,

@@ -60,7 +60,7 @@ fn projection(text: &str) -> Result<Projection, ValueError> {
     })
 }
 
-fn image_map(key: &str) -> Result<ColourMap, ValueError> {
+pub(super) fn image_map(key: &str) -> Result<ColourMap, ValueError> {
     let known = ColourMap::FOR_IMAGES;
     let map = ColourMap::from_key(key).filter(|map| known.contains(map));
     map.ok_or_else(|| {

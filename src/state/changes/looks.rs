@@ -152,6 +152,8 @@ fn two_values(fields: &mut Fields, look: &VolumeLook) {
     if let Some(two) = two {
         let ends = [two.window.0, two.window.1].map(super::shortest_f64);
         fields.numbers("Range of the second value", &ends, "–", (4, ""));
+        let third = two.third.map_or("off", |third| third.value.key());
+        fields.name("Third value", third);
         let count = two.shapes.len();
         let shapes = match count {
             1 => "1 shape".to_owned(),

@@ -1,6 +1,7 @@
 //! Display of an image layer as a volume in the 3-D view.
 
 use crate::data::appearance::{Transfer, TransferShape};
+use crate::data::joint_histogram::{DerivedValue, JointAxis};
 use crate::data::keyed;
 use crate::data::{Grid, Volume};
 use crate::state::core::layer::LayerId;
@@ -74,6 +75,30 @@ pub enum SecondValue {
     Image(LayerId),
 }
 
+impl SecondValue {
+    /// The value, if it is derived from the image itself.
+    pub fn derived(self) -> Option<DerivedValue> {
+        match self {
+            Self::Gradient => Some(DerivedValue::Gradient),
+            Self::Curvature => Some(DerivedValue::Curvature),
+            Self::Image(_) => None,
+        }
+    }
+
+    /// The axis of a joint histogram.
+    pub fn axis(self) -> JointAxis {
+        self.derived().map_or(JointAxis::Image, JointAxis::Own)
+    }
+}
+
+/// The third value of a transfer function, which limits its shapes.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ThirdValue {
+    pub value: DerivedValue,
+    /// Values at 0 and 1 of the shapes' limits.
+    pub window: (f32, f32),
+}
+
 /// A transfer function of two values, which replaces the curve of a cloud.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TwoValues {
@@ -81,14 +106,46 @@ pub struct TwoValues {
     /// Second values at the ends of the shapes' second axis; those of the first axis are the layer's window.
     pub window: (f32, f32),
     pub shapes: Vec<TransferShape>,
+    /// `None`: no third value limits the shapes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub third: Option<ThirdValue>,
+}
+
+fn is_window((low, high): (f32, f32)) -> bool {
+    low.is_finite() && high.is_finite() && low < high
 }
 
 impl TwoValues {
+    /// The values that may limit shapes as a third one.
+    pub fn third_choices(second: SecondValue) -> impl Iterator<Item = DerivedValue> {
+        let all = DerivedValue::ALL.into_iter();
+        all.filter(move |value| Some(*value) != second.derived())
+    }
+
+    /// Replaces or removes the third value and keeps the shapes; limits of another value do not apply to it.
+    pub fn with_third(&self, third: Option<ThirdValue>) -> Self {
+        let is_other = third.map(|t| t.value) != self.third.map(|t| t.value);
+        let mut two = self.clone();
+        two.third = third;
+        for shape in two.shapes.iter_mut().filter(|_| is_other) {
+            shape.third = TransferShape::NO_THIRD;
+        }
+        two
+    }
+
+    /// The third value and its limits of a shape, by its index; `None` if nothing limits the shape.
+    pub fn third_limits(&self, shape: usize) -> Option<(DerivedValue, (f32, f32))> {
+        let third = self.third?;
+        let limits = self.shapes.get(shape)?.third_limits(third.window)?;
+        Some((third.value, limits))
+    }
+
     /// Another window of the second value; the shapes keep their values.
     pub fn in_window(&self, window: (f32, f32)) -> Self {
         let shapes = self.shapes.iter();
         Self {
             second: self.second,
+            third: self.third,
             window,
             shapes: shapes
                 .map(|shape| shape.in_window(self.window, window))
@@ -96,16 +153,22 @@ impl TwoValues {
         }
     }
 
-    /// A form that can be written and drawn: valid shapes, not too many of them, and a finite window.
+    /// A form that can be written and drawn: valid shapes, not too many of them, finite windows, and a third value that
+    /// is not the second one.
     pub fn finite(&self) -> Self {
-        let (low, high) = self.window;
-        let is_valid = low.is_finite() && high.is_finite() && low < high;
         let shapes = self.shapes.iter().take(TransferShape::MAX_COUNT);
-        Self {
-            second: self.second,
-            window: if is_valid { self.window } else { (0.0, 1.0) },
+        let is_third = |third: &ThirdValue| {
+            is_window(third.window) && Some(third.value) != self.second.derived()
+        };
+        let valid = Self {
+            window: match is_window(self.window) {
+                true => self.window,
+                false => (0.0, 1.0),
+            },
             shapes: shapes.map(|shape| shape.sanitized()).collect(),
-        }
+            ..self.clone()
+        };
+        valid.with_third(self.third.filter(is_third))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::solvers::level_set::Field;
 use crate::solvers::region::ValueStatistics;
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey};
+use crate::state::scene_look::JointRuntime;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -112,4 +113,6 @@ pub struct FigureRuntime {
     pub image: Option<LayerId>,
     pub selected: Selected,
     pub live: Live<FiguresKey, ValueStatistics>,
+    /// The values of an image in the plot of a transfer function, which the feature scene look measures.
+    pub joint: JointRuntime,
 }

@@ -7,6 +7,7 @@ use crate::state::action::Effect;
 use crate::state::command_line::picture;
 use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::files::jobs::SAVE;
+use crate::state::pictures::command_line::from_files;
 use crate::state::pictures::jobs::{PICTURE, SaveFilm};
 use crate::state::pictures::{Look, Picture, Turntable, TurntableProgress};
 use crate::state::{Pane, Severity, State};
@@ -40,8 +41,9 @@ pub fn start(state: &mut State, picture: Picture, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Copies the command of a picture, which draws from a session: orientation, camera and visibility are those saved,
-/// except for the crosshair, which is in the command.
+/// Copies the command of a picture. It draws from the session if that is saved: orientation, camera and visibility are
+/// those saved, except for the crosshair, which is in the command. Otherwise it draws from the opened files, if options
+/// have everything that the picture shows.
 pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec<Effect>) {
     let saving = &state.runtime.sessions;
     let same = saving.view.as_ref().is_some_and(|saved| {
@@ -52,22 +54,33 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
         now == *saved
     });
     let file = saving.file.as_ref();
+    let look = look.for_pane(pane);
     // The status stands beside the button, and the next copy replaces it.
-    let Some(file) = file else {
+    if let Some(file) = file.filter(|_| same && !state.is_dirty()) {
+        effects.push(Effect::CopyText(picture(
+            file,
+            pane,
+            &look,
+            state.view.crosshair,
+        )));
         state.runtime.notices.status =
-            "Not copied: save the session first; the command of a picture reads it".into();
-        return;
-    };
-    if !same || state.is_dirty() {
-        state.runtime.notices.status =
-            "Not copied: save the session again; the command of a picture reads it, without later changes"
-                .into();
+            "Command copied: it draws this picture of the saved session".into();
         return;
     }
-    let text = picture(file, pane, &look.for_pane(pane), state.view.crosshair);
-    effects.push(Effect::CopyText(text));
-    state.runtime.notices.status =
-        "Command copied: it draws this picture of the saved session".into();
+    let status = match (from_files(state, pane, &look), file) {
+        (Ok(text), _) => {
+            effects.push(Effect::CopyText(text));
+            "Command copied: it draws this picture from the opened files".to_owned()
+        }
+        (Err(what), None) => format!(
+            "Not copied: save the session first; the command of a picture reads it, since no option has {what}"
+        ),
+        (Err(what), Some(_)) => format!(
+            "Not copied: save the session again; the command of a picture reads it, without later changes, and no option \
+             has {what}"
+        ),
+    };
+    state.runtime.notices.status = status.into();
 }
 
 /// Takes the next picture of a turntable; after the last one is written, makes the film.

@@ -61,5 +61,6 @@ pub fn act(state: &mut State, action: SceneLookAction) {
             let look = &mut state.document.scene_look;
             look.selected = index.filter(|i| *i < look.clips.len());
         }
+        SceneLookAction::ShowJoint(layer) => state.runtime.figures.joint.layer = layer,
     }
 }

@@ -1,8 +1,13 @@
-//! Depth cue, clip planes and clip boxes, as undo restores them.
+//! Depth cue, clip planes and clip boxes, as undo restores them; and the values in the plot of a transfer function.
 
+use crate::data::DataId;
 use crate::data::clip::{Clip, ClipShape};
+use crate::data::joint_histogram::JointSamples;
+use crate::state::core::layer::LayerId;
+use crate::state::core::live::{Live, LiveKey};
 use crate::state::core::phase::Phase;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The kinds of objects that a clip hides parts of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -146,6 +151,33 @@ impl SceneLook {
     }
 }
 
+/// Everything that the values in the plot of a transfer function depend on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JointKey {
+    pub layer: LayerId,
+    pub image: DataId,
+    /// Index of the image's volume.
+    pub frame: usize,
+    /// The image of the second value, if it is another one.
+    pub other: Option<DataId>,
+}
+
+impl LiveKey for JointKey {
+    /// The plot of another volume stays, dimmed; values of another second image would mislead.
+    fn stands_in_for(&self, requested: &Self) -> bool {
+        self.layer == requested.layer
+            && (requested.other.is_none() || self.other == requested.other)
+    }
+}
+
+/// Runtime state of the plot of a transfer function.
+#[derive(Clone, Debug, Default)]
+pub struct JointRuntime {
+    /// The layer whose plot is open; otherwise nothing is measured.
+    pub layer: Option<LayerId>,
+    pub live: Live<JointKey, Arc<JointSamples>>,
+}
+
 /// Actions on the look of the 3-D view; those with an index concern one clip.
 #[derive(Clone, Debug)]
 pub enum SceneLookAction {
@@ -160,4 +192,6 @@ pub enum SceneLookAction {
     RemoveClip(usize),
     /// Draws the outline of a clip; not a step of undo.
     SelectClip(Option<usize>),
+    /// Measures the values for the plot of this layer's transfer function while it is open; not a step of undo.
+    ShowJoint(Option<LayerId>),
 }

@@ -59,6 +59,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     }
     track_noise::update::follow(state, &mut effects);
     figures::update::follow(state, &mut effects);
+    scene_look::update::follow(state, &mut effects);
     filter::update::follow(state, &mut effects);
     sessions::update::follow(state);
     skip_done(state);

@@ -1,17 +1,18 @@
-//! The fold “Two values” of a cloud: a transfer function of the value and its gradient or curvature, or of two images.
+//! The fold “Two values” of a cloud: a transfer function of the value and its gradient or curvature, or of two images; a
+//! third value may limit its shapes.
 
 use super::display::{colour_maps_and, segment_row, select_row, short_unit};
-use crate::data::Volume;
 use crate::data::appearance::{ShapeKind, TransferShape};
-use crate::data::joint_histogram::SecondValue as Counted;
+use crate::data::joint_histogram::{DerivedValue, JointAxis, JointSamples};
 use crate::scene::draw_list::Colours;
 use crate::scene::{second_image, volume_of};
 use crate::state::core::layer::LayerId;
 use crate::state::core::text::decimals_of;
-use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeLook};
+use crate::state::core::volume_look::{SecondValue, ThirdValue, TwoValues, VolumeLook};
 use crate::state::{Layer, Phase, State};
+use crate::ui::format;
 use crate::ui::widgets::button::Button;
-use crate::ui::widgets::shapes::{ShapesChange, ShapesEditor, window_of_second};
+use crate::ui::widgets::shapes::{ShapesChange, ShapesEditor};
 use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
 use crate::ui::widgets::{menu, paint, section};
 use crate::ui::{Memory, theme};
@@ -21,21 +22,36 @@ const FOLD: &str = "Two values";
 
 type OnChange<'a> = dyn FnMut(VolumeLook, Phase) + 'a;
 
+/// Why a derived value cannot be chosen yet.
+const MEASURING: &str = "Being measured";
+
+/// The fold; returns whether it is open.
 pub fn show(
     ui: &mut Ui,
     state: &State,
-    (layer, volume): (&Layer, &Volume),
+    layer: &Layer,
     look: &VolumeLook,
     memory: &mut Memory,
     set: &mut OnChange,
-) {
+) -> bool {
     let (open, clicked) = section::fold(ui, FOLD, memory.is_open(FOLD, false));
     if clicked {
         memory.toggle(FOLD);
     }
-    if !open {
-        return;
+    if open {
+        contents(ui, state, layer, look, memory, set);
     }
+    open
+}
+
+fn contents(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    look: &VolumeLook,
+    memory: &mut Memory,
+    set: &mut OnChange,
+) {
     let mut change = |two: Option<TwoValues>, phase: Phase| {
         let look = VolumeLook {
             two_values: two,
@@ -43,10 +59,17 @@ pub fn show(
         };
         set(look, phase);
     };
-    let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
+    let measured = state.joint_samples(layer.id);
+    let samples = measured.map(|(_, samples)| &**samples);
     if let Some(chosen) = second_row(ui, state, layer, look) {
-        let two = chosen.map(|second| started(state, (volume, frame), look, second));
-        change(two, Phase::Done);
+        match chosen {
+            None => change(None, Phase::Done),
+            Some(second) => {
+                if let Some(two) = started(state, samples, look, second) {
+                    change(Some(two), Phase::Done);
+                }
+            }
+        }
     }
     let Some(two) = look.two_values.as_ref().map(TwoValues::finite) else {
         return;
@@ -66,17 +89,23 @@ pub fn show(
         SecondValue::Curvature => ("Curvature, 1/mm".to_owned(), 1.0),
         SecondValue::Image(id) => name_and_scale(state, id),
     };
-    let counted = match (two.second, second) {
-        (SecondValue::Curvature, _) => Counted::Curvature,
-        (_, Some(image)) => Counted::Image(image),
-        (_, None) => Counted::Gradient,
-    };
     let windows = [layer.display.window, two.window];
     let ranges = [shown(windows[0], scale), shown(windows[1], by)];
+    let third = two.third_limits(chosen);
+    let only = third.map(|(value, limits)| only_text(value, shown(limits, scale_of(value, layer))));
+    let counts = match measured {
+        Some((key, samples)) => {
+            let joint = &mut memory.caches.joint;
+            joint.get((key, samples), two.second.axis(), windows, third)
+        }
+        None => &[],
+    };
     let editor = ShapesEditor {
         shapes: &two.shapes,
         chosen,
-        counts: memory.caches.joint.get((volume, frame), counted, windows),
+        counts,
+        is_stale: state.joint_is_stale(),
+        only: only.as_deref(),
         ranges,
         axes: ["value", &axis],
     };
@@ -90,14 +119,24 @@ pub fn show(
         }
         Some(ShapesChange::Removed(i)) => change(Some(without(&two, i)), Phase::Done),
     }
-    let natural = memory.caches.joint.window((volume, frame), counted);
-    let by_default = || shown(window_of(state, (volume, frame), two.second), by);
-    if let Some((window, phase)) = window_row(ui, ranges[1], shown(natural, by), &by_default) {
+    let natural = samples.and_then(|samples| samples.window(two.second.axis()));
+    let natural = shown(natural.unwrap_or(two.window), by);
+    let by_default = || {
+        let window = window_of(state, samples, two.second);
+        shown(window.unwrap_or(two.window), by)
+    };
+    if let Some((window, phase)) = window_row(ui, ranges[1], natural, &by_default) {
         let back = |v: f64| (v / by) as f32;
         change(Some(two.in_window((back(window.0), back(window.1)))), phase);
     }
+    if let Some(changed) = third_row(ui, &two, samples) {
+        change(Some(changed), Phase::Done);
+    }
     let units = [short_unit(layer), ""];
     if let Some((changed, phase)) = limit_rows(ui, &two, chosen, (ranges, units)) {
+        change(Some(changed), phase);
+    }
+    if let Some((changed, phase)) = third_limit_row(ui, &two, chosen, layer) {
         change(Some(changed), phase);
     }
     if let Some((changed, phase)) = chosen_rows(ui, &two, chosen) {
@@ -136,6 +175,7 @@ fn second_row(
     look: &VolumeLook,
 ) -> Option<Option<SecondValue>> {
     let now = look.two_values.as_ref().map(|two| two.second);
+    let measuring = state.joint_samples(layer.id).is_none().then_some(MEASURING);
     let name = match now {
         None => "Off".to_owned(),
         Some(SecondValue::Gradient) => "Gradient".to_owned(),
@@ -147,7 +187,10 @@ fn second_row(
     select_row(ui, "Second value", help, &name, |ui| {
         let mut chosen = None;
         let mut row = |ui: &mut Ui, name: &str, second: Option<SecondValue>| {
-            if menu::Item::new(name).chosen(now == second).show(ui) && now != second {
+            let derived = second.and_then(SecondValue::derived);
+            let item = menu::Item::new(name).chosen(now == second);
+            let item = item.disabled(measuring.filter(|_| derived.is_some()));
+            if item.show(ui) && now != second {
                 chosen = Some(second);
             }
         };
@@ -162,32 +205,124 @@ fn second_row(
     })
 }
 
-/// The shapes stay with another second value; without any, there is one in the middle.
+/// The shapes stay with another second value; without any, there is one in the middle. `None` until the values are
+/// measured.
 fn started(
     state: &State,
-    (volume, frame): (&Volume, usize),
+    samples: Option<&JointSamples>,
     look: &VolumeLook,
     second: SecondValue,
-) -> TwoValues {
-    let window = window_of(state, (volume, frame), second);
-    let shapes = look.two_values.as_ref().map(|two| two.shapes.clone());
-    TwoValues {
+) -> Option<TwoValues> {
+    let window = window_of(state, samples, second)?;
+    let known = look.two_values.as_ref();
+    let shapes = known.map(|two| two.shapes.clone());
+    let two = TwoValues {
         second,
         window,
         shapes: shapes.unwrap_or_else(|| vec![first_shape(second)]),
-    }
+        third: known.and_then(|two| two.third),
+    };
+    // The second value is no third one.
+    Some(two.finite())
 }
 
 /// The window of a second value that was just chosen.
-fn window_of(state: &State, image: (&Volume, usize), second: SecondValue) -> (f32, f32) {
+fn window_of(
+    state: &State,
+    samples: Option<&JointSamples>,
+    second: SecondValue,
+) -> Option<(f32, f32)> {
     match second {
-        SecondValue::Gradient => window_of_second(image, Counted::Gradient),
-        SecondValue::Curvature => window_of_second(image, Counted::Curvature),
+        SecondValue::Gradient | SecondValue::Curvature => samples?.window(second.axis()),
         SecondValue::Image(id) => {
             let layer = state.document.layer(id);
-            layer.map_or((0.0, 1.0), |l| l.display.window)
+            Some(layer.map_or((0.0, 1.0), |l| l.display.window))
         }
     }
+}
+
+fn derived_name(value: DerivedValue) -> &'static str {
+    match value {
+        DerivedValue::Gradient => "Gradient",
+        DerivedValue::Curvature => "Curvature",
+    }
+}
+
+/// Factor from stored to displayed values.
+fn scale_of(value: DerivedValue, layer: &Layer) -> f64 {
+    match value {
+        DerivedValue::Gradient => f64::from(layer.unit_scale),
+        DerivedValue::Curvature => 1.0,
+    }
+}
+
+/// The voxels that the plot counts, where a third value limits the chosen shape.
+fn only_text(value: DerivedValue, (low, high): (f64, f64)) -> String {
+    let name = match value {
+        DerivedValue::Gradient => "a gradient",
+        DerivedValue::Curvature => "a curvature",
+    };
+    let [first, last] = [low, high].map(format::measure);
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => format!("Voxels with {name} of {first} to {last}"),
+        (true, false) => format!("Voxels with {name} of at least {first}"),
+        (false, _) => format!("Voxels with {name} of at most {last}"),
+    }
+}
+
+/// Chooses the value that limits shapes besides the two of the plot.
+fn third_row(ui: &mut Ui, two: &TwoValues, samples: Option<&JointSamples>) -> Option<TwoValues> {
+    let now = two.third.map(|third| third.value);
+    let name = now.map_or("Off", derived_name);
+    let help = "Each shape can also be limited by a range of this value, in the row “Shape, gradient” or “Shape, curvature”; \
+                the plot then counts the voxels in that range of the chosen shape";
+    let measuring = samples.is_none().then_some(MEASURING);
+    let chosen = select_row(ui, "Third value", help, name, |ui| {
+        let mut chosen = None;
+        let mut row = |ui: &mut Ui, name: &str, value: Option<DerivedValue>| {
+            let item = menu::Item::new(name).chosen(now == value);
+            let item = item.disabled(measuring.filter(|_| value.is_some()));
+            if item.show(ui) && now != value {
+                chosen = Some(value);
+            }
+        };
+        row(ui, "Off", None);
+        for value in TwoValues::third_choices(two.second) {
+            row(ui, derived_name(value), Some(value));
+        }
+        chosen
+    })?;
+    let third = match chosen {
+        None => None,
+        Some(value) => Some(ThirdValue {
+            value,
+            window: samples?.window(JointAxis::Own(value))?,
+        }),
+    };
+    Some(two.with_third(third))
+}
+
+/// The limits of the chosen shape in the third value.
+fn third_limit_row(
+    ui: &mut Ui,
+    two: &TwoValues,
+    chosen: usize,
+    layer: &Layer,
+) -> Option<(TwoValues, Phase)> {
+    let (third, shape) = (two.third?, *two.shapes.get(chosen)?);
+    let name = match third.value {
+        DerivedValue::Gradient => "Shape, gradient",
+        DerivedValue::Curvature => "Shape, curvature",
+    };
+    let help = "The chosen shape shows only places with values in this range, with the same soft edge; at the ends of the \
+                rail there is no limit";
+    let by = scale_of(third.value, layer);
+    let ends = [third.window.0, third.window.1].map(|v| f64::from(v) * by);
+    let [low, high] = shape.third;
+    let ((low, high), phase) = limit_row(ui, (name, help), ends.into(), (low, high), "")?;
+    let third = [low, high];
+    let shape = TransferShape { third, ..shape }.sanitized();
+    Some((with(two, chosen, shape), phase))
 }
 
 /// The second values at the ends of the plot's vertical axis.
@@ -229,6 +364,7 @@ fn new_shape(i: usize) -> TransferShape {
         opacity: 0.4,
         softness: 0.3,
         foot: TransferShape::FOOT,
+        third: TransferShape::NO_THIRD,
     }
 }
 
@@ -280,36 +416,48 @@ fn limit_rows(
     ];
     let shape = *two.shapes.get(chosen)?;
     let mut changed = None;
-    for (axis, (name, help)) in ROWS.into_iter().enumerate() {
-        let (first, last) = ranges[axis];
-        let span = last - first;
-        // An image of one value has no scale.
-        if !(span.is_finite() && span > 0.0) {
-            continue;
-        }
-        let value = |share: f32| first + f64::from(share) * span;
-        let row = RangeRow {
-            name,
-            values: (value(shape.low[axis]), value(shape.high[axis])),
-            scale: Scale {
-                range: first..=last,
-                logarithmic: false,
-                decimals: decimals_of(span),
-            },
-            default: &|| (first, last),
-            unit: units[axis],
-            help,
-            limits: f64::MIN..=f64::MAX,
-            waits: false,
-        };
-        if let Some(((low, high), phase)) = row.show(ui) {
-            let share = |value: f64| ((value - first) / span) as f32;
+    for (axis, row) in ROWS.into_iter().enumerate() {
+        let shares = (shape.low[axis], shape.high[axis]);
+        if let Some((limits, phase)) = limit_row(ui, row, ranges[axis], shares, units[axis]) {
             let mut shape = shape;
-            (shape.low[axis], shape.high[axis]) = (share(low), share(high));
+            (shape.low[axis], shape.high[axis]) = limits;
             changed = Some((shape.sanitized(), phase));
         }
     }
     changed.map(|(shape, phase)| (with(two, chosen, shape), phase))
+}
+
+/// Limits of the chosen shape as values, given and returned as shares of a range.
+fn limit_row(
+    ui: &mut Ui,
+    (name, help): (&str, &str),
+    (first, last): (f64, f64),
+    (low, high): (f32, f32),
+    unit: &str,
+) -> Option<((f32, f32), Phase)> {
+    let span = last - first;
+    // An image of one value has no scale.
+    if !(span.is_finite() && span > 0.0) {
+        return None;
+    }
+    let value = |share: f32| first + f64::from(share) * span;
+    let row = RangeRow {
+        name,
+        values: (value(low), value(high)),
+        scale: Scale {
+            range: first..=last,
+            logarithmic: false,
+            decimals: decimals_of(span),
+        },
+        default: &|| (first, last),
+        unit,
+        help,
+        limits: f64::MIN..=f64::MAX,
+        waits: false,
+    };
+    let ((low, high), phase) = row.show(ui)?;
+    let share = |value: f64| ((value - first) / span) as f32;
+    Some(((share(low), share(high)), phase))
 }
 
 /// The settings of the chosen shape.

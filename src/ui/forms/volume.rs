@@ -7,7 +7,7 @@ use crate::data::appearance::ColourMap;
 use crate::scene::draw_list::{Colours, CutPlane, Transfer};
 use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeCut, VolumeLook, VolumeStyle};
-use crate::state::{Action, Display, Layer, LayerAction, Phase, State};
+use crate::state::{Action, Display, Layer, LayerAction, Phase, SceneLookAction, State};
 use crate::ui::widgets::slider::{Change, SliderRow};
 use crate::ui::widgets::transfer::TransferEditor;
 use crate::ui::widgets::{menu, rows, section};
@@ -26,15 +26,31 @@ pub fn show(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
+    let open = block(ui, state, layer, memory, actions);
+    let measured = open.then_some(layer.id);
+    // The values in the plot are measured while it is open.
+    if state.runtime.figures.joint.layer != measured {
+        actions.push(Action::SceneLook(SceneLookAction::ShowJoint(measured)));
+    }
+}
+
+/// The block; returns whether the plot of two values is open.
+fn block(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) -> bool {
     let Some(volume) = volume_of(layer) else {
-        return;
+        return false;
     };
     let (open, clicked) = section::fold(ui, BLOCK, memory.is_open(BLOCK, !memory.narrow));
     if clicked {
         memory.toggle(BLOCK);
     }
     if !open {
-        return;
+        return false;
     }
     let display = &layer.display;
     let default_value = || VolumeLook::default_for(volume, display.window);
@@ -71,12 +87,13 @@ pub fn show(
         );
     }
     match look.style {
-        VolumeStyle::Hidden => return,
+        VolumeStyle::Hidden => return false,
         VolumeStyle::Cloud => cloud(ui, layer, volume, &look, memory, &mut set),
         VolumeStyle::Surface => surface(ui, layer, volume, &look, memory, &mut set),
         VolumeStyle::Maximum | VolumeStyle::Minimum => {
             projection(ui, &look, &mut set);
-            return cut(ui, state, &look, &mut set);
+            cut(ui, state, &look, &mut set);
+            return false;
         }
     }
     let help = "Light and shade where the value changes";
@@ -90,9 +107,7 @@ pub fn show(
         );
     }
     cut(ui, state, &look, &mut set);
-    if look.style == VolumeStyle::Cloud {
-        shapes::show(ui, state, (layer, volume), &look, memory, &mut set);
-    }
+    look.style == VolumeStyle::Cloud && shapes::show(ui, state, layer, &look, memory, &mut set)
 }
 
 fn cloud(

@@ -4,11 +4,10 @@ use super::super::format;
 use super::super::theme::{self, size, space};
 use super::paint;
 use crate::data::appearance::{ShapeKind, TransferShape};
-use crate::data::joint_histogram::{
-    SecondValue, curvature_window, gradient_window, joint_histogram,
-};
-use crate::data::{DataId, Volume};
+use crate::data::joint_histogram::{DerivedValue, JointAxis, JointSamples};
 use crate::state::Phase;
+use crate::state::core::display::STALE_OPACITY;
+use crate::state::scene_look::JointKey;
 use egui::{
     Color32, CursorIcon, Key, Pos2, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui,
     WidgetInfo, pos2, vec2,
@@ -23,8 +22,12 @@ pub struct ShapesEditor<'a> {
     pub shapes: &'a [TransferShape],
     /// The shape whose corners can be dragged.
     pub chosen: usize,
-    /// Counts of [`BINS`] × [`BINS`] cells, from the lowest second value upwards.
+    /// Counts of [`BINS`] × [`BINS`] cells, from the lowest second value upwards; empty until they are known.
     pub counts: &'a [u32],
+    /// Whether the counts are those of another volume, and dimmed until the present ones are known.
+    pub is_stale: bool,
+    /// The third range, if only voxels within it are counted.
+    pub only: Option<&'a str>,
     /// Displayed values at the ends of either axis.
     pub ranges: [(f64, f64); 2],
     /// Names of the values.
@@ -147,7 +150,8 @@ impl ShapesEditor<'_> {
                 plot.left() + x as f32 * cell.x,
                 plot.bottom() - (y + 1) as f32 * cell.y,
             );
-            let ink = p.t2.gamma_multiply(0.08 + 0.92 * share);
+            let faded = if self.is_stale { STALE_OPACITY } else { 1.0 };
+            let ink = p.t2.gamma_multiply((0.08 + 0.92 * share) * faded);
             mesh.add_colored_rect(Rect::from_min_size(low, cell), ink);
         }
         painter.add(mesh);
@@ -205,10 +209,18 @@ impl ShapesEditor<'_> {
             format::measure(high)
         );
         // The counts would show through the letters.
-        let width = paint::width(ui, &text, font.clone()) + 6.0;
-        let plate = Rect::from_min_size(top.min - vec2(3.0, 0.0), vec2(width, top.height()));
-        painter.rect_filled(plate, 0.0, p.b1.gamma_multiply(0.9));
-        paint::left(painter, top, &text, font, p.t2);
+        let on_plate = |at: Rect, text: &str, colour| {
+            let width = paint::width(ui, text, font.clone()) + 6.0;
+            let plate = Rect::from_min_size(at.min - vec2(3.0, 0.0), vec2(width, at.height()));
+            painter.rect_filled(plate, 0.0, p.b1.gamma_multiply(0.9));
+            paint::left(painter, at, text, font.clone(), colour);
+        };
+        on_plate(top, &text, p.t2);
+        if let Some(only) = self.only {
+            let below = top.translate(vec2(0.0, 14.0));
+            let only = paint::elided(painter, only, font.clone(), below.width());
+            on_plate(below, &only, p.t3);
+        }
     }
 }
 
@@ -235,68 +247,36 @@ fn corners(place: Rect) -> [Pos2; 4] {
     ]
 }
 
-/// The image, its volume, whether the second value is the curvature, its image, and the windows.
-type CountsKey = (DataId, usize, bool, Option<DataId>, [u32; 4]);
-/// A [`CountsKey`] without the windows.
-type WindowKey = (DataId, usize, bool, Option<DataId>);
+/// The measured volume, the second axis, the bits of the windows, and the limits of a third value.
+type CountsKey = (
+    JointKey,
+    JointAxis,
+    [u32; 4],
+    Option<(DerivedValue, [u32; 2])>,
+);
 
-/// Caches the last joint histogram, and the window of all second values.
+/// Caches the last joint histogram: counting takes about a millisecond.
 #[derive(Default)]
 pub struct JointCache {
     counts: Option<(CountsKey, Vec<u32>)>,
-    window: Option<(WindowKey, (f32, f32))>,
-}
-
-/// Whether the second value is the curvature, and its image if it is another one.
-fn key_of(second: SecondValue<'_>) -> (bool, Option<DataId>) {
-    match second {
-        SecondValue::Gradient => (false, None),
-        SecondValue::Curvature => (true, None),
-        SecondValue::Image(image) => (false, Some(image.id())),
-    }
-}
-
-/// A window that nearly all second values lie in.
-pub fn window_of_second((volume, frame): (&Volume, usize), second: SecondValue<'_>) -> (f32, f32) {
-    match second {
-        SecondValue::Gradient => gradient_window(volume, frame),
-        SecondValue::Curvature => curvature_window(volume, frame),
-        SecondValue::Image(image) => image.percentiles(0, 0.0, 1.0),
-    }
 }
 
 impl JointCache {
+    /// Counts of voxels, of those within the limits of a third value if there are any.
     pub fn get(
         &mut self,
-        (volume, frame): (&Volume, usize),
-        second: SecondValue<'_>,
+        (measured, samples): (&JointKey, &JointSamples),
+        second: JointAxis,
         windows: [(f32, f32); 2],
+        third: Option<(DerivedValue, (f32, f32))>,
     ) -> &[u32] {
         let bits = [windows[0].0, windows[0].1, windows[1].0, windows[1].1].map(f32::to_bits);
-        let (is_curvature, image) = key_of(second);
-        let key = (volume.id(), frame, is_curvature, image, bits);
+        let limits = third.map(|(value, (low, high))| (value, [low, high].map(f32::to_bits)));
+        let key = (measured.clone(), second, bits, limits);
         if self.counts.as_ref().is_none_or(|known| known.0 != key) {
-            let counts = joint_histogram(volume, frame, second, windows, BINS);
+            let counts = samples.counts(second, windows, third, BINS);
             self.counts = Some((key, counts));
         }
         self.counts.as_ref().map_or(&[], |known| &known.1)
-    }
-
-    /// The window that nearly all second values lie in.
-    pub fn window(
-        &mut self,
-        (volume, frame): (&Volume, usize),
-        second: SecondValue<'_>,
-    ) -> (f32, f32) {
-        let (is_curvature, image) = key_of(second);
-        let key = (volume.id(), frame, is_curvature, image);
-        match self.window {
-            Some((known, window)) if known == key => window,
-            _ => {
-                let window = window_of_second((volume, frame), second);
-                self.window = Some((key, window));
-                window
-            }
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! Pictures without a window: the cost of many.
 
+mod copied;
+
 use super::{arcuate, json, small_head};
 use crate::program;
 use crate::support::test;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("cli::pictures of many regions take no memory each", many),
         test("cli::pictures report what they do not show", omissions),
         test("cli::pictures need no desktop", silent),
@@ -23,7 +25,8 @@ pub fn tests() -> Vec<Trial> {
             "cli::pictures of slices refuse options of the 3-D view",
             flat,
         ),
-    ]
+    ];
+    own.into_iter().chain(copied::tests()).collect()
 }
 
 /// Options of the look of the 3-D view change the picture, and values that make no sense are refused.

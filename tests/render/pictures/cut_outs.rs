@@ -4,7 +4,7 @@ use super::scenes::{grey_block, quad};
 use super::{ball, colour_difference, offscreen};
 use crate::support::panes::scene;
 use crate::support::test;
-use arcuate::data::{Mask, Volume};
+use arcuate::data::{Mask, Volume, VolumeKind};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -21,6 +21,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "render::without a mask slices are cut to the head",
             head_alone,
+        ),
+        test(
+            "render::all volumes of an image are cut to one head",
+            one_head,
         ),
         test(
             "render::slices without a background are whole",
@@ -132,6 +136,48 @@ fn head_alone() {
         } else if mm > 14.0 {
             assert_eq!(colour_difference(found, [255; 3]), 0, "{mm} {found:?}");
             seen[2] += 1;
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
+}
+
+/// The head of an image is that of its first volume: a later one, in which less is bright, is cut to the same shape, also
+/// if it is drawn first.
+fn one_head() {
+    let mut offscreen = offscreen();
+    let grid = ball(12.0, 1.0).grid;
+    let bright = |radius: f64| {
+        let grid = grid.clone();
+        (0..grid.voxel_count()).map(move |i| {
+            let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+            if at.length() < radius { 0.5 } else { 0.01 }
+        })
+    };
+    let values: Vec<f32> = bright(12.0).chain(bright(5.0)).collect();
+    let image = Volume::new(grid.clone(), 2, VolumeKind::Scalar, values);
+    let drawn: Vec<_> = [1, 0]
+        .into_iter()
+        .map(|frame| {
+            let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
+            list.background = [255; 3];
+            let mut slice = quad(&image, None);
+            slice.images[0].frame = frame;
+            list.slices = vec![slice];
+            offscreen.scene(&list).expect("a picture")
+        })
+        .collect();
+    let mut seen = [0; 2];
+    for (x, y) in (0..160u32).flat_map(|x| (0..160u32).map(move |y| (x, y))) {
+        let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
+        let [second, first] = [0, 1].map(|i| drawn[i].pixel(x, y));
+        if (6.5..9.0).contains(&mm) {
+            // Within the head of the first volume, dark voxels of the second one are drawn.
+            assert!(colour_difference(second, [3; 3]) <= 3, "{mm} {second:?}");
+            assert!(colour_difference(first, [128; 3]) <= 2, "{mm} {first:?}");
+            seen[0] += 1;
+        } else if mm > 14.0 {
+            assert_eq!(colour_difference(second, [255; 3]), 0, "{mm} {second:?}");
+            seen[1] += 1;
         }
     }
     assert!(seen.iter().all(|count| *count > 100), "{seen:?}");

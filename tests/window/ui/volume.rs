@@ -1,8 +1,9 @@
 //! The blocks of volumes and of tensor glyphs in the task View.
 
-use super::{Window, click, double_click, sample, small_scan, type_over, window};
-use crate::support::test;
+use super::{App, Window, click, double_click, sample, small_scan, submitted, type_over, window};
+use crate::support::{done_event, test};
 use arcuate::data::appearance::{ShapeKind, TransferShape};
+use arcuate::data::joint_histogram::{DerivedValue, JointSamples};
 use arcuate::scene::draw_list::{GlyphShape, Glyphs};
 use arcuate::scene::{self, Size};
 use arcuate::state::core::glyph_look::GlyphPlace;
@@ -10,9 +11,11 @@ use arcuate::state::core::volume_look::SecondValue;
 use arcuate::state::core::volume_look::VolumeCut;
 use arcuate::state::core::volume_look::VolumeLook;
 use arcuate::state::core::volume_look::VolumeStyle;
+use arcuate::state::scene_look::jobs::MeasureJoint;
 use arcuate::state::{Action, LayerAction, State, Tool, update};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -114,13 +117,28 @@ fn curve() {
     );
 }
 
+/// Carries out the last request for the values in the plot.
+fn measure(window: &mut Window) {
+    let job = submitted::<MeasureJoint>(window).last().copied();
+    let job = job.expect("a request").clone();
+    let samples = JointSamples::measure(&job.volume, job.key.frame, job.other.as_ref());
+    let event = Action::Event(done_event(job, 1, Arc::new(samples)));
+    let App { state, effects, .. } = window.state_mut();
+    effects.extend(update(state, event));
+    window.run();
+}
+
 /// The second value, the form of a shape and its place are chosen, and each is one step of undo.
 fn shapes() {
     // High enough for the last fold of the panel, which otherwise scrolls.
-    let mut window = of_fa_in([1920.0, 1800.0]);
+    let mut window = of_fa_in([1920.0, 2000.0]);
     click(&mut window, "Shown as: Cloud");
     assert_eq!(volume_look(&window).two_values, None);
+    assert_eq!(submitted::<MeasureJoint>(&window).len(), 0);
     click(&mut window, "Two values");
+    // Gradients can be chosen once they are measured.
+    assert_eq!(submitted::<MeasureJoint>(&window).len(), 1);
+    measure(&mut window);
     click(&mut window, "Second value");
     click(&mut window, "Gradient");
     let two = |window: &Window| volume_look(window).two_values.expect("two values");
@@ -139,6 +157,7 @@ fn shapes() {
         assert!((found - value).abs() < 1e-5, "{found} {value}");
     }
     click(&mut window, "Undo");
+    limit_by_third(&mut window);
     click(&mut window, "Shape: Ellipse");
     let before = two(&window).shapes[0];
     assert_eq!(before.kind, ShapeKind::Ellipse);
@@ -169,6 +188,30 @@ fn shapes() {
     click(&mut window, "Off");
     assert_eq!(volume_look(&window).two_values, None);
     assert!(window.query_by_label("Curve").is_some());
+}
+
+/// A third value is chosen, and the range of the shape typed; each is one step of undo.
+fn limit_by_third(window: &mut Window) {
+    let two = |window: &Window| volume_look(window).two_values.expect("two values");
+    let jobs = submitted::<MeasureJoint>(window).len();
+    click(window, "Third value");
+    click(window, "Curvature");
+    let third = two(window).third.expect("a third value");
+    assert_eq!(third.value, DerivedValue::Curvature);
+    assert_eq!(two(window).third_limits(0), None);
+    click(window, "Shape, curvature");
+    type_over(window, "0.01–0.02");
+    let (_, (low, high)) = two(window).third_limits(0).expect("limits");
+    assert!(
+        (low - 0.01).abs() < 1e-4 && (high - 0.02).abs() < 1e-4,
+        "{low} {high}"
+    );
+    click(window, "Undo");
+    assert_eq!(two(window).third_limits(0), None);
+    click(window, "Undo");
+    assert_eq!(two(window).third, None);
+    // All choices use the values of one job.
+    assert_eq!(submitted::<MeasureJoint>(window).len(), jobs);
 }
 
 /// Text typed after saving a view names it and triggers no shortcuts.

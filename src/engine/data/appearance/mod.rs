@@ -5,7 +5,7 @@ mod shapes;
 mod transfer;
 
 pub use colour_map::ColourMap;
-pub use shapes::{ShapeKind, TransferShape};
+pub use shapes::{ShapeKind, TransferShape, value_at};
 pub use transfer::{Colours, TABLE, Transfer};
 
 use crate::data::keyed;

@@ -1,5 +1,5 @@
 //! Transfer functions of two values: shapes in the plane of a first and a second value, each with a colour and an
-//! opacity.
+//! opacity; a third value may limit them (Kniss, Kindlmann and Hansen 2002; Lefohn and others 2004).
 
 use crate::data::keyed;
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,12 @@ pub struct TransferShape {
     /// Width of a trapezoid's lower side relative to the upper one, 0..1; 0 makes a triangle.
     #[serde(default = "TransferShape::default_foot")]
     pub foot: f32,
+    /// Limits of the third value, as shares of its window; there is no limit at an end that is exactly 0 or 1.
+    #[serde(
+        default = "TransferShape::default_third",
+        skip_serializing_if = "TransferShape::is_default_third"
+    )]
+    pub third: [f32; 2],
 }
 
 const MAX_OPACITY: f32 = 0.9999;
@@ -83,20 +89,44 @@ impl TransferShape {
         Self::FOOT
     }
 
+    /// Limits of the third value that limit nothing.
+    pub const NO_THIRD: [f32; 2] = [0.0, 1.0];
+
+    fn default_third() -> [f32; 2] {
+        Self::NO_THIRD
+    }
+
+    fn is_default_third(third: &[f32; 2]) -> bool {
+        *third == Self::NO_THIRD
+    }
+
+    /// Whether the third value limits the shape.
+    pub fn has_third(&self) -> bool {
+        self.third != Self::NO_THIRD
+    }
+
+    /// Ordered, finite limits that are wide enough.
+    fn valid_limits(a: f32, b: f32) -> (f32, f32) {
+        let or = |v: f32, other: f32| if v.is_finite() { v } else { other };
+        let a = or(a, 0.0).clamp(-100.0, 100.0);
+        let b = or(b, 1.0).clamp(-100.0, 100.0);
+        let (low, high) = (a.min(b), a.max(b));
+        let short = (Self::MIN_WIDTH - (high - low)).max(0.0);
+        match high >= 1.0 {
+            true => (low - short, high),
+            false => (low, high + short),
+        }
+    }
+
     /// The shape with valid numbers: ordered, finite limits, and an opacity and a softness within their ranges.
     pub fn sanitized(self) -> Self {
         let or = |v: f32, other: f32| if v.is_finite() { v } else { other };
         let mut shape = self;
         for axis in 0..2 {
-            let a = or(self.low[axis], 0.0).clamp(-100.0, 100.0);
-            let b = or(self.high[axis], 1.0).clamp(-100.0, 100.0);
-            let (low, high) = (a.min(b), a.max(b));
-            let short = (Self::MIN_WIDTH - (high - low)).max(0.0);
-            (shape.low[axis], shape.high[axis]) = match high >= 1.0 {
-                true => (low - short, high),
-                false => (low, high + short),
-            };
+            (shape.low[axis], shape.high[axis]) =
+                Self::valid_limits(self.low[axis], self.high[axis]);
         }
+        shape.third = Self::valid_limits(self.third[0], self.third[1]).into();
         shape.opacity = or(self.opacity, 0.5).clamp(0.0, 1.0);
         shape.softness = or(self.softness, 0.3).clamp(Self::MIN_SOFTNESS, 1.0);
         shape.foot = or(self.foot, Self::FOOT).clamp(0.0, 1.0);
@@ -133,10 +163,7 @@ impl TransferShape {
     /// The shape whose limits are the same second values after their window changed from `old` to `new`. Open ends stay
     /// open.
     pub fn in_window(self, old: (f32, f32), new: (f32, f32)) -> Self {
-        let share = |share: f32| {
-            let value = old.0 + share * (old.1 - old.0);
-            (value - new.0) / (new.1 - new.0)
-        };
+        let share = |share: f32| (value_at(share, old) - new.0) / (new.1 - new.0);
         let mut shape = self;
         if !self.is_open(1, 0.0) {
             shape.low[1] = share(self.low[1]);
@@ -147,11 +174,39 @@ impl TransferShape {
         shape.sanitized()
     }
 
+    /// The limits of the third value, given the values at the ends of its window; `None` if it limits nothing. An end
+    /// without a limit is infinite.
+    pub fn third_limits(&self, window: (f32, f32)) -> Option<(f32, f32)> {
+        let [low, high] = self.third;
+        let low = match low == 0.0 {
+            true => f32::NEG_INFINITY,
+            false => value_at(low, window),
+        };
+        let high = match high == 1.0 {
+            true => f32::INFINITY,
+            false => value_at(high, window),
+        };
+        self.has_third().then_some((low, high))
+    }
+
+    /// The limits of the third value as the shader reads them: low, high, the width over which the opacity rises, and 1
+    /// if there are any.
+    fn third_texel(&self) -> [f32; 4] {
+        let [low, high] = self.third;
+        let rise = (0.5 * (high - low) * self.softness).max(1e-6);
+        [
+            if low == 0.0 { -NO_LIMIT } else { low },
+            if high == 1.0 { NO_LIMIT } else { high },
+            rise,
+            f32::from(u8::from(self.has_third())),
+        ]
+    }
+
     /// Number of texels of a shape.
-    pub const TEXELS: usize = 4;
+    pub const TEXELS: usize = 5;
 
     /// The shape for the shader: limits; widths of the edges, softness and kind; colour and opacity; of a trapezoid, the
-    /// width of the lower side, and the second values at both ends of the slanted sides.
+    /// width of the lower side, and the second values at both ends of the slanted sides; limits of the third value.
     pub fn texels(&self) -> [[f32; 4]; Self::TEXELS] {
         let (low, high, rise) = self.edges();
         let [r, g, b] = self.colour.map(|c| f32::from(c) / 255.0);
@@ -160,6 +215,16 @@ impl TransferShape {
             [rise[0], rise[1], self.softness, self.kind.number()],
             [r, g, b, self.opacity.min(MAX_OPACITY)],
             [self.foot, self.low[1], self.high[1], 0.0],
+            self.third_texel(),
         ]
+    }
+}
+
+/// The value at a share of a window; at its ends exactly theirs, so that limits there stay open.
+pub fn value_at(share: f32, (low, high): (f32, f32)) -> f32 {
+    match share {
+        0.0 => low,
+        1.0 => high,
+        share => low + share * (high - low),
     }
 }

@@ -1,25 +1,25 @@
 //! Clouds by a transfer function of two values, against integrals along the rays.
 
+mod three_values;
+
 use super::{Ray, WIDE, any_eye, any_grid, cloud, distances, field, pixels, ray, shown};
 use crate::pictures::offscreen;
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::data::appearance::{ShapeKind, TransferShape};
-use arcuate::data::joint_histogram::{
-    SecondValue, curvature_window, gradient_window, joint_histogram, mean_curvature,
-};
+use arcuate::data::joint_histogram::{DerivedValue, JointAxis, JointSamples, mean_curvature};
 use arcuate::render::March;
 use arcuate::render::offscreen::Picture;
 use arcuate::scene::draw_list::{
     ById, ScenePane, SecondSource, ShapedTransfer, Transfer, VolumeDraw,
 };
 use arcuate::state::core::layer::LayerId;
-use arcuate::state::core::volume_look::{SecondValue as Second, TwoValues, VolumeLook};
+use arcuate::state::core::volume_look::{SecondValue as Second, ThirdValue, TwoValues, VolumeLook};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test(
             "render::clouds by value and gradient are integrals",
             gradient,
@@ -46,7 +46,8 @@ pub fn tests() -> Vec<Trial> {
             "render::shapes keep their values in another window",
             other_window,
         ),
-    ]
+    ];
+    own.into_iter().chain(three_values::tests()).collect()
 }
 
 const REFERENCE_MM: f64 = 2.0;
@@ -60,6 +61,7 @@ fn shape(kind: ShapeKind, limits: [[f32; 2]; 2], opacity: f32) -> TransferShape 
         opacity,
         softness: 0.4,
         foot: 0.3,
+        third: TransferShape::NO_THIRD,
     }
 }
 
@@ -70,6 +72,7 @@ fn shaped(volume: &Volume, second: Option<&Volume>, window: (f32, f32)) -> Volum
                 SecondSource::Image(ById(v.clone()))
             }),
             window,
+            third: None,
             shapes: Vec::new(),
         }),
         ..cloud(volume, Transfer::rising())
@@ -110,12 +113,56 @@ fn extinction(shape: &TransferShape, pair: [f64; 2]) -> f64 {
     -(1.0 - opacity).ln() / REFERENCE_MM
 }
 
+/// The share of a shape's opacity at a share of the third value, from the definition of its limits.
+fn third_rise(shape: &TransferShape, third: f64) -> f64 {
+    let [low, high] = shape.third.map(f64::from);
+    let rise = 0.5 * (high - low) * f64::from(shape.softness);
+    let from_low = if low == 0.0 {
+        1.0
+    } else {
+        (third - low) / rise
+    };
+    let from_high = if high == 1.0 {
+        1.0
+    } else {
+        (high - third) / rise
+    };
+    from_low.min(from_high).clamp(0.0, 1.0)
+}
+
+/// Extinction of a shape at three shares, 1/mm: the opacity is the smaller one of those that the pair of values and the
+/// third value allow.
+fn extinction_of_three(shape: &TransferShape, [pair @ .., third]: [f64; 3]) -> f64 {
+    let rise = third_rise(shape, third);
+    let least = TransferShape {
+        opacity: (f64::from(shape.opacity) * rise) as f32,
+        ..*shape
+    };
+    // A share of the pair above this one counts as it.
+    let opaque = -(1.0 - f64::from(least.opacity)).ln() / REFERENCE_MM;
+    extinction(shape, pair).min(opaque)
+}
+
 /// Compares the pixels with sums over 1200 steps along each ray.
 fn compare(
     picture: &Picture,
     list: &ScenePane,
     shapes: &[TransferShape],
     pair: impl Fn(DVec3) -> [f64; 2],
+) {
+    // The shapes have no limits of a third value.
+    compare_three(picture, list, shapes, |at| {
+        let [first, second] = pair(at);
+        [first, second, 0.5]
+    });
+}
+
+/// Compares the pixels with sums of shapes that a third value limits.
+fn compare_three(
+    picture: &Picture,
+    list: &ScenePane,
+    shapes: &[TransferShape],
+    values: impl Fn(DVec3) -> [f64; 3],
 ) {
     let (mut worst, mut sum, mut seen, mut count) = (0.0f64, 0.0, 0, 0);
     for (x, y) in pixels() {
@@ -126,8 +173,9 @@ fn compare(
         let depth: f64 = (0..STEPS)
             .map(|i| {
                 let at = origin + direction * (middle - 30.0 + (i as f64 + 0.5) * step);
-                let pair = pair(at);
-                shapes.iter().map(|s| extinction(s, pair)).sum::<f64>() * step
+                let values = values(at);
+                let all = shapes.iter().map(|s| extinction_of_three(s, values));
+                all.sum::<f64>() * step
             })
             .sum();
         let expected = 255.0 * (1.0 - (-depth).exp());
@@ -230,7 +278,7 @@ fn curvatures_of_voxels() {
     }
     let flat = field(any_grid(&mut random, 12, 19.0), |_| 3.0);
     assert_eq!(mean_curvature(&flat, 0, [5, 5, 5]), None);
-    assert_eq!(curvature_window(&flat, 0), (-1.0, 1.0));
+    assert_eq!(DerivedValue::Curvature.window(&flat, 0), (-1.0, 1.0));
 }
 
 /// A shape has the same second values in another window, and open ends stay open.
@@ -243,6 +291,7 @@ fn other_window() {
             shape(ShapeKind::Box, [[0.1, 0.5], [0.0, 0.75]], 0.5),
             shape(ShapeKind::Trapezoid, [[0.1, 0.5], [0.25, 1.0]], 0.5),
         ],
+        third: None,
     };
     let wider = two.in_window((-2.0, 6.0));
     let limits = |i: usize| [wider.shapes[i].low[1], wider.shapes[i].high[1]];
@@ -313,7 +362,8 @@ fn counted() {
         volume.grid.clone(),
         volume.frame(0).iter().map(|v| v * 2.0).collect::<Vec<_>>(),
     );
-    let counts = joint_histogram(&volume, 0, SecondValue::Image(&twice), windows, 16);
+    let samples = JointSamples::measure(&volume, 0, Some(&twice));
+    let counts = samples.counts(JointAxis::Image, windows, None, 16);
     let mut expected = vec![0u32; 256];
     for value in volume.frame(0) {
         let bin = ((value / 60.0 * 16.0) as usize).min(15);
@@ -328,8 +378,34 @@ fn counted() {
         .map(|(a, b)| a.abs_diff(*b))
         .sum();
     assert!(off <= 8, "{off}");
-    let (low, high) = gradient_window(&volume, 0);
+    let natural = samples.window(JointAxis::Own(DerivedValue::Gradient));
+    let (low, high) = natural.expect("a window");
     assert!(low == 0.0 && (high - 1.0).abs() < 0.15, "{high}");
+    assert_eq!(DerivedValue::Gradient.window(&volume, 0), (low, high));
+    let all = volume.frame(0).iter().copied();
+    let ends = all.fold((f32::MAX, f32::MIN), |(low, high), v| {
+        (low.min(2.0 * v), high.max(2.0 * v))
+    });
+    assert_eq!(samples.window(JointAxis::Image), Some(ends));
+    // With limits of a third value, the voxels within them are counted: the curvature of a voxel is −1 / distance.
+    let limits = (-0.2f32, -0.08f32);
+    let third = Some((DerivedValue::Curvature, limits));
+    let within = samples.counts(JointAxis::Image, windows, third, 16);
+    let is_within = |i: &usize| {
+        let curvature = mean_curvature(&volume, 0, volume.grid.voxel(*i));
+        curvature.is_some_and(|c| (limits.0..=limits.1).contains(&c))
+    };
+    let expected = (0..volume.grid.voxel_count()).filter(is_within).count();
+    let found: u32 = within.iter().sum();
+    assert!(
+        expected > 500 && found as usize == expected,
+        "{found} {expected}"
+    );
+    let fewer = within
+        .iter()
+        .zip(&counts)
+        .all(|(within, all)| within <= all);
+    assert!(fewer && expected < total as usize);
 }
 
 fn stored() {
@@ -337,6 +413,7 @@ fn stored() {
         second: Second::Image(LayerId(7)),
         window: (0.0, 1.5),
         shapes: vec![shape(ShapeKind::Ellipse, [[0.1, 0.5], [0.2, 0.6]], 0.15)],
+        third: None,
     };
     let look = VolumeLook {
         two_values: Some(two.clone()),
@@ -365,9 +442,12 @@ fn stored() {
     assert_eq!((shape.low, shape.high), ([0.2, 0.0], [0.8, 1.0]));
     assert_eq!(shape.opacity, 1.0);
     assert_eq!(shape.softness, TransferShape::MIN_SOFTNESS);
-    // Sessions of earlier versions do not store the width of the lower side.
+    // Sessions of earlier versions store neither the width of the lower side nor limits of a third value.
     let mut earlier = serde_json::to_value(shape).expect("a value");
     earlier.as_object_mut().map(|o| o.remove("foot"));
+    assert!(earlier.get("third").is_none());
     let read: TransferShape = serde_json::from_value(earlier).expect("a shape");
     assert_eq!(read.foot, TransferShape::FOOT);
+    assert_eq!(read.third, TransferShape::NO_THIRD);
+    three_values::stored(&two);
 }
