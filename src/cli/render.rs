@@ -342,7 +342,9 @@ impl Options {
         }
         // The whole window has a 3-D view, too.
         let slices = self.view.0.filter(|pane| *pane != Pane::Scene);
-        if let Some(option) = slices.and_then(|_| self.content.scene_option()) {
+        let camera = || self.slices.camera.map(|_| "--camera");
+        let scene_option = || self.content.scene_option().or_else(camera);
+        if let Some(option) = slices.and_then(|_| scene_option()) {
             return Err(Failure::usage(format!(
                 "{option} changes only the 3-D view, expected --view 3d or --view window"
             )));
