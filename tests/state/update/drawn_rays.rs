@@ -62,14 +62,13 @@ fn on_card(phase: Phase, is_lost: bool) -> Window {
     let (mut rays, ticket) = (rays.clone(), window.pending[0].ticket);
     let card = |curves: &Tractogram| {
         let points = curves.points.to_vec();
-        Tractogram {
-            points: Shared::late(OnCard {
-                count: points.len(),
-                points: (!is_lost).then_some(points),
-                is_copied: AtomicBool::new(false),
-            }),
-            ..curves.clone()
-        }
+        let mut moved = curves.clone();
+        moved.points = Shared::late(OnCard {
+            count: points.len(),
+            points: (!is_lost).then_some(points),
+            is_copied: AtomicBool::new(false),
+        });
+        moved
     };
     rays.all = card(&rays.all);
     rays.output.kept = card(&rays.output.kept);
