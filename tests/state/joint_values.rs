@@ -106,7 +106,8 @@ fn follow() {
         frame: 1,
         ..display
     });
-    let [job] = &jobs(&effects)[..] else {
+    let requested = jobs(&effects);
+    let [job] = &requested[..] else {
         panic!("one job");
     };
     assert!(window.state.joint_is_stale());
