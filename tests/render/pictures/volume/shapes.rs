@@ -14,7 +14,7 @@ use arcuate::scene::draw_list::{
     ById, ScenePane, SecondSource, ShapedTransfer, Transfer, VolumeDraw,
 };
 use arcuate::state::core::layer::LayerId;
-use arcuate::state::core::volume_look::{SecondValue as Second, ThirdValue, TwoValues, VolumeLook};
+use arcuate::state::core::volume_look::{SecondValue as Second, TwoValues, VolumeLook};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
