@@ -106,7 +106,8 @@ fn follow() {
         frame: 1,
         ..display
     });
-    let [job] = &jobs(&effects)[..] else {
+    let requested = jobs(&effects);
+    let [job] = &requested[..] else {
         panic!("one job");
     };
     assert!(window.state.joint_is_stale());
@@ -178,7 +179,11 @@ fn other_image() {
     assert_eq!(image(&window), None);
     let other = window.state.document.layer_named("b").expect("a layer").id;
     set_two(&mut window, layer, two_values(SecondValue::Image(other)));
-    assert_eq!(image(&window), Some((3.0, 3.0)));
+    let (low, high) = image(&window).expect("a window");
+    assert!(
+        (low - 3.0).abs() < 1e-3 && (high - 3.0).abs() < 1e-3,
+        "{low} {high}"
+    );
     // The values of the image itself are still known with another second value.
     set_two(&mut window, layer, two_values(SecondValue::Gradient));
     assert!((gradient(&window.state, layer) - 1.0).abs() < 0.1);

@@ -200,10 +200,10 @@ fn limit_by_third(window: &mut Window) {
     assert_eq!(third.value, DerivedValue::Curvature);
     assert_eq!(two(window).third_limits(0), None);
     click(window, "Shape, curvature");
-    type_over(window, "0.01–0.02");
+    type_over(window, "0.05–0.15");
     let (_, (low, high)) = two(window).third_limits(0).expect("limits");
     assert!(
-        (low - 0.01).abs() < 1e-4 && (high - 0.02).abs() < 1e-4,
+        (low - 0.05).abs() < 1e-4 && (high - 0.15).abs() < 1e-4,
         "{low} {high}"
     );
     click(window, "Undo");

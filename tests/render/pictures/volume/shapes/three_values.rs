@@ -40,9 +40,9 @@ fn three_values() {
     let gradient = (DerivedValue::Gradient, gradients);
     let share =
         |value: f64, (low, high): (f32, f32)| (value - f64::from(low)) / f64::from(high - low);
-    let radii = [[0.2, 0.75], [0.1, 0.9]];
-    // Curvatures of -0.18 to -0.1 1/mm: radii of 5.6 to 10 mm.
-    let within = [0.3f32, 0.5];
+    let radii = [[0.3, 0.7], [0.1, 0.9]];
+    // From -0.094 to -0.068 1/mm, that is from radii of 10.6 to 14.7 mm, the opacity falls to 0.
+    let within = [0.25f32, 0.58];
     let mut cases = Vec::new();
     for kind in ShapeKind::ALL {
         cases.push((
@@ -68,7 +68,7 @@ fn three_values() {
             curvatures,
             gradient,
             ShapeKind::Box,
-            [[0.2, 0.7], [0.05, 0.7]],
+            [[0.3, 0.7], [0.05, 0.7]],
             [0.2, 0.8],
         ),
         (
@@ -76,7 +76,7 @@ fn three_values() {
             (-15.0, 15.0),
             curvature,
             ShapeKind::Ellipse,
-            [[0.1, 0.8], [0.2, 0.9]],
+            [[0.35, 0.7], [0.2, 0.9]],
             within,
         ),
         (
@@ -92,10 +92,10 @@ fn three_values() {
     for (second, window, third, kind, limits, range) in cases {
         let limited = TransferShape {
             third: range,
-            ..shape(kind, limits, 0.3)
+            ..shape(kind, limits, 0.2)
         };
         // A second shape without limits of the third value adds its density.
-        let other = shape(ShapeKind::Box, [[0.05, 0.25], limits[1]], 0.15);
+        let other = shape(ShapeKind::Box, [[0.35, 0.5], limits[1]], 0.15);
         let is_curvature = second == SecondSource::Curvature;
         let is_gradient = second == SecondSource::Gradient;
         let draw = VolumeDraw {
@@ -146,7 +146,8 @@ fn three_values() {
 fn flat_third() {
     let mut random = Random::fresh("flat third value");
     let mut offscreen = offscreen();
-    let flat = field(any_grid(&mut random, 24, 12.0), |_| 10.0);
+    // Sums of zeros are exact, whatever the weights of the interpolation.
+    let flat = field(any_grid(&mut random, 24, 12.0), |_| 0.0);
     let everywhere = shape(ShapeKind::Box, [[0.3, 0.7], [0.0, 0.5]], 0.9);
     let draw = VolumeDraw {
         shapes: Some(ShapedTransfer {
@@ -155,6 +156,7 @@ fn flat_third() {
             third: Some((DerivedValue::Curvature, (-1.0, 1.0))),
             shapes: Vec::new(),
         }),
+        window: (-20.0, 20.0),
         ..cloud(&flat, Transfer::rising())
     };
     let eye = any_eye(&mut random);
