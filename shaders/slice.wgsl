@@ -285,15 +285,17 @@ fn share_inside(at: vec2<f32>, inside: f32, right: vec2<f32>, below: vec2<f32>) 
     return edge(inside, 0.5, length(rise));
 }
 
-// The point this many texels of the image farther inside than a point at the rim of a cut-out.
-fn farther_inside(at: vec2<f32>, steps: f32) -> vec2<f32> {
+// The point whose colour a point at the rim of a cut-out has: up to the width of the rim farther inside. Between the
+// last voxel inside and the first one outside, values fall to those outside, often 0: that would be a dark fringe.
+fn away_from_rim(at: vec2<f32>, inside: f32) -> vec2<f32> {
+    let inward = RIM * clamp((INNER - inside) / (INNER - 0.5), 0.0, 1.0);
     let texel = vec2<f32>(1.0 / length(layer.image.across.xyz), 1.0 / length(layer.image.down.xyz));
     let rise = vec2<f32>(
         cut_at(at + vec2<f32>(texel.x, 0.0)) - cut_at(at - vec2<f32>(texel.x, 0.0)),
         cut_at(at + vec2<f32>(0.0, texel.y)) - cut_at(at - vec2<f32>(0.0, texel.y)),
     );
     // In the middle of a thin part, there is no direction inwards.
-    return at + steps * texel * rise / max(length(rise), STEEP);
+    return at + inward * texel * rise / max(length(rise), STEEP);
 }
 
 // Colour of a layer on a plane in space, and the share of the pixel that it covers.
@@ -316,26 +318,18 @@ fn on_quad(in: OnQuad) -> OnPlane {
         if covered <= 0.0 {
             discard;
         }
-        // Between the last voxel inside a mask and the first one outside, values fall to those outside, often 0: that
-        // would be a dark fringe. A contour is not a colour of voxels.
+        // A shape that was found in the image itself lies beyond the tissue, and a contour is not a colour of voxels.
         if !has(CUT_BLACK) && !has(CONTOUR) && inside < INNER {
-            at = farther_inside(at, RIM * clamp((INNER - inside) / (INNER - 0.5), 0.0, 1.0));
+            at = away_from_rim(at, inside);
         }
     }
-    var shaded = shade(at, step);
+    let shaded = shade(at, step);
     // Within a shape that was found in the image itself, only black at the rim is discarded.
     if has(CUT_BLACK) && inside < INNER {
         let here = brightest(shaded);
         covered = min(covered, edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08)));
         if covered > 0.0 {
             covered = min(covered, edge(bright_around(in.at, step, here), 0.09, 0.02));
-            // Between tissue and air, brightness falls within a voxel: the tissue next to it has no dark fringe.
-            if has(HAS_CUT) {
-                let inner = shade(farther_inside(in.at, RIM), step);
-                let is_brighter = inner.a > 0.0 && brightest(inner) > here;
-                let share = clamp((INNER - inside) * 8.0, 0.0, 1.0);
-                shaded = mix(shaded, inner, select(0.0, share, is_brighter));
-            }
         }
     }
     if shaded.a < 0.004 || covered <= 0.0 {

@@ -15,10 +15,6 @@ pub fn tests() -> Vec<Trial> {
         test("render::gaps of a mask leave no holes in slices", gaps),
         test("render::cut slices have no dark rim on white", no_rim),
         test(
-            "render::heads without a mask have no dark rim",
-            no_rim_of_head,
-        ),
-        test(
             "render::without a mask slices are cut to the head",
             head_alone,
         ),
@@ -59,28 +55,6 @@ fn no_rim() {
         // Where a border crosses the voxels aslant, up to 5 % of a value comes from those outside.
         assert!(darkest >= 121, "{darkest}");
     }
-}
-
-/// A head whose background is 0, without a mask: on white, the fall of its values to those of the background is no dark
-/// rim.
-fn no_rim_of_head() {
-    let mut offscreen = offscreen();
-    let head = ball(12.0, 1.0);
-    let value = |i: usize| 0.5 * f32::from(head.inside[i]);
-    let values: Vec<f32> = (0..head.grid.voxel_count()).map(value).collect();
-    let image = Volume::scalar(head.grid.clone(), values);
-    let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
-    list.background = [255; 3];
-    list.slices = vec![quad(&image, None)];
-    let picture = offscreen.scene(&list).expect("a picture");
-    let (mut inside, mut dark) = (0, 0);
-    for (x, y) in (0..160u32).flat_map(|x| (0..160u32).map(move |y| (x, y))) {
-        let grey = picture.pixel(x, y)[0];
-        inside += u32::from(grey < 140);
-        dark += u32::from(grey < 80);
-    }
-    // Without the mend, a pixel or two all around the head are darker.
-    assert!(inside > 3000 && dark < 20, "{dark} of {inside}");
 }
 
 /// A slice shows its image inside the mask and the objects behind it outside.
