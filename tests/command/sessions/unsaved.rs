@@ -312,13 +312,6 @@ fn exports_next_to_a_session() {
     for (action, _) in table(&window, folder.path()) {
         window.state = start.clone();
         let text = format!("{action:?}");
-        let are_weights = matches!(
-            &action,
-            Action::Filter(FilterAction::Save {
-                file: FilterFile::Weights,
-                ..
-            })
-        );
         save(&mut window, action, tracks);
         let state = &window.state;
         let status = &state.runtime.notices.status;
