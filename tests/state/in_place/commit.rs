@@ -6,7 +6,7 @@ use crate::support::fields::cube;
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
-use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
+use arcuate::data::{Role, Shape, Tractogram, Volume};
 use arcuate::io::disk::{self, Operation};
 use arcuate::io::{InPlace, Opened, Reading, nifti};
 use arcuate::solvers::commit;
@@ -29,7 +29,7 @@ use arcuate::state::{
 use glam::dvec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 const COUNT: usize = 1200;
@@ -360,50 +360,57 @@ fn surveyed() {
 
 /// Two jobs that need the survey at the same time read the file once; a job that waits can be cancelled.
 fn counted_once() {
-    const LONG: Duration = Duration::from_millis(200);
     let setup = Setup::new("a.tck", COUNT);
     let file = InPlace::open(&setup.path, &Reading::default(), &Control::new());
     let file = file.unwrap().expect("a file that stays on the disk");
     let grid = cube(40, 3.0);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).unwrap();
-    let passes = |grid: &Grid, others: &[&Control]| {
-        let opened = Arc::new(AtomicUsize::new(0));
-        let count = opened.clone();
-        let _watch = disk::watch(
-            setup.folder.path(),
-            Arc::new(move |operation, _| {
-                if operation == Operation::Open {
-                    count.fetch_add(1, Ordering::SeqCst);
-                    // The other jobs begin meanwhile.
-                    std::thread::sleep(LONG);
+    let (opened, may_read) = (AtomicUsize::new(0), AtomicBool::new(true));
+    let (opened, may_read) = (Arc::new(opened), Arc::new(may_read));
+    let (counter, gate) = (opened.clone(), may_read.clone());
+    let pause = || std::thread::sleep(Duration::from_millis(5));
+    let _watch = disk::watch(
+        setup.folder.path(),
+        Arc::new(move |operation, _| {
+            if operation == Operation::Open {
+                counter.fetch_add(1, Ordering::SeqCst);
+                while !gate.load(Ordering::SeqCst) {
+                    pause();
                 }
-                Ok(())
-            }),
+            }
+            Ok(())
+        }),
+    );
+    let expected = FileLines::new(&file).count(&grid, &backend, &Control::new());
+    let expected = expected.unwrap();
+    let once = opened.swap(0, Ordering::SeqCst);
+    // The first job waits where it opens the file, until the others have begun.
+    may_read.store(false, Ordering::SeqCst);
+    let lines = FileLines::new(&file);
+    let count = |control: &Control| lines.count(&grid, &backend, control);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| count(&Control::new()));
+        while opened.load(Ordering::SeqCst) == 0 {
+            pause();
+        }
+        let stopped = Control::new();
+        stopped.cancel();
+        let outcome = count(&stopped);
+        let second = scope.spawn(|| count(&Control::new()));
+        pause();
+        may_read.store(true, Ordering::SeqCst);
+        let surveys = [first, second].map(|job| job.join().unwrap());
+        assert!(
+            matches!(outcome, Err(arcuate::solvers::Error::Cancelled)),
+            "{outcome:?}"
         );
-        let lines = FileLines::new(&file);
-        let outcomes = std::thread::scope(|scope| {
-            let count = |control: &Control| lines.count(grid, &backend, control);
-            let first = scope.spawn(move || count(&Control::new()));
-            std::thread::sleep(LONG / 4);
-            let others: Vec<_> = others
-                .iter()
-                .map(|control| scope.spawn(move || count(control)))
-                .collect();
-            let others = others.into_iter().map(|other| other.join().unwrap());
-            let others: Vec<_> = others.collect();
-            (first.join().unwrap(), others)
-        });
-        (opened.load(Ordering::SeqCst), outcomes)
-    };
-    let (once, (alone, _)) = passes(&grid, &[]);
-    let stopped = Control::new();
-    stopped.cancel();
-    let (opened, (first, others)) = passes(&grid, &[&Control::new(), &stopped]);
-    assert_eq!(opened, once, "passes over the file");
-    let expected = alone.unwrap();
-    assert_eq!(first.unwrap(), expected);
-    assert_eq!(*others[0].as_ref().unwrap(), expected);
-    assert!(matches!(others[1], Err(arcuate::solvers::Error::Cancelled)));
+        assert!(
+            surveys
+                .into_iter()
+                .all(|survey| survey.unwrap() == expected)
+        );
+    });
+    assert_eq!(opened.load(Ordering::SeqCst), once, "passes over the file");
 }
 
 /// The sums over weights of a session need the course of the streamlines, and use the survey of the estimate.
@@ -413,6 +420,7 @@ fn summed() {
     let path = setup.folder.path().join("s.arcuate");
     window.save(&path);
     let mut restored = reopened(&path, StayInFile::Above(0));
+    restored.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert!(restored.state.runtime.filter.previous_fit.is_none());
     assert!(restored.state.runtime.filter.estimate.shown().is_some());
     restored.state.runtime.filter.sums = Default::default();
