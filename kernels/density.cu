@@ -199,9 +199,7 @@ extern "C" __global__ void __launch_bounds__(128, 4)
             if (is_finite(before) && is_finite(here)) {
                 f64x3 p = widened(before), q = widened(here);
                 f64x3 along = minus(q, p);
-                double squared = __dadd_rn(__dadd_rn(__dmul_rn(along.x, along.x), __dmul_rn(along.y, along.y)),
-                                           __dmul_rn(along.z, along.z));
-                double length = __dsqrt_rn(squared), share[3] = {0.0, 0.0, 0.0};
+                double length = __dsqrt_rn(product(along, along)), share[3] = {0.0, 0.0, 0.0};
                 if (sums.directions && length > 0.0) {
                     share[0] = __ddiv_rn(fabs(along.x), length);
                     share[1] = __ddiv_rn(fabs(along.y), length);

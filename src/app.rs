@@ -19,10 +19,6 @@ use crate::state::{Action, Effect, State, report, update};
 use crate::ui::{self, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
 use parts::{Interface, WindowStatus, Work};
-use std::time::Duration;
-
-/// A frame in which a control moved waits this long at most for results that come so soon.
-const QUICK: Duration = Duration::from_millis(8);
 
 pub struct App {
     state: State,
@@ -79,9 +75,7 @@ impl App {
 
 impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
-        if std::mem::take(&mut self.window.control_moved) {
-            self.work.jobs.wait_for_quick(QUICK);
-        }
+        self.work.wait_for_quick(&mut self.window);
         let events = self
             .work
             .jobs

@@ -11,6 +11,10 @@ use crate::ui::Memory;
 use crate::ui::views::Views;
 use egui::Context;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest wait of a frame for results.
+const QUICK: Duration = Duration::from_millis(8);
 
 /// State of widgets and views between frames.
 pub(super) struct Interface {
@@ -41,6 +45,14 @@ impl Work {
             jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
             pictures: pictures::Pictures::default(),
             timers: autosave::Timers::started(),
+        }
+    }
+
+    /// Waits for results that come within a few milliseconds if the frame has events that changed the state: its picture
+    /// then shows them, and does not slow them down.
+    pub fn wait_for_quick(&self, status: &mut WindowStatus) {
+        if std::mem::take(&mut status.control_moved) {
+            self.jobs.wait_for_quick(QUICK);
         }
     }
 

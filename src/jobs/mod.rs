@@ -130,7 +130,7 @@ impl<S: JobState> Run<S> for Running<'_, S> {
         {
             let mut queue = self.lane.lock();
             queue.partial = Some(event);
-            queue.first_result.arrives(self.started);
+            queue.first_result.arrive();
         }
         (self.wake)();
     }
@@ -403,14 +403,14 @@ fn work<S: JobState>(
             }
         };
         let Pending { handle, job } = pending;
-        let started = Instant::now();
         let event = job.run(&Running {
             lane,
             worker,
             handle: &handle,
-            started,
+            started: Instant::now(),
             wake,
         });
+        let is_done = matches!(event.ending(), Outcome::Done(()));
         {
             let mut queue = lane.lock();
             queue.running = None;
@@ -419,7 +419,13 @@ fn work<S: JobState>(
         }
         // The receiver may no longer exist; waiting jobs are done nevertheless.
         let _ = events.send(event);
-        lane.lock().first_result.arrives(started);
+        {
+            let first_result = &mut lane.lock().first_result;
+            if is_done {
+                first_result.arrive();
+            }
+            first_result.end();
+        }
         wake();
     }
 }

@@ -6,30 +6,40 @@ use std::time::{Duration, Instant};
 /// How soon the jobs of a slot have a first result.
 #[derive(Default)]
 pub(super) struct FirstResult {
-    /// The running job has none yet.
-    is_pending: bool,
-    /// Duration of the last job that had one, from its start.
+    /// The start of the running job, until it has a result.
+    pending: Option<Instant>,
+    /// Duration of the last job that had a result, from its start to the first one.
     last: Option<Duration>,
 }
 
 impl FirstResult {
-    /// A job starts.
+    /// Notes that a job starts.
     pub fn begin(&mut self) {
-        self.is_pending = true;
+        self.pending = Some(Instant::now());
     }
 
-    /// The running job, started at this moment, has a result.
-    pub fn arrives(&mut self, started: Instant) {
-        if std::mem::take(&mut self.is_pending) {
+    /// Notes that the running job has a result.
+    pub fn arrive(&mut self) {
+        if let Some(started) = self.pending.take() {
             self.last = Some(started.elapsed());
         }
+    }
+
+    /// Notes that the running job has ended. If it was cancelled or failed, its duration tells nothing about the next.
+    pub fn end(&mut self) {
+        self.pending = None;
     }
 
     /// Whether a result is expected within `limit`, from the running job or from one that is queued.
     pub fn is_due(&self, is_queued: bool, limit: Duration) -> bool {
         // A job takes longer beside the drawing of a picture, which the waiting frame leaves out.
         let longest = limit + limit / 2;
-        (self.is_pending || is_queued) && self.last.is_some_and(|last| last <= longest)
+        let is_young = self
+            .pending
+            .is_none_or(|started| started.elapsed() <= longest);
+        (self.pending.is_some() || is_queued)
+            && is_young
+            && self.last.is_some_and(|last| last <= longest)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod doubtful;
+mod fixels;
 
 use crate::cli::{arcuate, json, refuses};
 use crate::support::{data_test, test};
@@ -107,7 +108,8 @@ fn several_shells() {
     };
     assert_eq!(entries("fod/fixels"), 5);
     assert_eq!(entries("fod") - 1 + 5, named.len());
-    check_fixels(here);
+    fixels::check(here);
+    check_response_voxels(here);
     // Reading the response functions from their files, on one thread, changes no result.
     let given = "fod head/dwi.nii.gz --mask head/brain_mask.nii.gz --order 6 --maps peaks --threads 1 \
                  --responses fod/wm_response.txt,fod/gm_response.txt,fod/csf_response.txt --format mif --out again";
@@ -136,6 +138,22 @@ fn several_shells() {
     let stored: Value = serde_json::from_slice(&kept).expect("JSON");
     assert_eq!(stored["repeat"], report["repeat"]);
     assert!(stored["fod_ms"].is_null());
+}
+
+/// Checks the image of the voxels in which the response functions were measured.
+fn check_response_voxels(here: &Path) {
+    let voxels = values(&here.join("fod/response_voxels.nii.gz"));
+    let mask = values(&here.join("head/brain_mask.nii.gz"));
+    let report: Value =
+        serde_json::from_slice(&std::fs::read(here.join("fod/fod.json")).expect("a report"))
+            .expect("JSON");
+    assert_eq!(voxels.frames, 1);
+    for tissue in 0..3 {
+        let of_tissue = voxels.values.iter().filter(|v| **v == tissue as f32 + 1.0);
+        assert_eq!(report["responses"][tissue]["voxels"], of_tissue.count());
+    }
+    let mut pairs = voxels.values.iter().zip(mask.values.iter());
+    assert!(pairs.all(|(v, m)| *v == 0.0 || *m > 0.0));
 }
 
 /// Values of the images of a run agree with each other.
@@ -174,73 +192,6 @@ fn check_images(here: &Path) {
         assert!(amplitude(1).is_nan() || amplitude(1) <= amplitude(0));
     }
     assert!(with_peaks > 1000, "{with_peaks}");
-}
-
-/// Fixels are the peaks, with the density of their lobes, and other commands read them.
-fn check_fixels(here: &Path) {
-    run("convert fod/fixels/peak.mif lengths.nii.gz --peaks", here);
-    let expected = values(&here.join("fod/peaks.nii.gz"));
-    let found = values(&here.join("lengths.nii.gz"));
-    // The image has as many peaks as the voxel with the most fixels.
-    assert!((3..=expected.frames).contains(&found.frames));
-    for (a, b) in found.values.iter().zip(expected.values.iter()) {
-        let is_same = (a - b).abs() < 1e-5 || *a == 0.0 && b.is_nan();
-        assert!(is_same, "{a} and {b}");
-    }
-    let list = |name: &str| values(&here.join(format!("fod/fixels/{name}.mif")));
-    let densities = values(&here.join("fod/afd.nii.gz"));
-    let sum = |values: &[f32]| values.iter().map(|v| f64::from(*v)).sum::<f64>();
-    let (ours, all) = (sum(&list("afd").values), sum(&densities.values));
-    assert!((ours - all).abs() < 1e-4 * all, "{ours} and {all}");
-    assert_eq!(list("disp").values.len(), list("peak").values.len());
-    let track = "track --seeds random:200 --min-length 5 --method deterministic --peaks";
-    let report = run(&format!("{track} fod/peaks.nii.gz --out a.tck"), here);
-    let repeated = run(&format!("{track} fod/fixels/peak.mif --out b.tck"), here);
-    let [peaks, fixels] = [report, repeated].map(|r| r["kept"].as_i64().expect("a number"));
-    // Lengths times directions round differently than the peaks.
-    assert!(
-        peaks > 0 && (peaks - fixels).abs() <= 2,
-        "{peaks} and {fixels}"
-    );
-    refuses(
-        &["track", "--peaks", "head", "--out", "c.tck"],
-        &["a folder without index.mif"],
-        here,
-    );
-    // An image is not taken for the fixels that lie below it, and lengths of 1 are not values.
-    let render = [
-        "render",
-        "fod/fixels/peak.mif",
-        "--out",
-        "a.png",
-        "--fixels",
-    ];
-    let with = |more: &[&'static str]| [&render[..], more].concat();
-    refuses(
-        &with(&["head/brain_mask.nii.gz"]),
-        &["Found no fixels"],
-        here,
-    );
-    for values in ["--fixel-limits", "--fixel-range"] {
-        refuses(
-            &with(&["fod/fixels", values, "0..1"]),
-            &["Found fixels without values", values],
-            here,
-        );
-    }
-    // The voxels in which the response functions were measured.
-    let voxels = values(&here.join("fod/response_voxels.nii.gz"));
-    let mask = values(&here.join("head/brain_mask.nii.gz"));
-    let report: Value =
-        serde_json::from_slice(&std::fs::read(here.join("fod/fod.json")).expect("a report"))
-            .expect("JSON");
-    assert_eq!(voxels.frames, 1);
-    for tissue in 0..3 {
-        let of_tissue = voxels.values.iter().filter(|v| **v == tissue as f32 + 1.0);
-        assert_eq!(report["responses"][tissue]["voxels"], of_tissue.count());
-    }
-    let mut pairs = voxels.values.iter().zip(mask.values.iter());
-    assert!(pairs.all(|(v, m)| *v == 0.0 || *m > 0.0));
 }
 
 fn one_shell() {

@@ -209,9 +209,6 @@ pub const COMMIT: KernelFile = KernelFile {
         "commit_groups",
         "commit_measure",
         "commit_combine",
-        "commit_free",
-        "commit_turn",
-        "commit_look",
     ],
 };
 

@@ -273,7 +273,9 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(rays) = rays.filter(|r| r.cut != cut) else {
         return;
     };
-    if rays.all.points.len() > AT_ONCE && cut != Cut::All {
+    // Copying points from a card takes a while and may fail, which only a job reports.
+    let is_quick = rays.all.points.len() <= AT_ONCE && rays.all.points.is_on_host();
+    if !is_quick && cut != Cut::All {
         let id = rays.all.id();
         if state
             .runtime

@@ -71,8 +71,8 @@ impl State {
         known.filter(|(key, _)| key.curves == [live.output.kept.id(), live.output.missed.id()])
     }
 
-    /// The live result, if it is final and the host has it: the window draws curves of a graphics card a few
-    /// milliseconds earlier, and the card may fail in between.
+    /// The live result, if it is final and the host has it. The window draws curves of a graphics card before, during a
+    /// whole drag, and the card may fail in between.
     pub fn final_live(&self) -> Option<&CurveResult> {
         let live = self.runtime.track.live.value();
         live.filter(|live| {

@@ -116,7 +116,7 @@ fn without_vulkan() {
         "{text}"
     );
     assert!(text.contains("install a Vulkan driver") && !here.join("scene.png").exists());
-    // The window of the demo head shows the sentence instead of the view, and does not wait for one.
+    // The picture of the window does not wait for the view, either.
     let (text, code) = run(here, &["demo", "--out", "demo"], &set);
     assert_eq!(code, Some(0), "{text}");
     assert!(

@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::partial results come before the last", partial),
         test("jobs::a quick result is waited for", quick),
         test("jobs::a slow result is not waited for", slow),
+        test("jobs::a slow result after quick ones", slow_after_quick),
     ]
 }
 
@@ -177,27 +178,56 @@ fn quick() {
     assert_eq!(jobs.poll().len(), 1);
 }
 
-/// Neither jobs of unknown duration, nor slow ones, nor those in a queue are waited for.
+/// Neither jobs of unknown duration, nor slow ones, nor those in a queue or in the background are waited for. A job that
+/// was cancelled tells nothing about the duration of the next.
 fn slow() {
     const LIMIT: Duration = Duration::from_secs(1);
-    let (slot, queue) = (Slot::latest_wins("slow"), Slot::queue("queue"));
+    let slot = Slot::latest_wins("slow");
+    let others = [
+        Slot::queue("queue"),
+        Slot::latest_wins("background").in_background(),
+    ];
     let mut jobs = counting_jobs();
     let submit = |jobs: &mut Jobs<Received>, slot, lasts| {
-        jobs.submit(Counting {
+        let job = jobs.submit(Counting {
             lasts,
             ..Counting::new(1, slot)
         });
         let began = Instant::now();
         jobs.wait_for_quick(LIMIT);
         assert!(began.elapsed() < LIMIT, "{slot:?}");
+        job
     };
+    let cancelled = submit(&mut jobs, slot, 60 * LIMIT);
+    wait_until_started(&cancelled);
+    jobs.cancel(slot);
+    received(&mut jobs, 1);
     submit(&mut jobs, slot, 2 * LIMIT);
-    submit(&mut jobs, queue, Duration::ZERO);
-    received(&mut jobs, 2);
-    for slot in [slot, queue] {
+    others.map(|slot| submit(&mut jobs, slot, Duration::ZERO));
+    received(&mut jobs, 3);
+    for slot in others.into_iter().chain([slot]) {
         submit(&mut jobs, slot, 60 * LIMIT);
         jobs.cancel(slot);
     }
+}
+
+/// After quick jobs, a frame waits for a slow one only as long as quick ones take.
+fn slow_after_quick() {
+    const LIMIT: Duration = Duration::from_millis(50);
+    let slot = Slot::latest_wins("once quick");
+    let mut jobs = counting_jobs();
+    jobs.submit(Counting::new(1, slot));
+    received(&mut jobs, 1);
+    let job = jobs.submit(Counting {
+        lasts: Duration::from_secs(60),
+        ..Counting::new(2, slot)
+    });
+    wait_until_started(&job);
+    std::thread::sleep(2 * LIMIT);
+    let began = Instant::now();
+    (0..200).for_each(|_| jobs.wait_for_quick(LIMIT));
+    assert!(began.elapsed() < 100 * LIMIT);
+    jobs.cancel(slot);
 }
 
 /// Partial results arrive in the order in which they were sent, each once.

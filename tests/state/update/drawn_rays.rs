@@ -6,9 +6,11 @@ use crate::support::test;
 use arcuate::data::shared_slice::{Late, LateError};
 use arcuate::data::{Shared, Tractogram};
 use arcuate::jobs::{Delivery, Event, Outcome};
+use arcuate::solvers::geodesic::Cut;
 use arcuate::state::core::live::Standing;
 use arcuate::state::track::jobs::LIVE;
-use arcuate::state::track::jobs::copy::CopyLive;
+use arcuate::state::track::jobs::copy::{COPY, CopyLive};
+use arcuate::state::track::jobs::cut::CutRays;
 use arcuate::state::track::jobs::trace::TraceRays;
 use arcuate::state::{Action, Phase};
 use libtest_mimic::Trial;
@@ -18,6 +20,8 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::rays::copied_at_rest", copied_at_rest),
         test("update::rays::lost_before_the_copy", lost_before_the_copy),
+        test("update::rays::stopped_copy", stopped_copy),
+        test("update::rays::cut_on_a_card", cut_on_a_card),
     ]
 }
 
@@ -115,6 +119,35 @@ fn lost_before_the_copy() {
     window.deliver(|_| {});
     let track = &window.state.runtime.track.live;
     assert!(track.value().is_none());
-    assert!(track.has_failed());
+    let why = track.failure().expect("a reason");
+    assert!(why.contains("the card was lost"), "{why}");
     assert_eq!(copies(&window), 1);
+}
+
+/// A copy that another job replaced is requested once more.
+fn stopped_copy() {
+    let mut window = on_card(Phase::Done, false);
+    let job = window.jobs_of::<CopyLive>().next().expect("a copy").clone();
+    let delivery = Delivery {
+        slot: COPY,
+        ticket: window.pending[0].ticket,
+        wall_ms: 1.0,
+        outcome: Outcome::Cancelled,
+    };
+    let curves = &live(&window).output.kept.points;
+    let card = curves.late_as::<OnCard>().expect("points on a card");
+    card.is_copied.store(false, Ordering::Relaxed);
+    window.act(Action::Event(Event::new(job, delivery)));
+    assert!(window.state.runtime.track.live.value().is_some());
+    assert_eq!(copies(&window), 2);
+}
+
+/// A cut of rays on a card is a job: it copies their points.
+fn cut_on_a_card() {
+    let mut window = on_card(Phase::Live, false);
+    change(&mut window, Phase::Live, |rays| rays.cut = Cut::Top(3));
+    assert_eq!(window.jobs_of::<CutRays>().count(), 1);
+    assert!(live(&window).output.kept.len() > 3);
+    window.deliver(|_| {});
+    assert_eq!(live(&window).output.kept.len(), 3);
 }

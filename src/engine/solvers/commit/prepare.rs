@@ -186,8 +186,8 @@ impl Inputs<'_> {
             free: model.free.len(),
             samples: samples.count(),
         };
-        // Signals, residual, four A x; eight vectors of unknowns; the sums of the threads, in double precision.
-        let vectors = 4 * (7 * rows + 8 * columns + 2 * sums);
+        // Signals, residual, two A x; six vectors of unknowns; the sums of the threads, in double precision.
+        let vectors = 4 * (5 * rows + 6 * columns + 2 * sums);
         MemoryDemand {
             segments: estimate.segments,
             bytes: estimate.bytes + vectors,

@@ -260,11 +260,11 @@ impl<'a> LinesOnCard<'a> {
         let slots = chunks
             .last()
             .map_or(0, |c| next_chunk(c.first_slot, c.capacity));
-        // Slots are numbered with 32 bits.
         // Points, values if there are any, the list of the pieces, and the blocks with their boxes.
         let each = if values.is_some() { 12 + 4 } else { 12 };
         let list = size_of_val(&pieces[..]) as u64;
         let bytes = slots as u64 * each + list + (slots / BLOCK) as u64 * (BLOCK_BYTES + 6);
+        // Slots are numbered with 32 bits.
         if u32::try_from(slots).is_err() || device.needs(bytes, OPERATION, LOWER).is_err() {
             return Ok(None);
         }

@@ -21,11 +21,11 @@ pub struct CostEnd {
     pub zero: Arc<[u32]>,
 }
 
-/// What a picture of a pathway needs besides its costs.
+/// Figures of a pathway besides its costs.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// [`JointCosts::shares`].
-    pub shares: Vec<f32>,
+    /// [`JointCosts::excesses`].
+    pub excesses: Vec<f32>,
     /// [`JointCosts::joining_epsilons`].
     pub joining: Vec<f32>,
     /// [`JointCosts::excess`].
@@ -101,19 +101,19 @@ impl JointCosts {
     }
 
     /// For each voxel with a path, its cost above the minimum as a fraction of it, in ascending order.
-    pub fn shares(&self) -> Vec<f32> {
-        let mut shares = self.excess_by_place(f32::INFINITY);
-        shares.retain(|share| share.is_finite());
-        shares.par_sort_unstable_by(f32::total_cmp);
-        shares
+    pub fn excesses(&self) -> Vec<f32> {
+        let mut excesses = self.excess_by_place(f32::INFINITY);
+        excesses.retain(|excess| excess.is_finite());
+        excesses.par_sort_unstable_by(f32::total_cmp);
+        excesses
     }
 
-    /// What a picture of the pathway needs besides it, computed side by side on all threads.
+    /// Computes the figures of the pathway side by side.
     pub fn summary(&self, max_excess: f32) -> Summary {
-        let shares = || (self.shares(), self.joining_epsilons(max_excess));
-        let ((shares, joining), excess) = rayon::join(shares, || self.excess(max_excess));
+        let sorted = || rayon::join(|| self.excesses(), || self.joining_epsilons(max_excess));
+        let ((excesses, joining), excess) = rayon::join(sorted, || self.excess(max_excess));
         Summary {
-            shares,
+            excesses,
             joining,
             excess,
         }

@@ -1,11 +1,13 @@
 //! Pathways between regions, from cost fields; unchanged fields are reused.
 
 use crate::compute::{Backend, Control, parts};
-use crate::data::{DataId, ImageExporter, Mask, Region, Role, Sentence, Shape, TensorField};
+use crate::data::{
+    DataId, ImageExporter, Mask, Region, Role, Sentence, Shape, TensorField, Volume,
+};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::pathway::{
-    Domain, Params, Pathway, Summary, TOLERANCE, excess_on_card, not_joined, outside_tensors,
+    Domain, Params, Pathway, TOLERANCE, excess_on_card, not_joined, outside_tensors,
 };
 use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
@@ -280,14 +282,7 @@ impl FindPathway {
             prepared: prepared.clone(),
         });
         control.check()?;
-        let of_sides = [&a, &b].map(|field| (field.image(), field.values.clone()));
-        // Computed here to keep it off the interface thread.
-        backend.install(|| {
-            parts::each(of_sides.iter().collect(), |(image, values)| {
-                image.precompute_window_from(values);
-            });
-        });
-        let sides = of_sides.map(|(image, _)| image);
+        let sides = images([&a, &b], backend);
         let separated_by = not_joined([&a, &b], &regions);
         let pathway = Pathway::new(a, b).map_err(|error| separated_by.unwrap_or(error))?;
         control.check()?;
@@ -297,18 +292,14 @@ impl FindPathway {
         let along = backend.install(|| tractogram::sample(&fa, &line));
         control.check()?;
         let mean_fa = mean_of_finite(&along);
-        let Summary {
-            shares,
-            joining,
-            excess,
-        } = backend.install(|| pathway.summary(PathwayResult::MAXIMUM_EXCESS));
+        let summary = backend.install(|| pathway.summary(PathwayResult::MAXIMUM_EXCESS));
         control.check()?;
         line.bounds();
         Ok(PathwayResult {
-            excess,
+            excess: summary.excess,
             sides,
-            shares: shares.into(),
-            joining: joining.into(),
+            shares: summary.excesses.into(),
+            joining: summary.joining.into(),
             curve: line.with_per_point("fa", along),
             weakest: CostliestStretch::find(&path, metric, &regions),
             path,
@@ -332,6 +323,18 @@ impl FindPathway {
             pathway: PathwayCosts::Tensors(pathway),
         })
     }
+}
+
+/// The cost fields as images. Their windows are computed here, to keep that off the interface thread.
+fn images(fields: [&CostField; 2], backend: &Backend) -> [Volume; 2] {
+    let images = fields.map(CostField::image);
+    let both = images.iter().zip(fields).collect();
+    backend.install(|| {
+        parts::each(both, |(image, field): (&Volume, &CostField)| {
+            image.precompute_window_from(&field.values);
+        });
+    });
+    images
 }
 
 /// A cost field already solved for the end of this side, and the side it was solved for: exchanged ends can use each

@@ -7,7 +7,7 @@ use crate::solvers::Error;
 use crate::solvers::lifted::{
     DirectionSet, Params, Prepared, ends, halved_distributions, joined, largest_amplitudes,
 };
-use crate::solvers::pathway::{Domain, Summary};
+use crate::solvers::pathway::Domain;
 use crate::state::pathways::jobs::find::{
     LABEL, Wall, receive, same_walls, slot, unfinished, walls,
 };
@@ -133,11 +133,7 @@ impl FindLifted {
         let sides = [0, 1].map(|i: usize| backend.install(|| pathway.fields[i].image()));
         control.check()?;
         let places = &prepared.places;
-        let Summary {
-            shares,
-            joining,
-            excess,
-        } = backend.install(|| pathway.summary(PathwayResult::MAXIMUM_EXCESS));
+        let summary = backend.install(|| pathway.summary(PathwayResult::MAXIMUM_EXCESS));
         let curve = PathwayResult::line_of(&path, places);
         // Computed here to keep it off the interface thread.
         backend.install(|| {
@@ -149,10 +145,10 @@ impl FindLifted {
         let costs = PathwayCosts::Distributions(pathway);
         let params = PathwayParams::Distributions(self.params);
         Ok(PathwayResult {
-            excess,
+            excess: summary.excess,
             sides,
-            shares: shares.into(),
-            joining: joining.into(),
+            shares: summary.excesses.into(),
+            joining: summary.joining.into(),
             curve,
             weakest: CostliestStretch::find(&path, places, &self.regions),
             path,

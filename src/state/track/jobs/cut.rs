@@ -3,6 +3,7 @@
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
+use crate::solvers::Error;
 use crate::solvers::geodesic::{Cut, rank};
 use crate::state::job_end::ended;
 use crate::state::track::rays;
@@ -43,10 +44,13 @@ impl Job for CutRays {
 
     fn run(
         self,
-        _: &Worker,
+        worker: &Worker,
         _: &Control,
         _: &PartialSender<RaysAfterCut>,
     ) -> Result<RaysAfterCut, JobError> {
+        worker
+            .backend()
+            .install(|| self.all.on_host().map_err(Error::from))?;
         Ok(after_cut(&self.all, self.cut))
     }
 

@@ -72,20 +72,19 @@ pub fn repetitions() {
         json(&repeated, here)["least_repeated"],
         value["least_repeated"]
     );
-    let other = line(&[
+    let mask = ["--distance-to", "head/brain_mask.nii.gz"];
+    let rest = [
         "--repetitions",
         "20",
         "--random-seed",
         "2",
         "--out",
         "other",
-    ]);
-    assert_ne!(
-        json(&other, here)["least_repeated"],
-        value["least_repeated"]
-    );
+    ];
+    let other = json(&line(&[&rest[..], &mask].concat()), here);
+    assert_ne!(other["least_repeated"], value["least_repeated"]);
     // The pathway lies within the brain.
-    let mask = ["--distance-to", "head/brain_mask.nii.gz"];
+    assert_eq!(other["nearest_mm"].as_f64(), Some(0.0));
     let rest = ["--repetitions", "20", "--out", "mask"];
     let output = arcuate(&line(&[&rest[..], &mask].concat()), here);
     let table = std::fs::read_to_string(here.join("mask/distances.csv")).expect("written");

@@ -198,7 +198,7 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let mixed = shared(shape.streamlines, rank) as u64;
     let own = voxels * shape.unknowns_per_voxel() as u64;
     let basis = (shape.samples * 2 * ROW) as u64;
-    let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
+    let vectors = 3 * shape.rows() as u64 + 5 * shape.columns() as u64;
     let word_count = peaks * (COUNT as u64 + 1) + voxels + sums + mixed + own + basis + vectors;
     8 * segments + 16 * items + 4 * word_count
 }

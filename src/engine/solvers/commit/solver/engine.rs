@@ -2,7 +2,7 @@
 
 use crate::solvers::Error;
 
-/// Measures of a step of the first phase.
+/// Measures of a step.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StepMeasures {
     /// At the new point.
