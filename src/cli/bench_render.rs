@@ -109,11 +109,9 @@ fn computed(
                     continue;
                 }
             };
-            if !offscreen.renderer.can_compute_lines() {
+            // Elsewhere, the rasteriser draws them.
+            if !offscreen.renderer.computes_lines() {
                 continue;
-            }
-            if offscreen.is_software() {
-                offscreen.renderer.set_line_raster(LineRaster::Always);
             }
             let renderer = &mut offscreen.renderer;
             renderer.create_ahead();

@@ -64,10 +64,10 @@ pub(super) fn in_both_ways(offscreen: &mut Offscreen, list: &ScenePane) -> [Pict
     both
 }
 
-/// Number of pixels that differ from the background.
-pub(super) fn drawn_pixels(picture: &Picture, background: [u8; 3]) -> usize {
+/// Number of pixels that differ from the background by more than this.
+pub(super) fn drawn_pixels(picture: &Picture, background: [u8; 3], more_than: u8) -> usize {
     pixels(picture)
-        .filter(|p| (0..3).any(|c| p[c].abs_diff(background[c]) > 8))
+        .filter(|p| (0..3).any(|c| p[c].abs_diff(background[c]) > more_than))
         .count()
 }
 
@@ -83,7 +83,7 @@ pub(super) fn differences([a, b]: &[Picture; 2]) -> Vec<u8> {
 /// Draws a list in both ways. They differ by rounding where an edge meets a sample, in at most these shares of the pixels.
 fn compare(offscreen: &mut Offscreen, list: &ScenePane, what: &str, edges: [f64; 2]) {
     let both = in_both_ways(offscreen, list);
-    let drawn = drawn_pixels(&both[0], list.background);
+    let drawn = drawn_pixels(&both[0], list.background, 8);
     assert!(drawn > 500, "{what}: {drawn} pixels");
     let differences = differences(&both);
     let share = |more_than: u8| {
