@@ -97,8 +97,6 @@ fn computed(
     let cases = [("computed lines", 1.0), ("computed transparent lines", 0.2)];
     let mut results = Vec::new();
     for &count in counts {
-        // The thread compiles while they are computed.
-        let mut streamlines = None;
         for (name, opacity) in cases.into_iter().filter(|c| choice.takes(c.0)) {
             let mut offscreen = match Offscreen::new() {
                 Ok(offscreen) => offscreen,
@@ -112,12 +110,14 @@ fn computed(
             if !offscreen.renderer.can_compute_lines() {
                 continue;
             }
-            if offscreen.is_software() {
+            // By default, such a device would draw triangles.
+            if !offscreen.renderer.computes_lines() {
                 offscreen.renderer.set_line_raster(LineRaster::Always);
             }
             let renderer = &mut offscreen.renderer;
             renderer.create_ahead();
-            let tractogram = streamlines.get_or_insert_with(|| arcs(count)).clone();
+            // The thread compiles while they are computed, in each case for as long.
+            let tractogram = arcs(count);
             let thin = LineStyle::Lines { width_px: 1.5 };
             let list = |step: usize| {
                 let camera = Camera::framing(DVec3::splat(-80.0), DVec3::splat(80.0));
