@@ -7,11 +7,11 @@
 //! where volumes are shown.
 //!
 //! Parts of integers have 32 bits. The sums of a chunk are added to those of the picture in single precision before
-//! another one is drawn. They last until the picture is complete, however many parts it is drawn in, and are then scaled
-//! to half precision at once. The loss of light cannot overflow: a chunk has at most 2²⁰ segments, of less than 2¹² each (two
-//! layers of 2¹¹ in a sharp bend). A weight of the nearest layers, 2¹⁸, can overflow after 16 384 of them at one pixel in
-//! one chunk; layers half way to the far end count 64 times less. Sums in half precision, which the rasteriser blends,
-//! overflow after 4096 in a picture.
+//! another one is drawn. They last until the picture is complete, however many parts it is drawn in, and are then
+//! scaled to half precision at once. The loss of light cannot overflow: a chunk has at most 2²⁰ segments, of less than
+//! 2¹² each (two layers of 2¹¹ in a sharp bend). A weight of the nearest layers, 2¹⁸, can overflow after 16 384 of them
+//! at one pixel in one chunk; layers half way to the far end count 64 times less. Sums in half precision, which the
+//! rasteriser blends, overflow after 4096 in a picture.
 
 use super::gpu::{Gpu, Slot, depth_test};
 use super::line_raster::{
@@ -111,7 +111,8 @@ impl Pipelines {
         }
     }
 
-    /// Adds the layers in front of the scene's `depth` to the sums, which begin with the first slot; `sums_depths`: also their weighted depths, for volumes.
+    /// Adds the layers in front of the scene's `depth` to the sums, which begin with the first slot; `sums_depths`: also
+    /// their weighted depths, for volumes.
     pub fn draw(
         &self,
         gpu: &Gpu,
