@@ -1,6 +1,7 @@
 // Translucent streamlines drawn by compute shaders (src/render/line_blend.rs): each segment adds its layer to the pixels
 // that it covers (blend_small, blend_large), the integer sums of a chunk are added to those of the picture (fold_blend), and
-// a triangle blends these into the textures of transparency.rs (fs_blended). Appended to line_raster.wgsl.
+// once they are complete, a triangle writes them into the textures of transparency.rs (fs_blended). Appended to
+// line_raster.wgsl.
 
 // Per pixel, in integers: red and green of the weighted sum; its blue and its weight; the scene's depth and the loss of
 // light; the weighted depth. The first number of each pair is in the upper 32 bits.
@@ -163,7 +164,7 @@ fn fs_blended(@builtin(position) position: vec4<f32>) -> Transparency {
     let item = 2u * (pixel.y * written_size.x + pixel.x);
     let sum = written_sums[item];
     let other = written_sums[item + 1u];
-    // Only ratios of the sums are used.
+    // These are the sums of all parts of the picture, of which only ratios are used.
     let scale = min(1.0, LARGEST_WEIGHT / max(sum.a, 1.0));
     return Transparency(sum * scale, 1.0 - exp2(-other.x), other.y * scale);
 }

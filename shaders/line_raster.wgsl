@@ -120,7 +120,7 @@ fn weights_in_start(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
     return select(vec3<f32>(-1.0, 0.0, 0.0), vec3<f32>(a.y, a.x, 0.0), inside);
 }
 
-// The same for the second triangle.
+// A point within the second triangle, as for the first.
 fn weights_in_end(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
     let at = vec3<f32>(point, 1.0);
     let b = vec2<f32>(dot(triangles.end.first, at), dot(triangles.end.second, at));
@@ -128,7 +128,7 @@ fn weights_in_end(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
     return select(vec3<f32>(-1.0, 0.0, 0.0), vec3<f32>(1.0 - b.x, b.x, b.y), inside);
 }
 
-// The same for the first of them that contains the point.
+// A point within the first of both that contains it.
 fn weights_in(triangles: Triangles, point: vec2<f32>) -> vec3<f32> {
     let weights = weights_in_start(triangles, point);
     if weights.x >= 0.0 {
@@ -157,7 +157,8 @@ var<workgroup> clips_of: array<vec4<f32>, THREADS>;
 var<workgroup> offsets_of: array<vec2<f32>, THREADS>;
 var<workgroup> gaps: array<u32, THREADS>;
 
-// The pixels that a segment may cover: a number of columns along its main direction, each of the same number of rows.
+// The pixels that a segment may cover: a number of columns along its main direction, each of the same number of rows,
+// which begin in the picture.
 struct Cells {
     steep: bool,
     first_column: i32,
@@ -214,7 +215,8 @@ fn later_cell(cells: Cells, cell: vec2<i32>, ahead: vec2<i32>) -> vec2<i32> {
 fn pixel_of_cell(cells: Cells, cell: vec2<i32>) -> vec2<i32> {
     let along = cells.first_column + cell.x;
     let position = clamp(f32(along) + 0.5, cells.range.x, cells.range.y);
-    let row = i32(floor(cells.base + cells.slope * position)) + cell.y;
+    // The rows of a column may begin before the picture; their number is limited to its height.
+    let row = max(i32(floor(cells.base + cells.slope * position)), 0) + cell.y;
     return select(vec2<i32>(along, row), vec2<i32>(row, along), cells.steep);
 }
 

@@ -242,7 +242,7 @@ fn is_cut(across_slab: f32, value: f32, world: vec3<f32>) -> bool {
     return abs(across_slab) > 1.0 || is_hidden(value) || is_clipped(world);
 }
 
-// The same, cut to the slab, by clips and to the limits of the values. A separate entry point, because `discard` moves the
+// Ribbons cut to the slab, by clips and to the limits of the values. A separate entry point, because `discard` moves the
 // depth test after the shader.
 @fragment
 fn fs_ribbon_cut(in: Ribbon) -> @location(0) vec4<f32> {

@@ -46,10 +46,12 @@ const ABSOLUTE: u32 = 2048u;
 const BY_VALUE: u32 = 4096u;
 // Only the outlines of the colours of an image.
 const OUTLINED: u32 = 8192u;
+// At the rim of the shape that a slice is cut to, colours are those farther inside.
+const FROM_INSIDE: u32 = 16384u;
 
 // A texel of the shape that a slice is cut to does not belong to the rim of the shape if it is at least this.
 const INNER: f32 = 0.98;
-// Width of the rim in texels.
+// Width of the rim in texels of that shape.
 const RIM: f32 = 1.5;
 // Over two texels at a border, the field rises by at least this.
 const STEEP: f32 = 0.4;
@@ -289,7 +291,8 @@ fn share_inside(at: vec2<f32>, inside: f32, right: vec2<f32>, below: vec2<f32>) 
 // last voxel inside and the first one outside, values fall to those outside, often 0: that would be a dark fringe.
 fn away_from_rim(at: vec2<f32>, inside: f32) -> vec2<f32> {
     let inward = RIM * clamp((INNER - inside) / (INNER - 0.5), 0.0, 1.0);
-    let texel = vec2<f32>(1.0 / length(layer.image.across.xyz), 1.0 / length(layer.image.down.xyz));
+    // Texels of the shape, not of the image: coarse voxels would be read from far away.
+    let texel = vec2<f32>(1.0 / length(layer.cut.across.xyz), 1.0 / length(layer.cut.down.xyz));
     let rise = vec2<f32>(
         cut_at(at + vec2<f32>(texel.x, 0.0)) - cut_at(at - vec2<f32>(texel.x, 0.0)),
         cut_at(at + vec2<f32>(0.0, texel.y)) - cut_at(at - vec2<f32>(0.0, texel.y)),
@@ -318,8 +321,7 @@ fn on_quad(in: OnQuad) -> OnPlane {
         if covered <= 0.0 {
             discard;
         }
-        // A shape that was found in the image itself lies beyond the tissue, and a contour is not a colour of voxels.
-        if !has(CUT_BLACK) && !has(CONTOUR) && inside < INNER {
+        if has(FROM_INSIDE) && inside < INNER {
             at = away_from_rim(at, inside);
         }
     }

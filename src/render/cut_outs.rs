@@ -155,8 +155,8 @@ const CLOSED_BLOCKS: usize = 2;
 /// An image with a smaller share of background counts as one without background.
 const MIN_BACKGROUND: f64 = 0.03;
 
-/// The head in the first volume of an image with a dark background: the largest connected part above the background, without holes. `None`
-/// for colours, labels and fixels, and if there is no background or no head.
+/// The head in the first volume of an image with a dark background: the largest connected part above the background,
+/// without holes. `None` for colours, labels and fixels, and if there is no background or no head.
 pub(super) fn head(volume: &Volume) -> Option<Mask> {
     let is_scalar = volume.kind == VolumeKind::Scalar && volume.texels().is_none();
     if !is_scalar || volume.labels.is_some() || volume.fixels.is_some() {

@@ -3,13 +3,15 @@
 //! The sums of weighted blended transparency (transparency.rs; McGuire and Bavoil 2013, J Comput Graph Tech 2:122) do not
 //! depend on the order of layers, so each segment adds its layer to the pixels that it covers by atomic additions, as
 //! line_raster.rs finds the nearest one by atomic maxima. Red and green share an integer of 64 bits, as do blue and weight:
-//! a pixel takes two additions per layer, and one more until no light of the background is left.
+//! a pixel takes two additions per layer, one more until no light of the background is left, and one more for the depth
+//! where volumes are shown.
 //!
 //! Parts of integers have 32 bits. The sums of a chunk are added to those of the picture in single precision before
-//! another one is drawn. The loss of light cannot overflow: a chunk has at most 2²⁰ segments, of less than 2¹² each (two
-//! layers of 2¹¹ in a sharp bend). A weight of the nearest layers, 2¹⁸, can overflow after 16 384 of them at one pixel in
-//! one chunk; layers half way to the far end count 64 times less. Sums in half precision, which the rasteriser blends,
-//! overflow after 4096 in a picture.
+//! another one is drawn. They last until the picture is complete, however many parts it is drawn in, and are then
+//! scaled to half precision at once. The loss of light cannot overflow: a chunk has at most 2²⁰ segments, of less than
+//! 2¹² each (two layers of 2¹¹ in a sharp bend). A weight of the nearest layers, 2¹⁸, can overflow after 16 384 of them
+//! at one pixel in one chunk; layers half way to the far end count 64 times less. Sums in half precision, which the
+//! rasteriser blends, overflow after 4096 in a picture.
 
 use super::gpu::{Gpu, Slot, depth_test};
 use super::line_raster::{
@@ -45,6 +47,8 @@ pub(super) struct Blended {
     /// In single precision, of all chunks.
     sums: wgpu::Buffer,
     large: wgpu::Buffer,
+    /// The sums are those of the present picture, which all its parts continue.
+    pub in_use: bool,
 }
 
 impl Blended {
@@ -55,6 +59,7 @@ impl Blended {
             layers: gpu.storage(bytes),
             sums: gpu.storage(bytes),
             large: large_list(gpu),
+            in_use: false,
         }
     }
 }
@@ -106,7 +111,8 @@ impl Pipelines {
         }
     }
 
-    /// Sums the layers in front of the scene's `depth`; `sums_depths`: also their weighted depths, for volumes.
+    /// Adds the layers in front of the scene's `depth` to the sums, which begin with the first slot; `sums_depths`: also
+    /// their weighted depths, for volumes.
     pub fn draw(
         &self,
         gpu: &Gpu,
@@ -119,9 +125,11 @@ impl Pipelines {
         if !blended.as_ref().is_some_and(fits) {
             *blended = None;
         }
-        let blended = &*blended.get_or_insert_with(|| Blended::new(gpu, own.drawn));
+        let blended = blended.get_or_insert_with(|| Blended::new(gpu, own.drawn));
+        blended.in_use = true;
+        let blended = &*blended;
         let [width, height] = own.drawn.map(|n| n.div_ceil(8));
-        let mut begins = true;
+        let mut begins = own.slots.start == 0;
         for chunk in own.chunks() {
             let picture = gpu.uniform(&picture(own, &chunk, sums_depths));
             let [uniform, layers, sums, large] =

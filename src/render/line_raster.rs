@@ -1,10 +1,10 @@
 //! Draws many opaque streamlines of the 3-D view by compute shaders, with the pixels that the rasteriser would draw.
 //!
 //! Cards for computing, such as the H200, draw triangles with few of their processors, but run compute shaders on all:
-//! ten million segments take 20 ms as triangles and 11 ms here. Each segment writes its depth and number to the samples that it covers,
-//! and the nearest remains (64-bit atomic maximum; Schütz, Kerbl and Wimmer 2021, Comput Graph Forum 40:115, do this with
-//! points); then each sample is coloured once, and one triangle copies colours and depths into the scene, where other
-//! objects are tested against them.
+//! ten million segments take 20 ms as triangles and 11 ms here. Each segment writes its depth and number to the samples
+//! that it covers, and the nearest remains (64-bit atomic maximum; Schütz, Kerbl and Wimmer 2021, Comput Graph Forum
+//! 40:115, do this with points); then each sample is coloured once, and one triangle copies colours and depths into the
+//! scene, where other objects are tested against them.
 
 use super::gpu::{Gpu, Slot, blended, depth_test};
 use super::line_blend::{self, Blended};
@@ -13,6 +13,7 @@ use super::pipelines::Drawing;
 use crate::scene::draw_list::Lines;
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 const SHADER: &str = include_str!("../../shaders/line_raster.wgsl");
@@ -64,6 +65,8 @@ pub(super) struct Nearest {
     keys: wgpu::Buffer,
     colours: wgpu::Buffer,
     large: wgpu::Buffer,
+    /// The present picture uses it.
+    pub in_use: bool,
 }
 
 impl Nearest {
@@ -75,6 +78,7 @@ impl Nearest {
             keys: gpu.storage(8 * all),
             colours: gpu.storage(4 * all),
             large: large_list(gpu),
+            in_use: false,
         }
     }
 }
@@ -110,9 +114,13 @@ pub(super) struct LineRasteriser {
     pub when: LineRaster,
     /// A picture waits for the pipelines; otherwise the rasteriser draws until a thread has created them.
     pub waits: bool,
+    /// The system refused that thread.
+    pub no_thread: bool,
     pipelines: Arc<OnceLock<Pipelines>>,
     /// Pipelines of translucent lines.
     blending: Arc<OnceLock<line_blend::Pipelines>>,
+    /// Passes that compute shaders have drawn. Threads that draw share the renderer.
+    passes: AtomicU64,
 }
 
 /// The streamlines of a pass: those of a picture, and the range of slots among them that is drawn.
@@ -155,6 +163,11 @@ impl LineRasteriser {
         }
     }
 
+    /// Passes of streamlines that compute shaders have drawn so far.
+    pub fn passes(&self) -> u64 {
+        self.passes.load(Ordering::Relaxed)
+    }
+
     /// Whether compute shaders are to draw these streamlines.
     pub fn takes(&self, gpu: &Gpu, own: PassLines) -> bool {
         let (ready, bytes) = match own.pass {
@@ -168,7 +181,8 @@ impl LineRasteriser {
             LineRaster::Never => false,
             LineRaster::Always => !own.slots.is_empty(),
             LineRaster::Automatic => {
-                gpu.computes_lines && own.slots.len() >= MIN_SLOTS && (ready || self.waits)
+                let may_draw = ready || self.waits || self.no_thread;
+                gpu.computes_lines && own.slots.len() >= MIN_SLOTS && may_draw
             }
         };
         chosen
@@ -193,7 +207,10 @@ impl LineRasteriser {
         if !nearest.as_ref().is_some_and(fits) {
             *nearest = None;
         }
-        let nearest = &*nearest.get_or_insert_with(|| Nearest::new(gpu, own.drawn, own.samples));
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        let nearest = nearest.get_or_insert_with(|| Nearest::new(gpu, own.drawn, own.samples));
+        nearest.in_use = true;
+        let nearest = &*nearest;
         let [width, height] = own.drawn;
         let used = 8 * u64::from(width) * u64::from(height) * u64::from(own.samples);
         encoder.clear_buffer(&nearest.keys, 0, Some(used));
@@ -227,7 +244,8 @@ impl LineRasteriser {
         }
     }
 
-    /// Sums the layers of translucent streamlines in front of the scene's `depth`.
+    /// Adds the layers of translucent streamlines in front of the scene's `depth` to the sums of the picture, which begin
+    /// with the first slot.
     pub fn blend(
         &self,
         gpu: &Gpu,
@@ -236,6 +254,7 @@ impl LineRasteriser {
         (depth, sums_depths): (&wgpu::TextureView, bool),
         blended: &mut Option<Blended>,
     ) {
+        self.passes.fetch_add(1, Ordering::Relaxed);
         let new = || line_blend::Pipelines::new(gpu, layout);
         let pipelines = self.blending.get_or_init(new);
         pipelines.draw(gpu, encoder, own, (depth, sums_depths), blended);

@@ -167,6 +167,18 @@ impl Targets {
         }
     }
 
+    /// Prepares for a picture: nothing is computed for it yet.
+    fn begin_picture(&mut self) {
+        self.nearest.iter_mut().for_each(|n| n.in_use = false);
+        self.blended.iter_mut().for_each(|b| b.in_use = false);
+    }
+
+    /// Releases the buffers of computed lines that the picture does not use: they take up to 112 bytes per pixel.
+    fn release_unused(&mut self) {
+        self.nearest.take_if(|n| !n.in_use);
+        self.blended.take_if(|b| !b.in_use);
+    }
+
     /// Copies the scene's present depths for the depth test of the background's lines.
     fn set_aside(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) {
         let (size, samples) = (self.size, self.samples);
@@ -232,7 +244,9 @@ impl Scenes {
         }
     }
 
-    /// Starts to create the pipelines of lines on a thread, so that no picture waits for them.
+    /// Starts to create the pipelines of lines on a thread. A picture that needs those of triangles before they are ready
+    /// waits for the one that the thread is creating; pictures of a window use those of compute shaders once all of them
+    /// exist.
     pub fn create_ahead(&mut self, gpu: &Gpu, lines: &LinePipelines) {
         let always = self.line_rasteriser.when == LineRaster::Always;
         if self.ahead.is_some() || gpu.software && !always {
@@ -249,8 +263,9 @@ impl Scenes {
                 rasteriser();
             }
         };
-        // If the system refuses the thread, the pictures create them.
         self.ahead = thread::start_awaited("pipelines", work).ok();
+        // If the system refuses the thread, the pictures create them.
+        self.line_rasteriser.no_thread = self.ahead.is_none();
     }
 
     /// Releases the data of glyphs and marks.
@@ -299,6 +314,9 @@ impl Scenes {
             *targets = None;
         }
         let targets = targets.get_or_insert_with(|| Targets::new(gpu, size, samples));
+        if quality.part.begins {
+            targets.begin_picture();
+        }
         let drawn = size.map(|n| ((f64::from(n) * quality.scale) as u32).clamp(1, n));
         let scene_bounds = bounds(list, keys, tools.store);
         let view = SceneView::new(list, drawn, scene_bounds);
@@ -353,6 +371,10 @@ impl Scenes {
         if !complete {
             tools.stopwatch.stop(gpu, encoder);
             return (used, None);
+        }
+        // A rough picture, as during a gesture, has too few lines for compute shaders, and a better one follows.
+        if quality.is_full() {
+            targets.release_unused();
         }
         if let Some(outline) = &list.outline {
             self.outlines.march(

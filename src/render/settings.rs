@@ -47,6 +47,11 @@ impl Renderer {
         self.gpu.computes_lines && self.can_compute_lines()
     }
 
+    /// Passes of streamlines that compute shaders have drawn so far.
+    pub fn computed_passes(&self) -> u64 {
+        self.scenes.line_rasteriser.passes()
+    }
+
     /// Whether the device has what [`LineRaster::Always`] needs.
     pub fn can_compute_lines(&self) -> bool {
         self.gpu.device.features().contains(line_raster::FEATURES)

@@ -100,6 +100,7 @@ const LIMITED: u32 = 1024;
 const ABSOLUTE: u32 = 2048;
 const BY_VALUE: u32 = 4096;
 const OUTLINED: u32 = 8192;
+const FROM_INSIDE: u32 = 16384;
 
 /// A plane in world space: `origin + u * across + v * down`.
 #[derive(Clone, Copy)]
@@ -316,6 +317,12 @@ impl Slices {
                     // The shape found in the image extends a little beyond the tissue.
                     (Some(_), None) => BLACK | CUT_BLACK,
                 };
+                // A shape that was found in the image itself lies beyond the tissue. Labels and borders keep their places.
+                let keeps_places = uniform.kind[0] & (OUTLINED | SINGLE_COLOUR) != 0
+                    || image.volume.0.labels.is_some();
+                if cut.is_some() && list.cut_out.is_some() && !keeps_places {
+                    uniform.kind[0] |= FROM_INSIDE;
+                }
             }
             layers.push(self.bind(gpu, textures, uniform, views, None));
         }

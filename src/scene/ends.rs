@@ -34,7 +34,10 @@ pub(super) fn ends(lines: &[Lines]) -> Vec<EndMarks> {
         opacity: lines.opacity,
         every: lines.every,
     };
-    lines.iter().filter(by_reason).map(marks).collect()
+    // Points on a graphics card are copied by a job, not by the thread that draws.
+    let is_on_host = |lines: &&Lines| lines.tractogram.0.points.is_on_host();
+    let marked = lines.iter().filter(by_reason).filter(is_on_host);
+    marked.map(marks).collect()
 }
 
 /// The mark of each stop reason, by its number.

@@ -66,7 +66,7 @@ pub struct Memory {
     tool_kind: Option<std::mem::Discriminant<crate::state::Tool>>,
 
     palette: Option<palette::Palette>,
-    /// Typed in this frame after the key that opens the palette.
+    /// Keys and letters of this frame that follow the key that opens the palette, until it has opened.
     typed_early: Vec<egui::Event>,
     renaming: Option<rename::Renaming>,
     /// The window has no space for the lists beside the views.
@@ -228,6 +228,7 @@ pub fn show(
     let arrived = actions.len();
     let is_modal = asks(ui, state) || memory.settings || state.runtime.files.folder.is_some();
     let opens_palette = given_up.is_none() && !is_modal && memory.palette.is_none();
+    palette::return_early(ui, std::mem::take(&mut memory.typed_early));
     memory.typed_early = match opens_palette {
         true => palette::take_early(ui),
         false => Vec::new(),
@@ -299,6 +300,10 @@ pub fn show(
         actions.push(Action::AbandonDrag(before));
     } else if !(asks || memory.settings || state.runtime.files.folder.is_some()) {
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
+    }
+    if !memory.typed_early.is_empty() {
+        // No palette opened.
+        ui.ctx().request_repaint();
     }
     actions
 }

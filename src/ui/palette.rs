@@ -36,7 +36,7 @@ pub struct Palette {
     top: usize,
     /// Becomes true after the first frame.
     settled: bool,
-    /// Typed before it was first drawn.
+    /// Keys and letters that were typed before it was first drawn.
     early: Vec<Event>,
 }
 
@@ -57,6 +57,7 @@ pub(super) fn take_early(ui: &Ui) -> Vec<Event> {
         Event::Key {
             key: Key::K,
             pressed: true,
+            repeat: false,
             modifiers,
             ..
         } => modifiers.command,
@@ -75,6 +76,14 @@ pub(super) fn take_early(ui: &Ui) -> Vec<Event> {
         i.events.extend(others);
         typed
     })
+}
+
+/// Returns what [`take_early`] took in the last frame if no palette opened: a field that an earlier key of that frame
+/// opened receives it.
+pub(super) fn return_early(ui: &Ui, typed: Vec<Event>) {
+    ui.input_mut(|i| {
+        i.events.splice(0..0, typed);
+    });
 }
 
 /// The action of a row.

@@ -80,6 +80,11 @@ impl<'a> Share<'a> {
         part.slots.end >= last_opaque && (part.begins || part.slots.start < last_opaque)
     }
 
+    /// All slots of the picture for a pass, counted from its first one.
+    fn all_slots_for(&self, for_use: LinePass) -> Range<usize> {
+        0..self.uses[for_use as usize].1.len()
+    }
+
     pub fn sees_through(&self) -> bool {
         !self.slots_for(LinePass::Translucent).is_empty()
     }
@@ -310,6 +315,7 @@ impl Scenes {
         let depth = self
             .first_depth
             .depth_for(gpu, encoder, depth, textures, begins);
+        let all = share.all_slots_for(LinePass::Translucent);
         let lines = PassLines {
             all: strands,
             pass: LinePass::Translucent,
@@ -319,7 +325,17 @@ impl Scenes {
             cut: frame.cut,
         };
         let rasteriser = &self.line_rasteriser;
-        let computed = rasteriser.takes(gpu, lines);
+        // The parts of a picture share their sums, so its first part decides for all.
+        let computed = match begins {
+            true => rasteriser.takes(
+                gpu,
+                PassLines {
+                    slots: &all,
+                    ..lines
+                },
+            ),
+            false => targets.blended.as_ref().is_some_and(|b| b.in_use),
+        };
         if computed {
             rasteriser.blend(
                 gpu,
@@ -345,7 +361,10 @@ impl Scenes {
         frame.limit(&mut pass);
         match &targets.blended {
             Some(blended) if computed => {
-                rasteriser.write_blended(gpu, &mut pass, blended, frame.drawn);
+                // The sums may exceed half precision until they are complete and scaled.
+                if own.end == all.end {
+                    rasteriser.write_blended(gpu, &mut pass, blended, frame.drawn);
+                }
             }
             _ => {
                 let own = (LinePass::Translucent, &own);

@@ -76,10 +76,7 @@ pub struct Views {
     entered: Option<Pane>,
     /// The panes on screen, points.
     panes: Vec<(Pane, Rect)>,
-    /// When pointer or wheel last moved, s.
-    moved_at: f64,
-    /// Scrolled points that do not yet make a step.
-    scrolled: f32,
+    motion: PointerMotion,
     /// For pictures: nothing follows the pointer, and the renderer uses separate panes.
     still: bool,
     /// These views show the snapshot of a comparison.
@@ -91,6 +88,14 @@ pub struct Views {
     /// The half that these views fill in a comparison.
     half: Option<compare::Half>,
     other: Option<Box<Views>>,
+}
+
+#[derive(Default)]
+struct PointerMotion {
+    /// When pointer or wheel last moved, s.
+    moved_at: f64,
+    /// Scrolled points that do not yet make a step.
+    scrolled: f32,
 }
 
 #[derive(Default)]
@@ -291,12 +296,12 @@ impl Views {
             (i.time, moves)
         });
         if moving {
-            self.moved_at = now;
+            self.motion.moved_at = now;
         }
         if !state.waits_for_rest() {
             return;
         }
-        let rested = now - self.moved_at;
+        let rested = now - self.motion.moved_at;
         if rested >= REST_S {
             actions.push(Action::Settle);
         } else {

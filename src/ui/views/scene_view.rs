@@ -275,7 +275,7 @@ impl Views {
     }
 
     fn scene_wheel(&mut self, ui: &Ui, scene: &Scene, actions: &mut Vec<Action>) {
-        let (steps, shift) = wheel_steps(ui, &mut self.scrolled);
+        let (steps, shift) = wheel_steps(ui, &mut self.motion.scrolled);
         if steps != 0 && shift && scene.state.view.tool == Tool::Brush {
             let drawing = scene.state.view.drawing.resized(steps);
             actions.push(Action::Region(RegionAction::SetDrawing(drawing)));

@@ -283,7 +283,7 @@ impl Views {
     }
 
     fn slice_wheel(&mut self, ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
-        let (steps, shift) = wheel_steps(ui, &mut self.scrolled);
+        let (steps, shift) = wheel_steps(ui, &mut self.motion.scrolled);
         if steps != 0 && shift && slice.state.view.tool == Tool::Brush {
             let drawing = slice.state.view.drawing.resized(steps);
             actions.push(Action::Region(RegionAction::SetDrawing(drawing)));

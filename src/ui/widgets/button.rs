@@ -291,7 +291,7 @@ pub fn toggled(
 
 /// Equal widths; if a label is too long for them, each label has the width that it needs and the same part of the rest.
 fn segment_widths(ui: &Ui, width: f32, labels: &[&str]) -> Vec<f32> {
-    /// Around a label, with the gap between segments.
+    /// The space that a segment needs besides its label, with the gap between segments.
     const PADDING: f32 = 8.0;
     let count = labels.len().max(1) as f32;
     let equal = width / count;

@@ -1,12 +1,14 @@
 //! Slices of the 3-D view that are cut to a mask.
 
 use super::scenes::{grey_block, quad};
-use super::{ball, colour_difference, offscreen};
+use super::{ball, colour_difference, image, offscreen};
 use crate::support::panes::scene;
 use crate::support::test;
-use arcuate::data::{Mask, Volume, VolumeKind};
+use arcuate::data::{Grid, Mask, Volume, VolumeKind};
+use arcuate::scene::draw_list::Interpolation;
 use glam::DVec3;
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -14,6 +16,10 @@ pub fn tests() -> Vec<Trial> {
         test("render::slices_are_cut_out_aslant", cut_out_aslant),
         test("render::gaps of a mask leave no holes in slices", gaps),
         test("render::cut slices have no dark rim on white", no_rim),
+        test(
+            "render::upper layers of cut slices stay in place",
+            upper_layer,
+        ),
         test(
             "render::without a mask slices are cut to the head",
             head_alone,
@@ -55,6 +61,43 @@ fn no_rim() {
         // Where a border crosses the voxels aslant, up to 5 % of a value comes from those outside.
         assert!(darkest >= 121, "{darkest}");
     }
+}
+
+/// A coarse map over a slice that is cut to a fine mask: at the rim, too, it shows the values of these points, not of
+/// points farther inside.
+fn upper_layer() {
+    let mut offscreen = offscreen();
+    // The voxels are 3 mm wide, and the value rises by 1 over 40 mm.
+    let origin = DVec3::new(-22.5, -3.0, -22.5);
+    let grid = Grid::axis_aligned([16, 3, 16], DVec3::splat(3.0), origin).expect("regular");
+    let value = |i: usize| {
+        let x = grid
+            .world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)))
+            .x;
+        (0.5 + x / 40.0) as f32
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    let map = Volume::scalar(Arc::new(grid), values);
+    let mut slice = quad(&grey_block(0.5), Some(ball(10.0, 1.0)));
+    let mut upper = image(&map, (0.0, 1.0));
+    upper.interpolation = Interpolation::Linear;
+    slice.images.push(upper);
+    let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
+    list.slices = vec![slice];
+    let picture = offscreen.scene(&list).expect("a picture");
+    let mut at_rim = 0;
+    for (x, y) in (0..160u32).flat_map(|x| (0..160u32).map(move |y| (x, y))) {
+        let [across, up] = [x, y].map(|i| (f64::from(i) + 0.5 - 80.0) / 4.0);
+        let mm = across.hypot(up);
+        if mm < 9.2 {
+            let expected = (255.0 * (0.5 + across / 40.0)).round() as u8;
+            let found = picture.pixel(x, y);
+            let difference = colour_difference(found, [expected; 3]);
+            assert!(difference <= 2, "{x} {y} {found:?} {expected}");
+            at_rim += u32::from(mm > 8.8);
+        }
+    }
+    assert!(at_rim > 100, "{at_rim} pixels at the rim");
 }
 
 /// A slice shows its image inside the mask and the objects behind it outside.

@@ -1,14 +1,15 @@
 //! Translucent streamlines drawn by compute shaders have the pixels of those drawn as triangles.
 
 use super::line_raster::{any_eye, can_compute, curves, differences, drawn_pixels, in_both_ways};
+use super::loading::{PANE, at_rest, pause};
 use super::{fresh_offscreen, lines, offscreen, tractogram};
 use crate::support::panes::scene;
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::clip::{Clip, ClipShape};
 use arcuate::data::{Tractogram, Volume};
-use arcuate::render::LineRaster;
 use arcuate::render::offscreen::Offscreen;
+use arcuate::render::{LineRaster, Renderer};
 use arcuate::scene::draw_list::{
     ById, Interpolation, LineColour, LineStyle, Lines, ScenePane, Slab, Solid, SolidShape,
     Transfer, VolumeDraw, VolumeStyle,
@@ -227,38 +228,72 @@ fn among_objects() {
     compare(&mut offscreen, &list, "lines in a cloud", &ROUNDED);
 }
 
-/// Of thousands of equal layers the background shows nothing, and their colour is that of one.
+/// The background shows nothing through thousands of equal layers, and their colour is that of one. Their weights exceed
+/// half precision, alone and in two chunks, and also if the picture is drawn in parts.
 fn many_layers() {
-    let mut random = Random::fresh("blended_layers");
-    let mut offscreen = offscreen();
-    if !can_compute(&offscreen) {
+    let mut shared = offscreen();
+    if !can_compute(&shared) {
         return;
     }
-    let eye = DVec3::new(0.0, -300.0, 1.0);
-    let line: Vec<DVec3> = (-10..=10).map(|i| DVec3::X * f64::from(i)).collect();
-    let style = LineStyle::Tubes { radius_mm: 2.0 };
-    let opacity = random.uniform(0.2, 0.6) as f32;
-    let mut picture = |count: usize| {
-        let all = tractogram(&vec![line.clone(); count]);
-        let mut list = scene(80, eye);
-        list.background = [255, 0, 255];
+    let opacity = 0.9;
+    let background = [255, 0, 255];
+    // The nearest layers of a deep view have the largest weight, 16 times their opacity.
+    let [near, far] = [(-50.0, 0.0), (50.0, 12.0)]
+        .map(|(y, z)| [-2.0, 2.0].map(|x| DVec3::new(x, y, z)).to_vec());
+    let layers = |count: usize| tractogram(&vec![near.clone(); count]);
+    let far = tractogram(&[far]);
+    let list = |tractograms: &[Tractogram]| {
+        let mut list = scene(80, DVec3::new(0.0, -300.0, 0.001));
+        list.background = background;
         let colour = LineColour::Fixed([40, 200, 90]);
-        list.lines = vec![translucent(&all, colour, (style, opacity))];
-        let [_, computed] = in_both_ways(&mut offscreen, &list);
-        computed.pixel(40, 40)
+        let style = LineStyle::Tubes { radius_mm: 2.0 };
+        let all = tractograms.iter().chain([&far]);
+        list.lines = all
+            .map(|one| translucent(one, colour.clone(), (style, opacity)))
+            .collect();
+        list
     };
-    let (one, many) = (picture(1), picture(4_000));
+    let [one, some, two] = [
+        list(&[layers(1)]),
+        list(&[layers(10_000)]),
+        list(&[layers(10_000), layers(12_000)]),
+    ];
+    let one = in_both_ways(&mut shared, &one)[1].pixel(40, 40);
     let opacity = f64::from(opacity);
-    for c in 0..3 {
-        let background = [255.0, 0.0, 255.0][c];
-        let expected = (f64::from(one[c]) - background * (1.0 - opacity)) / opacity;
-        // A level of one layer is several of many, and this is half a level more or less.
-        let found = f64::from(many[c]);
-        assert!(
-            (found - expected).abs() <= 0.5 / opacity + 1.0,
-            "{one:?} {many:?} {expected}"
-        );
+    let check = |many: [u8; 4], what: &str| {
+        for c in 0..3 {
+            let from_background = f64::from(background[c]) * (1.0 - opacity);
+            let expected = (f64::from(one[c]) - from_background) / opacity;
+            // A level of one layer is several of many, and this is half a level more or less.
+            let found = f64::from(many[c]);
+            assert!(
+                (found - expected).abs() <= 0.5 / opacity + 1.0,
+                "{what}: {one:?} {many:?} {expected}"
+            );
+        }
+    };
+    for (what, list) in [("one chunk", &some), ("two chunks", &two)] {
+        let [_, computed] = in_both_ways(&mut shared, list);
+        check(computed.pixel(40, 40), what);
     }
+    drop(shared);
+    let mut fresh = fresh_offscreen();
+    let renderer = &mut fresh.renderer;
+    renderer.set_line_raster(LineRaster::Always);
+    renderer.load_in_pieces();
+    // Makes everything count as slow.
+    renderer.set_patience_ms(0.0);
+    let draw = |renderer: &mut Renderer, list: &ScenePane| {
+        renderer.scene(list, PANE);
+        pause();
+        let before = renderer.computed_passes();
+        at_rest(renderer, list);
+        renderer.computed_passes() - before
+    };
+    let passes = draw(renderer, &two);
+    assert!(passes > 2, "{passes} parts");
+    let parts = renderer.read(PANE).expect("a picture");
+    check(parts.pixel(40, 40), "in parts");
 }
 
 /// Pictures that need the pipelines before the thread has created them are the same; a renderer ends with its thread.

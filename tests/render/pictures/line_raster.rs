@@ -7,13 +7,14 @@ use arcuate::data::Tractogram;
 use arcuate::data::clip::{Clip, ClipShape};
 use arcuate::render::LineRaster;
 use arcuate::render::offscreen::{Offscreen, Picture};
-use arcuate::scene::draw_list::{LineColour, LineStyle, ScenePane, Slab, Solid, SolidShape};
+use arcuate::scene::draw_list::{LineColour, LineStyle, Lines, ScenePane, Slab, Solid, SolidShape};
 use glam::{DMat3, DMat4, DVec3};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("render::computed lines equal triangles", styles),
+        test("render::computed lines wider than the picture", wide),
         test("render::computed lines are cut alike", cuts),
         test("render::computed lines around the eye", around_the_eye),
         test(
@@ -48,16 +49,24 @@ pub(super) fn curves(random: &mut Random, count: usize, points: usize, step_mm: 
     tractogram(&all)
 }
 
-/// A list drawn as triangles, and by compute shaders.
+/// A list drawn as triangles, and by compute shaders: these draw its opaque lines in one pass and the others in one.
 pub(super) fn in_both_ways(offscreen: &mut Offscreen, list: &ScenePane) -> [Picture; 2] {
+    let is_opaque = |lines: &Lines| lines.opacity == 1.0;
+    let ranks = [true, false].map(|rank| list.lines.iter().any(|l| is_opaque(l) == rank));
+    let passes = ranks.iter().filter(|any| **any).count() as u64;
     let draw = |when| {
+        let before = offscreen.renderer.computed_passes();
         offscreen.renderer.set_line_raster(when);
         // Draw something else first, so that the renderer does not return the picture before.
         let mut other = list.clone();
         other.background = [9; 3];
         other.lines.clear();
         offscreen.scene(&other).expect("a picture");
-        offscreen.scene(list).expect("a picture")
+        let picture = offscreen.scene(list).expect("a picture");
+        let computed = offscreen.renderer.computed_passes() - before;
+        let expected = if when == LineRaster::Never { 0 } else { passes };
+        assert_eq!(computed, expected, "{when:?}");
+        picture
     };
     let both = [LineRaster::Never, LineRaster::Always].map(draw);
     offscreen.renderer.set_line_raster(LineRaster::Automatic);
@@ -125,6 +134,33 @@ fn styles() {
                 let what = format!("{name}, {style:?}, {colour:?}");
                 list.lines = vec![lines(tractogram, colour, style)];
                 compare(&mut offscreen, &list, &what, EDGES);
+            }
+        }
+    }
+}
+
+/// A tube that is wider than the picture fills all of it, wherever its axis is.
+fn wide() {
+    let mut offscreen = offscreen();
+    if !can_compute(&offscreen) {
+        return;
+    }
+    for (axis, other) in [(DVec3::X, DVec3::Z), (DVec3::Z, DVec3::X)] {
+        for shift_mm in [-12.0, 0.0, 12.0] {
+            let line = [-25.0, 0.0, 25.0].map(|mm| axis * mm + other * shift_mm);
+            let tube = tractogram(&[line.to_vec()]);
+            for opacity in [1.0, 0.9] {
+                // 40 mm of the axis's plane are in the picture.
+                let mut list = scene(SIZE, DVec3::new(0.0, -300.0, 0.001));
+                let style = LineStyle::Tubes { radius_mm: 34.0 };
+                list.lines = vec![Lines {
+                    opacity,
+                    ..lines(&tube, LineColour::Fixed([255; 3]), style)
+                }];
+                let both = in_both_ways(&mut offscreen, &list);
+                let drawn = both.map(|picture| drawn_pixels(&picture, list.background));
+                let all = (SIZE * SIZE) as usize;
+                assert_eq!(drawn, [all; 2], "{axis} {shift_mm} {opacity}");
             }
         }
     }

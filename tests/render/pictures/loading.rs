@@ -255,12 +255,12 @@ fn rough_then_better() {
 }
 
 /// Nothing is refined while a gesture may continue.
-fn pause() {
+pub fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(300));
 }
 
 /// Calls until nothing is pending; returns their number.
-fn at_rest(renderer: &mut Renderer, list: &ScenePane) -> usize {
+pub fn at_rest(renderer: &mut Renderer, list: &ScenePane) -> usize {
     pause();
     for calls in 0..10_000 {
         if !renderer.is_busy() {

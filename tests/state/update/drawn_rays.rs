@@ -6,7 +6,9 @@ use crate::support::test;
 use arcuate::data::shared_slice::{Late, LateError};
 use arcuate::data::{Shared, Tractogram};
 use arcuate::jobs::{Delivery, Event, Outcome};
+use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::Cut;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::core::live::Standing;
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::copy::{COPY, CopyLive};
@@ -19,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::rays::copied_at_rest", copied_at_rest),
+        test("update::rays::marked_once_copied", marked_once_copied),
         test("update::rays::lost_before_the_copy", lost_before_the_copy),
         test("update::rays::stopped_copy", stopped_copy),
         test("update::rays::cut_on_a_card", cut_on_a_card),
@@ -110,6 +113,23 @@ fn copied_at_rest() {
             .is_some_and(|rays| rays.all.points.is_on_host())
     );
     assert_eq!(copies(&window), 1);
+}
+
+/// The ends of rays on a card have no marks: the interface thread would have to copy the points.
+fn marked_once_copied() {
+    let mut window = on_card(Phase::Live, false);
+    window.state.document.live_display_mut().line_colouring = LineColouring::StopReason;
+    let marked = |window: &Window| {
+        let size = Size {
+            points: glam::DVec2::splat(400.0),
+            pixels_per_point: 1.0,
+        };
+        !scene::scene(&window.state, size).ends.is_empty()
+    };
+    let points = live(&window).output.kept.points.clone();
+    assert!(!marked(&window) && !points.is_on_host());
+    points.on_host().expect("a copy");
+    assert!(marked(&window));
 }
 
 /// A card that fails before the copy: nothing is shown, and the reason is known.

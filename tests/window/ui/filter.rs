@@ -31,6 +31,7 @@ use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{
     Action, Content, Display, Effect, Layer, LayerId, Phase, State, Task, ViewAction, update,
 };
+use arcuate::ui::format;
 use arcuate::ui::palette::names;
 use arcuate::ui::views::badge;
 use arcuate::ui::views::legend::{Legend, of_scene};
@@ -349,7 +350,8 @@ fn run() {
     let state = &window.state().state;
     let fitted = state.document.weights.values().next().expect("weights");
     let (caption, _) = badge::text(state).expect("a badge");
-    assert_eq!(caption, format!("Iteration {}", fitted.iterations()));
+    let iterations = format::count(fitted.iterations());
+    assert_eq!(caption, format!("Iteration {iterations}"));
     let running = state.runtime.filter.running.as_ref().expect("it runs");
     let most = u64::from(running.inputs.params.stop.iterations);
     assert_eq!(running.max_iterations(), fitted.iterations() + most);

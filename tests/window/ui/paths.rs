@@ -130,8 +130,14 @@ fn opened() {
     );
 }
 
-/// One slow frame contains all text typed since Ctrl+O, and the Enter after it.
+/// One slow frame contains all text typed since Ctrl+O, and the Enter after it. So does another with Ctrl+K after Ctrl+O:
+/// the field opens and no palette, and the text is the field's.
 fn at_once() {
+    all_typed_at_once(false);
+    all_typed_at_once(true);
+}
+
+fn all_typed_at_once(palette_key: bool) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dwi.nii.gz");
     std::fs::write(&path, "").unwrap();
@@ -143,13 +149,17 @@ fn at_once() {
         repeat: false,
         modifiers,
     };
-    let opens = key(egui::Key::O, egui::Modifiers::COMMAND);
-    page.input_mut().events.push(opens);
-    page.step();
+    let [opens, palette] = [egui::Key::O, egui::Key::K].map(|k| key(k, egui::Modifiers::COMMAND));
     let letters = egui::Event::Text(path.to_str().unwrap().to_owned());
     let enter = key(egui::Key::Enter, egui::Modifiers::NONE);
-    page.input_mut().events.extend([letters, enter]);
-    page.step();
+    let frames = match palette_key {
+        true => [vec![opens, palette, letters, enter], Vec::new()],
+        false => [vec![opens], vec![letters, enter]],
+    };
+    for events in frames {
+        page.input_mut().events.extend(events);
+        page.step();
+    }
     wait(&mut page, |w| count_submitted(w) > 0);
     assert!(page.query_by_label("Path").is_none(), "the field closes");
     // Text typed earlier is not restored by undo now.
