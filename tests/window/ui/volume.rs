@@ -121,7 +121,9 @@ fn curve() {
 fn measure(window: &mut Window) {
     let job = submitted::<MeasureJoint>(window).last().copied();
     let job = job.expect("a request").clone();
-    let samples = JointSamples::measure(&job.volume, job.key.frame, job.other.as_ref());
+    let other = job.other.as_ref();
+    let samples = JointSamples::measure(&job.volume, job.key.frame, other, || false);
+    let samples = samples.expect("values");
     let event = Action::Event(done_event(job, 1, Arc::new(samples)));
     let App { state, effects, .. } = window.state_mut();
     effects.extend(update(state, event));
