@@ -20,7 +20,7 @@ fn named<'a>(
 /// The layer with a name among those of a kind, which the error names.
 pub(super) fn layer_of(
     kind: &str,
-    is_of_kind: impl Fn(&Layer) -> bool + Clone,
+    is_of_kind: impl Fn(&Layer) -> bool,
     name: &str,
     window: &Headless,
 ) -> Result<Arc<Layer>, Failure> {

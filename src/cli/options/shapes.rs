@@ -111,7 +111,7 @@ impl RangesOfAxis {
         for (layer, _) in &self.ranges {
             let is_used = match layer {
                 Some(layer) => has_axis(layer),
-                None => shaped.iter().any(has_axis),
+                None => shaped.iter().any(&has_axis),
             };
             if !is_used {
                 let name = layer.and_then(|layer| document.layer(layer));
