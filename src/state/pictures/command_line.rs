@@ -196,7 +196,6 @@ fn layer_options(document: &Document, layer: &Layer, pane: Pane) -> Result<Strin
         (Content::InPlace(_), _) => {
             return Err(format!("the streamlines “{name}” that stay in their file"));
         }
-        _ => return Err(look_of()),
     };
     let mut expressed = default.clone();
     let look = shown
