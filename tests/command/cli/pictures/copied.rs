@@ -336,6 +336,19 @@ fn projections() {
     );
 }
 
+/// A folder of fixels, one along x in each voxel.
+fn save_fixels(here: &Path, grid: Arc<Grid>, values: &[(&str, Volume)]) {
+    let n = grid.voxel_count();
+    let mut directions = vec![0.0f32; 3 * n];
+    directions[..n].fill(1.0);
+    let peaks = PeakField::new(grid, 1, directions);
+    std::fs::create_dir(here.join("fixels")).expect("a folder");
+    for (name, volume) in fixels::images(&peaks, values) {
+        let path = here.join("fixels").join(format!("{name}.mif"));
+        image::save_volume(&path, &volume, "", &Control::new()).expect("saved");
+    }
+}
+
 /// Fixels over an image, with their range, colours, limits and lengths.
 fn lines() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -344,16 +357,9 @@ fn lines() {
     let grid = Grid::axis_aligned([12; 3], DVec3::splat(4.0), DVec3::splat(-22.0));
     let grid = Arc::new(grid.expect("regular"));
     let n = grid.voxel_count();
-    let mut values = vec![0.0f32; 3 * n];
-    values[..n].fill(1.0);
-    let peaks = PeakField::new(grid.clone(), 1, values);
     let change_of: Vec<f32> = (0..n).map(|i| 2.0 * i as f32 / n as f32 - 1.0).collect();
-    let listed = Volume::new(grid, 1, VolumeKind::Scalar, change_of);
-    std::fs::create_dir(here.join("fixels")).expect("a folder");
-    for (name, volume) in fixels::images(&peaks, &[("change", listed)]) {
-        let path = here.join("fixels").join(format!("{name}.mif"));
-        image::save_volume(&path, &volume, "", &Control::new()).expect("saved");
-    }
+    let listed = Volume::new(grid.clone(), 1, VolumeKind::Scalar, change_of);
+    save_fixels(here, grid, &[("change", listed)]);
     let mut window = opened(here, &["a.nii", "fixels/change.mif"]);
     let command = compare(&mut window, Pane::Axial, here);
     assert!(

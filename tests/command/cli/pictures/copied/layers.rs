@@ -1,12 +1,12 @@
 //! Copied pictures of label maps, masks, colour images and streamlines; and options of layers that they would not change.
 
-use super::{change, compare, files, id, look, opened, show_volume};
+use super::{change, compare, drawn, files, id, look, opened, save_fixels, show_volume};
 use crate::cli::arcuate;
 use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::appearance::{ShapeKind, TransferShape};
-use arcuate::data::{Grid, PeakField, Tractogram, Volume, VolumeKind};
-use arcuate::io::{fixels, image, nifti, tck};
+use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};
+use arcuate::io::{nifti, tck};
 use arcuate::state::core::volume_look::{SecondValue, TwoValues, VolumeLook, VolumeStyle};
 use arcuate::state::streamlines::{Measurement, SelectionMode, StreamlineAction};
 use arcuate::state::{Action, Display, LayerAction, Look, Pane, PictureAction, ViewAction};
@@ -94,16 +94,7 @@ pub fn no_values() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     files(here);
-    let grid = grid();
-    let n = grid.voxel_count();
-    let mut values = vec![0.0f32; 3 * n];
-    values[..n].fill(1.0);
-    let peaks = PeakField::new(grid, 1, values);
-    std::fs::create_dir(here.join("fixels")).expect("a folder");
-    for (name, volume) in fixels::images(&peaks, &[]) {
-        let path = here.join("fixels").join(format!("{name}.mif"));
-        image::save_volume(&path, &volume, "", &Control::new()).expect("saved");
-    }
+    save_fixels(here, grid(), &[]);
     let mut window = opened(here, &["a.nii", "fixels"]);
     let mut glyphs = window.state.view.glyphs;
     glyphs.peaks.by_value = true;
@@ -227,14 +218,9 @@ pub fn ranges() {
     let here = folder.path();
     files(here);
     let picture = |options: &[&str]| {
-        let rest = ["--no-slices", "--size", "96x96", "--out", "x.png"];
-        let output = arcuate(&[&["render"][..], options, &rest].concat(), here);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{options:?}: {error}");
-        let file = here.join("x.png");
-        let png = std::fs::read(&file).expect("a picture");
-        std::fs::remove_file(&file).expect("removed");
-        arcuate::io::decoded_png(&png).expect("pixels").1
+        let options = options.join(" ");
+        let rest = "--no-slices --size 96x96 --out view.png";
+        drawn(&format!("arcuate render {options} {rest}"), here)
     };
     // Gradients are about 4 per mm: only a range without a limit at its end includes them.
     let shape = ["--cloud-shape", "a:gradient:box:30..90:0..3:E69F00:1"];
