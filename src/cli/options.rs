@@ -7,6 +7,7 @@ mod fitted_scan;
 pub mod fod_scan;
 mod glyphs;
 mod images;
+mod layers;
 mod line_colours;
 pub mod models;
 mod orientations;
@@ -25,6 +26,7 @@ pub use common::{ChanceOptions, LookOptions, SessionOptions, limits, whole_names
 pub use fitted_scan::{FitOptions, FittedScan};
 pub use glyphs::GlyphOptions;
 pub use images::ImageEnding;
+pub use layers::layer_named;
 pub use line_colours::LineColourOptions;
 pub use orientations::{
     FodInputOptions, OdfInputOptions, OdfLayoutOptions, OrientationOptions, basis_keys,
@@ -35,7 +37,7 @@ pub use parameters::{AllRows, GivenParameters, RowSelection, shared_option};
 pub use projections::ProjectionOptions;
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 pub use scene_look::SceneLookOptions;
-pub use shapes::{ShapeOptions, named};
+pub use shapes::ShapeOptions;
 pub use value_error::ValueError;
 pub use warp::{WarpOptions, interpolation};
 

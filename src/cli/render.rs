@@ -3,8 +3,8 @@
 use super::headless::Headless;
 use super::options::{
     CloudOptions, GlyphOptions, LineColourOptions, LookOptions, OverlayOptions, ProjectionOptions,
-    RegionOptions, ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError, named,
-    whole_from,
+    RegionOptions, ScanOptions, SceneLookOptions, ShapeOptions, TensorOptions, ValueError,
+    layer_named, whole_from,
 };
 use super::output::shown;
 use super::pictures::Pictures;
@@ -124,6 +124,8 @@ impl ContentOptions {
         let look = &self.scene_look;
         [
             ("--cloud", !self.clouds.cloud.is_empty()),
+            ("--cloud-thickness", !self.clouds.cloud_thickness.is_empty()),
+            ("--cloud-flat", !self.clouds.cloud_flat.is_empty()),
             ("--cloud-shape", !self.shapes.cloud_shape.is_empty()),
             ("--projection", !self.projections.projection.is_empty()),
             ("--no-slices", self.no_slices),
@@ -528,13 +530,6 @@ impl SliceOptions {
 
 /// Hides all image layers except the one of this name.
 fn show_only(name: &str, window: &mut Headless) -> Result<(), Failure> {
-    let layers = &window.state.document.layers;
-    let Some(layer) = named(layers.iter(), name).map(|l| l.id) else {
-        let names: Vec<&str> = layers.iter().map(|l| l.name.as_str()).collect();
-        return Err(Failure::usage(format!(
-            "There is no layer “{name}”, expected one of {}",
-            names.join(", ")
-        )));
-    };
+    let layer = layer_named(name, window)?.id;
     window.act(LayerAction::ShowOnly(layer))
 }

@@ -62,23 +62,22 @@ fn opened(folder: &Path) -> (Window, LayerId) {
     (window, layer)
 }
 
-fn change(state: &mut State, layer: LayerId, changed: impl Fn(Display) -> Display) -> Vec<Effect> {
-    let display = state
-        .document
-        .layer(layer)
-        .expect("a layer")
-        .display
-        .clone();
-    let display = changed(display);
-    let phase = Phase::Done;
-    update(
-        state,
-        Action::Layer(LayerAction::SetDisplay {
-            layer,
-            display,
-            phase,
-        }),
-    )
+/// The action that changes the display of a layer.
+fn change(state: &State, layer: LayerId, changed: impl Fn(Display) -> Display) -> Action {
+    let shown = &state.document.layer(layer).expect("a layer").display;
+    Action::Layer(LayerAction::SetDisplay {
+        layer,
+        display: changed(shown.clone()),
+        phase: Phase::Done,
+    })
+}
+
+/// The end of a job that measures values.
+fn measured(job: &MeasureJoint) -> Action {
+    let (frame, other) = (job.key.frame, job.other.as_ref());
+    let samples = JointSamples::measure(&job.volume, frame, other, || false);
+    let samples = Arc::new(samples.expect("values"));
+    Action::Event(done_event(job.clone(), 1, samples))
 }
 
 fn jobs(effects: &[Effect]) -> Vec<MeasureJoint> {
@@ -102,27 +101,27 @@ fn follow() {
     assert!((first - 1.0).abs() < 0.1, "{first}");
     assert!(!window.state.joint_is_stale());
     // The values of the first volume stay, dimmed, until those of the second one are known.
-    let effects = change(&mut window.state, layer, |display| Display {
+    let second_volume = change(&window.state, layer, |display| Display {
         frame: 1,
         ..display
     });
+    let effects = update(&mut window.state, second_volume);
     let requested = jobs(&effects);
     let [job] = &requested[..] else {
         panic!("one job");
     };
     assert!(window.state.joint_is_stale());
     assert_eq!(gradient(&window.state, layer), first);
-    let samples = JointSamples::measure(&job.volume, job.key.frame, None);
-    let event = Action::Event(done_event(job.clone(), 1, Arc::new(samples)));
-    update(&mut window.state, event);
+    update(&mut window.state, measured(job));
     assert!(!window.state.joint_is_stale());
     let second = gradient(&window.state, layer);
     assert!((second - 2.0 * first).abs() < 1e-4, "{first} {second}");
     // Another window needs no new values.
-    let effects = change(&mut window.state, layer, |display| Display {
+    let narrower = change(&window.state, layer, |display| Display {
         window: (1.0, 4.0),
         ..display
     });
+    let effects = update(&mut window.state, narrower);
     assert!(jobs(&effects).is_empty());
     // The plot is closed, or not on screen in another task.
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
@@ -145,27 +144,20 @@ fn two_values(second: SecondValue) -> TwoValues {
     }
 }
 
-fn set_two(window: &mut Window, layer: LayerId, two: TwoValues) {
-    let display = window
-        .state
-        .document
-        .layer(layer)
-        .expect("a layer")
-        .display
-        .clone();
-    let look = VolumeLook {
-        style: VolumeStyle::Cloud,
-        two_values: Some(two),
-        ..VolumeLook::default()
-    };
-    window.act(Action::Layer(LayerAction::SetDisplay {
-        layer,
-        display: Display {
-            volume: Some(look),
-            ..display
-        },
-        phase: Phase::Done,
-    }));
+fn with_two(state: &State, layer: LayerId, two: &TwoValues) -> Action {
+    change(state, layer, |display| Display {
+        volume: Some(VolumeLook {
+            style: VolumeStyle::Cloud,
+            two_values: Some(two.clone()),
+            ..VolumeLook::default()
+        }),
+        ..display
+    })
+}
+
+fn set_two(window: &mut Window, layer: LayerId, two: &TwoValues) {
+    let action = with_two(&window.state, layer, two);
+    window.act(action);
 }
 
 fn other_image() {
@@ -178,14 +170,37 @@ fn other_image() {
     };
     assert_eq!(image(&window), None);
     let other = window.state.document.layer_named("b").expect("a layer").id;
-    set_two(&mut window, layer, two_values(SecondValue::Image(other)));
-    let (low, high) = image(&window).expect("a window");
-    assert!(
-        (low - 3.0).abs() < 1e-3 && (high - 3.0).abs() < 1e-3,
-        "{low} {high}"
-    );
+    set_two(&mut window, layer, &two_values(SecondValue::Image(other)));
+    let is_flat = |window: &Window, value: f32| {
+        let (low, high) = image(window).expect("a window");
+        assert!(
+            (low - value).abs() < 1e-3 && (high - value).abs() < 1e-3,
+            "{low} {high}"
+        );
+    };
+    is_flat(&window, 3.0);
+    // The plot never shows the values of one image under the name of another one.
+    let volume = window.state.document.layer(other).expect("a layer");
+    let grid = volume.content.volume().expect("an image").grid.clone();
+    let third = Volume::scalar(grid.clone(), vec![8.0; grid.voxel_count()]);
+    let file = folder.path().join("c.nii");
+    nifti::save_volume(&file, &third, "", &Control::new()).expect("written");
+    window.act(Action::Files(FilesAction::Open(vec![file])));
+    let third = window.state.document.layer_named("c").expect("a layer").id;
+    let by_third = with_two(&window.state, layer, &two_values(SecondValue::Image(third)));
+    let effects = update(&mut window.state, by_third);
+    assert!(window.state.joint_samples(layer).is_none());
+    let requested = jobs(&effects);
+    let [job] = &requested[..] else {
+        panic!("one job");
+    };
+    update(&mut window.state, measured(job));
+    is_flat(&window, 8.0);
+    // A cancelled job measures nothing.
+    let cancelled = JointSamples::measure(&job.volume, 0, job.other.as_ref(), || true);
+    assert!(cancelled.is_none());
     // The values of the image itself are still known with another second value.
-    set_two(&mut window, layer, two_values(SecondValue::Gradient));
+    set_two(&mut window, layer, &two_values(SecondValue::Gradient));
     assert!((gradient(&window.state, layer) - 1.0).abs() < 0.1);
 }
 
@@ -205,7 +220,7 @@ fn third() {
         shapes: vec![shape(TransferShape::NO_THIRD)],
         ..two_values(SecondValue::Gradient)
     };
-    set_two(&mut window, layer, two.clone());
+    set_two(&mut window, layer, &two);
     let third = ThirdValue {
         value: DerivedValue::Curvature,
         window: (-0.5, 0.5),
@@ -215,7 +230,7 @@ fn third() {
         shapes: vec![shape([0.25, 1.0])],
         ..two.clone()
     };
-    set_two(&mut window, layer, limited.clone());
+    set_two(&mut window, layer, &limited);
     let found = |window: &Window| {
         let look = window.state.document.layer(layer)?.display.volume.clone();
         look?.two_values

@@ -2,13 +2,12 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
+use super::layers::{image, set_volume_look, volume_look};
 use super::projections::image_map;
-use super::shapes::{colour, image, reveal};
+use super::shapes::colour;
 use super::value_error::ValueError;
 use crate::data::appearance::{Colours, Transfer};
-use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
-use crate::state::{Display, LayerAction, Phase};
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Clouds")]
@@ -50,13 +49,24 @@ pub struct Thickness {
     mm: f32,
 }
 
+/// A cloud may also have one colour.
+fn or_digits(error: ValueError) -> ValueError {
+    match error {
+        ValueError::Unexpected { expected, found } => ValueError::Unexpected {
+            expected: format!("{expected}, or a colour of six hexadecimal digits, as in E69F00"),
+            found,
+        },
+        other => other,
+    }
+}
+
 fn cloud(text: &str) -> Result<Cloud, ValueError> {
     let (layer, colours) = match text.split_once(':') {
         None => (text, None),
         Some((layer, colours)) => {
             let colours = match colour(colours.trim()) {
                 Some(rgb) => Colours::Fixed(rgb),
-                None => Colours::Map(image_map(colours.trim())?),
+                None => Colours::Map(image_map(colours.trim()).map_err(or_digits)?),
             };
             (layer, Some(colours))
         }
@@ -111,18 +121,17 @@ impl CloudOptions {
     /// Shows the named layers as clouds.
     pub fn apply(&self, window: &mut Headless) -> Result<(), Failure> {
         for Cloud { layer, colours } in &self.cloud {
-            change(layer, window, |look| {
-                let mut look = VolumeLook {
-                    style: VolumeStyle::Cloud,
-                    two_values: None,
-                    ..look
-                };
-                look.transfer.colours = colours.unwrap_or(look.transfer.colours);
-                look
-            })?;
+            let layer = image(layer, window)?;
+            let mut look = VolumeLook {
+                style: VolumeStyle::Cloud,
+                two_values: None,
+                ..volume_look(&layer, layer.display.window)
+            };
+            look.transfer.colours = colours.unwrap_or(look.transfer.colours);
+            set_volume_look(&layer, look, window)?;
         }
         for Curve { layer, points } in &self.cloud_curve {
-            change(layer, window, |look| VolumeLook {
+            change("--cloud-curve", layer, window, |look| VolumeLook {
                 transfer: Transfer::new(points, look.transfer.colours),
                 ..look
             })?;
@@ -133,38 +142,35 @@ impl CloudOptions {
     /// Changes how clouds look, whether a curve or shapes give their opacity.
     pub fn finish(&self, window: &mut Headless) -> Result<(), Failure> {
         for Thickness { layer, mm } in &self.cloud_thickness {
-            change(layer, window, |look| VolumeLook {
+            change("--cloud-thickness", layer, window, |look| VolumeLook {
                 reference_mm: *mm,
                 ..look
             })?;
         }
         for layer in &self.cloud_flat {
-            change(layer, window, |look| VolumeLook { lit: false, ..look })?;
+            change("--cloud-flat", layer, window, |look| VolumeLook {
+                lit: false,
+                ..look
+            })?;
         }
         Ok(())
     }
 }
 
-/// Changes the look in 3-D of the image with a name.
+/// Changes the look of a cloud for an option; refuses another layer, where the option would change nothing.
 fn change(
+    option: &str,
     name: &str,
     window: &mut Headless,
     changed: impl Fn(VolumeLook) -> VolumeLook,
 ) -> Result<(), Failure> {
     let layer = image(name, window)?;
-    let Some(volume) = volume_of(&layer) else {
-        return Ok(());
-    };
-    let default = || VolumeLook::default_for(volume, layer.display.window);
-    let look = layer.display.volume.clone().unwrap_or_else(default);
-    let display = Display {
-        volume: Some(changed(look)),
-        ..layer.display.clone()
-    };
-    window.act(LayerAction::SetDisplay {
-        layer: layer.id,
-        display,
-        phase: Phase::Done,
-    })?;
-    reveal(&layer, window)
+    let look = volume_look(&layer, layer.display.window);
+    if look.style != VolumeStyle::Cloud {
+        return Err(Failure::usage(format!(
+            "Found {option} for “{name}”, which is no cloud, expected a cloud: add --cloud or --cloud-shape for it, or leave \
+             {option} out"
+        )));
+    }
+    set_volume_look(&layer, changed(look), window)
 }

@@ -2,7 +2,8 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
-use super::shapes::{image, range, reveal};
+use super::layers::{image, reveal};
+use super::shapes::range;
 use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::core::glyph_look::{GlyphContent, GlyphLook, GlyphPlace, OdfLook};

@@ -2,12 +2,13 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
+use super::layers::{layer_named, layer_of, set_display};
 use super::projections::image_map;
-use super::shapes::{limits as rising, named, reveal};
+use super::shapes::limits as rising;
 use super::value_error::ValueError;
 use crate::data::appearance::ColourMap;
 use crate::state::core::overlay::Overlay;
-use crate::state::{Content, Display, LayerAction, Phase};
+use crate::state::{Content, Display, Layer, LayerAction};
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Images over others")]
@@ -115,10 +116,12 @@ impl OverlayOptions {
             })?;
         }
         for OpacityOfLayer { layer, opacity } in &self.opacity {
-            change_display(layer, window, |display| Display {
+            let layer = layer_named(layer, window)?;
+            let display = Display {
                 opacity: *opacity,
-                ..display
-            })?;
+                ..layer.display.clone()
+            };
+            set_display(&layer, display, window)?;
         }
         for LimitsOfLayer { layer, limits } in &self.limits {
             change(layer, window, |overlay| Overlay {
@@ -150,14 +153,7 @@ impl OverlayOptions {
     /// Hides layers, after all options that show those they name.
     pub fn hide(&self, window: &mut Headless) -> Result<(), Failure> {
         for name in &self.hide {
-            let layers = window.state.document.layers.iter();
-            let Some(layer) = named(layers.clone(), name).map(|layer| layer.id) else {
-                let names: Vec<&str> = layers.map(|layer| layer.name.as_str()).collect();
-                return Err(Failure::usage(format!(
-                    "There is no layer “{name}”, expected one of {}",
-                    names.join(", ")
-                )));
-            };
+            let layer = layer_named(name, window)?.id;
             window.act(LayerAction::Show {
                 layer,
                 visible: false,
@@ -185,21 +181,8 @@ fn change_display(
     window: &mut Headless,
     changed: impl Fn(Display) -> Display,
 ) -> Result<(), Failure> {
-    let layers = window.state.document.layers.iter();
-    let images = layers
-        .filter(|layer| !matches!(layer.content, Content::Tractogram(_) | Content::InPlace(_)));
-    let Some(layer) = named(images.clone(), name).cloned() else {
-        let names: Vec<&str> = images.map(|layer| layer.name.as_str()).collect();
-        return Err(Failure::usage(format!(
-            "There is no image “{name}”, expected one of {}",
-            names.join(", ")
-        )));
-    };
-    let display = changed(layer.display.clone());
-    window.act(LayerAction::SetDisplay {
-        layer: layer.id,
-        display,
-        phase: Phase::Done,
-    })?;
-    reveal(&layer, window)
+    let is_image =
+        |layer: &Layer| !matches!(layer.content, Content::Tractogram(_) | Content::InPlace(_));
+    let layer = layer_of("image", is_image, name, window)?;
+    set_display(&layer, changed(layer.display.clone()), window)
 }

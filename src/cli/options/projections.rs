@@ -2,12 +2,12 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
-use super::shapes::{image, limits, reveal};
+use super::layers::{image, set_display, volume_look};
+use super::shapes::limits;
 use super::value_error::ValueError;
 use crate::data::appearance::{ColourMap, Colours};
-use crate::scene::volume_of;
-use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
-use crate::state::{Display, LayerAction, Phase};
+use crate::state::Display;
+use crate::state::core::volume_look::VolumeStyle;
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Intensity projections")]
@@ -82,12 +82,8 @@ impl ProjectionOptions {
 impl Projection {
     fn apply(&self, window: &mut Headless) -> Result<(), Failure> {
         let layer = image(&self.layer, window)?;
-        let Some(volume) = volume_of(&layer) else {
-            return Ok(());
-        };
         let values = self.window.unwrap_or(layer.display.window);
-        let default = || VolumeLook::default_for(volume, values);
-        let mut look = layer.display.volume.clone().unwrap_or_else(default);
+        let mut look = volume_look(&layer, values);
         look.style = self.style;
         if let Some(map) = self.colour_map {
             look.transfer.colours = Colours::Map(map);
@@ -97,11 +93,6 @@ impl Projection {
             volume: Some(look),
             ..layer.display.clone()
         };
-        window.act(LayerAction::SetDisplay {
-            layer: layer.id,
-            display,
-            phase: Phase::Done,
-        })?;
-        reveal(&layer, window)
+        set_display(&layer, display, window)
     }
 }

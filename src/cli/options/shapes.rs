@@ -2,6 +2,7 @@
 
 use super::super::headless::Headless;
 use super::super::runner::Failure;
+use super::layers::{image, set_volume_look, volume_look};
 use super::value_error::ValueError;
 use crate::data::appearance::{ShapeKind, TransferShape};
 use crate::data::joint_histogram::DerivedValue;
@@ -9,8 +10,7 @@ use crate::scene::volume_of;
 use crate::state::core::volume_look::{
     SecondValue, ThirdValue, TwoValues, VolumeLook, VolumeStyle,
 };
-use crate::state::{Display, Layer, LayerAction, Phase};
-use std::sync::Arc;
+use crate::state::{Layer, LayerId};
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Clouds by two or three values")]
@@ -65,17 +65,94 @@ pub struct AxisRange {
     range: (f32, f32),
 }
 
-impl AxisRange {
-    /// The range of a layer, or else that of all layers; the last one given counts.
-    fn range_of(all: &[Self], name: &str) -> Option<(f32, f32)> {
-        let is_of = |layer: &String| layer.eq_ignore_ascii_case(name);
-        let own = all
-            .iter()
-            .rev()
-            .find(|r| r.layer.as_ref().is_some_and(is_of));
-        let common = || all.iter().rev().find(|r| r.layer.is_none());
-        own.or_else(common).map(|r| r.range)
+/// The ranges of an axis, by the layers that have one of their own.
+struct RangesOfAxis {
+    option: &'static str,
+    /// `None`: of all layers that shapes name.
+    ranges: Vec<(Option<LayerId>, (f32, f32))>,
+}
+
+impl RangesOfAxis {
+    fn new(option: &'static str, given: &[AxisRange], window: &Headless) -> Result<Self, Failure> {
+        let of_layer = |given: &AxisRange| {
+            let layer = match &given.layer {
+                Some(name) => Some(image(name, window)?.id),
+                None => None,
+            };
+            Ok((layer, given.range))
+        };
+        let ranges: Result<_, Failure> = given.iter().map(of_layer).collect();
+        Ok(Self {
+            option,
+            ranges: ranges?,
+        })
     }
+
+    /// The range of a layer, or else that of all layers; the last one given counts.
+    fn of(&self, layer: LayerId) -> Option<(f32, f32)> {
+        let last = |of: Option<LayerId>| self.ranges.iter().rev().find(|range| range.0 == of);
+        last(Some(layer))
+            .or_else(|| last(None))
+            .map(|range| range.1)
+    }
+
+    /// Refuses a range that no cloud has an axis for.
+    fn check(
+        &self,
+        shaped: &[LayerId],
+        has_axis: impl Fn(&TwoValues) -> bool,
+        window: &Headless,
+    ) -> Result<(), Failure> {
+        let document = &window.state.document;
+        let has_axis = |layer: &LayerId| {
+            let layer = document.layer(*layer);
+            layer.and_then(|l| shapes_of(l)).is_some_and(&has_axis)
+        };
+        for (layer, _) in &self.ranges {
+            let is_used = match layer {
+                Some(layer) => has_axis(layer),
+                None => shaped.iter().any(&has_axis),
+            };
+            if !is_used {
+                let name = layer.and_then(|layer| document.layer(layer));
+                let name = name.map_or(String::new(), |layer| format!(" for “{}”", layer.name));
+                return Err(Failure::usage(format!(
+                    "Found {}{name} without a shape over such a value, expected one: add it with --cloud-shape, or leave the \
+                     range out",
+                    self.option
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ranges of the second and the third axis.
+struct AxisRanges {
+    second: RangesOfAxis,
+    third: RangesOfAxis,
+}
+
+impl AxisRanges {
+    /// The transfer function with the ranges of its layer; shapes keep their values.
+    fn applied(&self, layer: LayerId, two: TwoValues) -> TwoValues {
+        let second = self.second.of(layer);
+        let two = match second.filter(|range| *range != two.window) {
+            Some(range) => two.in_window(range),
+            None => two,
+        };
+        match (two.third, self.third.of(layer)) {
+            (Some(third), Some(range)) if third.window != range => two.in_third_window(range),
+            _ => two,
+        }
+    }
+}
+
+/// The transfer function of a cloud of two or three values.
+fn shapes_of(layer: &Layer) -> Option<&TwoValues> {
+    let look = layer.display.volume.as_ref()?;
+    let look = Some(look).filter(|look| look.style == VolumeStyle::Cloud)?;
+    look.two_values.as_ref()
 }
 
 fn axis_range(text: &str) -> Result<AxisRange, ValueError> {
@@ -192,40 +269,74 @@ fn shape(text: &str) -> Result<NamedShape, ValueError> {
 impl ShapeOptions {
     /// Shows the named layers as clouds, each with its shapes.
     pub fn apply(&self, window: &mut Headless) -> Result<(), Failure> {
+        let ranges = AxisRanges {
+            second: RangesOfAxis::new("--cloud-second-range", &self.cloud_second_range, window)?,
+            third: RangesOfAxis::new("--cloud-third-range", &self.cloud_third_range, window)?,
+        };
+        let mut shaped = Vec::new();
         for shape in &self.cloud_shape {
-            self.add(shape, window)?;
+            shaped.push(self.add(shape, &ranges, window)?);
+        }
+        ranges.second.check(&shaped, |_| true, window)?;
+        ranges
+            .third
+            .check(&shaped, |two| two.third.is_some(), window)?;
+        // The clouds of a session to which no shape was added.
+        let own = ranges.second.ranges.iter().chain(&ranges.third.ranges);
+        for id in own.filter_map(|range| range.0) {
+            let layer = window.state.document.layers.iter().find(|l| l.id == id);
+            let Some((layer, two)) = layer.and_then(|l| Some((l.clone(), shapes_of(l)?.clone())))
+            else {
+                continue;
+            };
+            let changed = ranges.applied(id, two.clone());
+            if changed != two {
+                let look = VolumeLook {
+                    two_values: Some(changed),
+                    ..volume_look(&layer, layer.display.window)
+                };
+                set_volume_look(&layer, look, window)?;
+            }
         }
         Ok(())
     }
 
-    fn add(&self, named: &NamedShape, window: &mut Headless) -> Result<(), Failure> {
+    /// Adds a shape; returns its layer.
+    fn add(
+        &self,
+        named: &NamedShape,
+        ranges: &AxisRanges,
+        window: &mut Headless,
+    ) -> Result<LayerId, Failure> {
         let layer = image(&named.layer, window)?;
-        let Some(volume) = volume_of(&layer) else {
-            return Ok(());
+        let frame = layer.display.frame;
+        // The natural window of a value derived from the image.
+        let natural = |derived: DerivedValue| {
+            let volume = volume_of(&layer);
+            volume.map_or((0.0, 1.0), |volume| {
+                derived.window(volume, frame.min(volume.frames.saturating_sub(1)))
+            })
         };
-        let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
-        let (second, natural) = match (DerivedValue::from_key(&named.second), &*named.second) {
+        let (second, default) = match (DerivedValue::from_key(&named.second), &*named.second) {
             (Some(derived), _) => {
                 let second = match derived {
                     DerivedValue::Gradient => SecondValue::Gradient,
                     DerivedValue::Curvature => SecondValue::Curvature,
                 };
-                (second, derived.window(volume, frame))
+                (second, natural(derived))
             }
             (None, name) => {
                 let other = image(name, window)?;
                 (SecondValue::Image(other.id), other.display.window)
             }
         };
-        let default = || VolumeLook::default_for(volume, layer.display.window);
-        let look = layer.display.volume.clone().unwrap_or_else(default);
+        let look = volume_look(&layer, layer.display.window);
         let known = look.two_values.clone();
         let mut two = known
             .filter(|two| two.second == second)
             .unwrap_or_else(|| TwoValues {
                 second,
-                window: AxisRange::range_of(&self.cloud_second_range, &layer.name)
-                    .unwrap_or(natural),
+                window: ranges.second.of(layer.id).unwrap_or(default),
                 shapes: Vec::new(),
                 third: None,
             });
@@ -237,26 +348,21 @@ impl ShapeOptions {
             )));
         }
         if let Some((value, _)) = named.more.third {
-            let range = AxisRange::range_of(&self.cloud_third_range, &layer.name);
-            let window = || range.unwrap_or_else(|| value.window(volume, frame));
+            let range = ranges.third.of(layer.id);
+            let window = || range.unwrap_or_else(|| natural(value));
             two.third = Some(named.third_of(&two, value, window)?);
         }
+        // Shapes of the session may be in other windows.
+        let mut two = ranges.applied(layer.id, two);
         two.shapes
             .push(self.shape_of(named, layer.display.window, &two));
-        let display = Display {
-            volume: Some(VolumeLook {
-                style: VolumeStyle::Cloud,
-                two_values: Some(two),
-                ..look
-            }),
-            ..layer.display.clone()
+        let look = VolumeLook {
+            style: VolumeStyle::Cloud,
+            two_values: Some(two),
+            ..look
         };
-        window.act(LayerAction::SetDisplay {
-            layer: layer.id,
-            display,
-            phase: Phase::Done,
-        })?;
-        reveal(&layer, window)
+        set_volume_look(&layer, look, window)?;
+        Ok(layer.id)
     }
 
     /// The shape with its limits as shares of the windows.
@@ -318,38 +424,4 @@ impl NamedShape {
             }),
         }
     }
-}
-
-/// Makes a layer visible that an option has given a look, since it would otherwise change nothing.
-pub(super) fn reveal(layer: &Layer, window: &mut Headless) -> Result<(), Failure> {
-    if window.state.shows(layer) {
-        return Ok(());
-    }
-    window.act(LayerAction::Show {
-        layer: layer.id,
-        visible: true,
-    })
-}
-
-/// The layer with a name; if none has exactly this one, a layer whose name differs only in case, so that `fa` and `FA` can
-/// both be named.
-pub fn named<'a>(
-    layers: impl Iterator<Item = &'a Arc<Layer>> + Clone,
-    name: &str,
-) -> Option<&'a Arc<Layer>> {
-    let exact = layers.clone().find(|layer| layer.name == name);
-    exact.or_else(|| layers.clone().find(|l| l.name.eq_ignore_ascii_case(name)))
-}
-
-/// The scalar image with a name.
-pub(super) fn image(name: &str, window: &Headless) -> Result<Arc<Layer>, Failure> {
-    let layers = &window.state.document.layers;
-    let images = layers.iter().filter(|layer| volume_of(layer).is_some());
-    named(images.clone(), name).cloned().ok_or_else(|| {
-        let names: Vec<&str> = images.map(|layer| layer.name.as_str()).collect();
-        Failure::usage(format!(
-            "There is no image “{name}”, expected one of {}",
-            names.join(", ")
-        ))
-    })
 }

@@ -183,11 +183,22 @@ pub struct JointSamples {
 }
 
 impl JointSamples {
-    /// Measures a volume of an image, and another image at the same places. Takes tens of milliseconds.
-    pub fn measure(volume: &Volume, frame: usize, other: Option<&Volume>) -> Self {
+    /// Measures a volume of an image, and another image at the same places; `None` once it is cancelled. Takes tens of
+    /// milliseconds.
+    pub fn measure(
+        volume: &Volume,
+        frame: usize,
+        other: Option<&Volume>,
+        is_cancelled: impl Fn() -> bool,
+    ) -> Option<Self> {
+        /// Voxels between two checks: about a millisecond.
+        const CHECK_EVERY: usize = 2000;
         let mut voxels = Vec::new();
         let mut others = other.map(|_| Vec::new());
-        for i in spread_voxels(volume) {
+        for (n, i) in spread_voxels(volume).enumerate() {
+            if n.is_multiple_of(CHECK_EVERY) && is_cancelled() {
+                return None;
+            }
             let value = volume.frame(frame)[i];
             if !value.is_finite() {
                 continue;
@@ -204,12 +215,12 @@ impl JointSamples {
             let values = voxels.iter().map(|(_, all)| all[derived as usize]);
             derived.window_of(values.filter(|v| v.is_finite()))
         });
-        Self {
+        Some(Self {
             voxels,
             others,
             windows,
             other_window: other.map(|image| image.percentiles(0, 0.0, 1.0)),
-        }
+        })
     }
 
     /// A window that nearly all values of an axis lie in; `None` for an image that was not measured.

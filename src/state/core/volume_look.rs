@@ -153,6 +153,18 @@ impl TwoValues {
         }
     }
 
+    /// Another window of the third value; the shapes keep their limits.
+    pub fn in_third_window(&self, window: (f32, f32)) -> Self {
+        let mut two = self.clone();
+        if let Some(third) = &mut two.third {
+            let old = std::mem::replace(&mut third.window, window);
+            for shape in &mut two.shapes {
+                *shape = shape.in_third_window(old, window);
+            }
+        }
+        two
+    }
+
     /// A form that can be written and drawn: valid shapes, not too many of them, finite windows, and a third value that
     /// is not the second one.
     pub fn finite(&self) -> Self {

@@ -1,4 +1,4 @@
-//! The command that draws a picture from the opened files, where options of `arcuate render` have everything it shows.
+//! The command that draws a picture from the opened files, where options of `arcuate render` describe everything it shows.
 
 use crate::data::VolumeKind;
 use crate::data::appearance::{ColourMap, Colours, TransferShape, value_at};
@@ -16,14 +16,13 @@ use crate::state::core::volume_look::{SecondValue, TwoValues, VolumeLook, Volume
 use crate::state::origin::Origin;
 use crate::state::pictures::Look;
 use crate::state::scene_look::{ClippedKinds, SceneClip, SceneLook};
-use crate::state::streamlines::StreamlineSettings;
 use crate::state::track::types::TrackSettings;
 use crate::state::view::{Layout, SliceCamera, View, Visibility};
 use crate::state::{Camera, Content, Convention, Display, Document, Pane, State};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// The part of a picture that no option has, to be named in a sentence.
+/// The part of a picture that the options cannot describe, to be named in a sentence.
 type NoOption = String;
 
 /// The command of a picture of a view, from the opened files.
@@ -47,7 +46,10 @@ pub(in crate::state::pictures) fn from_files(
         match &layer.content {
             Content::Image(volume) if volume.fixels.is_some() => {
                 if last.is_none_or(|last| last.id != layer.id) {
-                    return Err(format!("the place of “{}” below other layers", layer.name));
+                    return Err(format!(
+                        "the position of the fixels “{}” below other layers",
+                        layer.name
+                    ));
                 }
                 glyphs = glyphs.showing_peaks_of(layer.id);
                 let _ = write!(options, " --fixels {file}");
@@ -73,7 +75,24 @@ pub(in crate::state::pictures) fn from_files(
     Ok(format!("arcuate render{inputs}{options}{picture}"))
 }
 
-/// Refuses what no option has: everything but files.
+/// The part of a picture that neither a session nor options describe, since it is not stored, and its remedy.
+pub(in crate::state::pictures) fn not_stored(
+    state: &State,
+) -> Option<(&'static str, &'static str)> {
+    let pending = &state.runtime.pending_transforms;
+    if state.manual_selection().is_some() {
+        Some(("the selected streamlines", "Clear the selection first"))
+    } else if !pending.requested.is_empty() || pending.live.running().is_some() {
+        Some((
+            "the transform that is still being applied",
+            "Wait until it is applied",
+        ))
+    } else {
+        None
+    }
+}
+
+/// Refuses what the options cannot describe: everything but files.
 fn only_files(state: &State) -> Result<(), NoOption> {
     let document = &state.document;
     let runtime = &state.runtime;
@@ -89,10 +108,14 @@ fn only_files(state: &State) -> Result<(), NoOption> {
         ),
         ("the weights of streamlines", !document.weights.is_empty()),
         (
-            "the settings of streamlines",
-            document.streamlines != StreamlineSettings::default(),
+            "the selection rules of streamlines",
+            document.streamlines.has_rules(),
         ),
-        ("another task than View", state.view.task != Task::View),
+        (
+            "the measurements",
+            !document.streamlines.measurements.is_empty(),
+        ),
+        ("the views of another task", state.view.task != Task::View),
     ];
     let missing = parts.into_iter().find(|(_, is_shown)| *is_shown);
     missing.map_or(Ok(()), |(what, _)| Err(what.to_owned()))
@@ -131,7 +154,7 @@ fn file_of(document: &Document, layer: &Layer) -> Result<PathBuf, NoOption> {
         .filter(|l| l.name.eq_ignore_ascii_case(name));
     match is_of_file && same.count() == 1 && !name.contains([':', '=', ',']) {
         true => Ok(file.clone()),
-        false => Err(format!("the name “{name}” of a layer")),
+        false => Err(format!("the layer name “{name}”")),
     }
 }
 
@@ -159,6 +182,8 @@ fn layer_options(document: &Document, layer: &Layer, pane: Pane) -> Result<Strin
     let shown = &layer.display;
     let mut options = String::new();
     let scalar = layer.content.scalar();
+    // Their default opacity depends on the layers that are open before, so that it is always given.
+    let is_label_map = layer.content.volume().is_some_and(|v| v.labels.is_some());
     let (default, has_range) = match (&layer.content, scalar) {
         (Content::Image(volume) | Content::Scan { dwi: volume, .. }, _) => {
             let window = volume.percentiles(0, 0.01, 0.99);
@@ -167,7 +192,10 @@ fn layer_options(document: &Document, layer: &Layer, pane: Pane) -> Result<Strin
         }
         (Content::Tractogram(_), _) => (TrackSettings::default().streamline_display, false),
         (Content::Mask(_), _) if *shown == default_of_masks(document) => return Ok(options),
-        _ => return Err(look_of()),
+        (Content::Mask(_), _) => return Err(format!("the mask “{name}”")),
+        (Content::InPlace(_), _) => {
+            return Err(format!("the streamlines “{name}” that stay in their file"));
+        }
     };
     let mut expressed = default.clone();
     let look = shown
@@ -196,7 +224,7 @@ fn layer_options(document: &Document, layer: &Layer, pane: Pane) -> Result<Strin
     }
     // Looks in 3-D change no slice.
     expressed.volume.clone_from(&shown.volume);
-    if shown.opacity != default.opacity && layer.content.volume().is_some() {
+    if is_label_map || shown.opacity != default.opacity {
         options += &option("opacity", &format!("{name}:{}", shown.opacity));
         expressed.opacity = shown.opacity;
     }
@@ -210,7 +238,7 @@ fn layer_options(document: &Document, layer: &Layer, pane: Pane) -> Result<Strin
     }
 }
 
-/// Whether `--range` has the range and the colour map.
+/// Whether `--range` can describe the range and the colour map.
 fn has_range_of_options(shown: &Display) -> bool {
     shown.window.0 < shown.window.1 && ColourMap::FOR_IMAGES.contains(&shown.colour_map)
 }
@@ -240,12 +268,14 @@ fn fixel_options(state: &State, layer: &Layer) -> Result<String, NoOption> {
         .volume()
         .and_then(|volume| volume.fixels.as_ref());
     let window = fixels.map_or(shown.window, |fixels| fixels.window);
+    // Options of values are refused for fixels without any, whose picture they would not change.
+    let has_values = fixels.is_some_and(|fixels| fixels.has_values());
     let mut options = String::new();
     let default = Display {
         colour_map: ColourMap::Viridis,
         ..display::image_display(window)
     };
-    if shown.window != window {
+    if has_values && shown.window != window {
         options += &option("fixel-range", &range_text(shown.window));
     }
     if !has_range_of_options(shown) {
@@ -255,7 +285,7 @@ fn fixel_options(state: &State, layer: &Layer) -> Result<String, NoOption> {
         let (range, map) = (range_text(shown.window), shown.colour_map.key());
         options += &option("range", &format!("{}:{range}:{map}", layer.name));
     }
-    if let Some(limits) = shown.overlay.limits {
+    if let Some(limits) = shown.overlay.limits.filter(|_| has_values) {
         options += &option("fixel-limits", &range_text(limits));
     }
     if shown.overlay.is_symmetric {
@@ -265,7 +295,7 @@ fn fixel_options(state: &State, layer: &Layer) -> Result<String, NoOption> {
     if peaks.same_length {
         options += " --peak-length same";
     }
-    if peaks.by_value {
+    if has_values && peaks.by_value {
         options += " --peak-colour value";
     }
     if !shown.visible {
@@ -468,7 +498,7 @@ fn clip_text(clip: &SceneClip) -> Result<String, NoOption> {
     Ok(text)
 }
 
-/// The options of the view, if they have all of it that a picture of this pane shows.
+/// The options of the view, if they describe all of it that a picture of this pane shows.
 fn view_options(view: &View, pane: Pane) -> Result<String, NoOption> {
     let default = View::default();
     let mut options = String::new();
@@ -482,7 +512,10 @@ fn view_options(view: &View, pane: Pane) -> Result<String, NoOption> {
     };
     let is_mosaic = view.layout == Layout::Mosaic && view.single == pane;
     let parts = [
-        ("what the views show", visible != default.visible),
+        (
+            "the parts of the views that are shown or hidden",
+            visible != default.visible,
+        ),
         ("the light theme", view.light_theme != default.light_theme),
         ("streamlines near a slice only", view.slab.is_some()),
         (
@@ -492,7 +525,7 @@ fn view_options(view: &View, pane: Pane) -> Result<String, NoOption> {
         ("turned slices", view.turn != SliceTurn::STRAIGHT),
         ("a mosaic", is_mosaic),
         (
-            "the part of the slice shown",
+            "a slice that is magnified or moved",
             pane != Pane::Scene && view.slices != [SliceCamera::default(); 3],
         ),
     ];

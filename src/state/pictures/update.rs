@@ -7,7 +7,7 @@ use crate::state::action::Effect;
 use crate::state::command_line::picture;
 use crate::state::core::notices::{Status, StatusSubject};
 use crate::state::files::jobs::SAVE;
-use crate::state::pictures::command_line::from_files;
+use crate::state::pictures::command_line::{from_files, not_stored};
 use crate::state::pictures::jobs::{PICTURE, SaveFilm};
 use crate::state::pictures::{Look, Picture, Turntable, TurntableProgress};
 use crate::state::{Pane, Severity, State};
@@ -43,7 +43,7 @@ pub fn start(state: &mut State, picture: Picture, effects: &mut Vec<Effect>) {
 
 /// Copies the command of a picture. It draws from the session if that is saved: orientation, camera and visibility are
 /// those saved, except for the crosshair, which is in the command. Otherwise it draws from the opened files, if options
-/// have everything that the picture shows.
+/// describe everything that the picture shows.
 pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec<Effect>) {
     let saving = &state.runtime.sessions;
     let same = saving.view.as_ref().is_some_and(|saved| {
@@ -55,6 +55,13 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
     });
     let file = saving.file.as_ref();
     let look = look.for_pane(pane);
+    let not_copied = |what: &str, remedy: &str| {
+        format!("Not copied: the options of render cannot describe {what}. {remedy}")
+    };
+    if let Some((what, remedy)) = not_stored(state) {
+        state.runtime.notices.status = not_copied(what, remedy).into();
+        return;
+    }
     // The status stands beside the button, and the next copy replaces it.
     if let Some(file) = file.filter(|_| same && !state.is_dirty()) {
         effects.push(Effect::CopyText(picture(
@@ -72,13 +79,8 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
             effects.push(Effect::CopyText(text));
             "Command copied: it draws this picture from the opened files".to_owned()
         }
-        (Err(what), None) => format!(
-            "Not copied: save the session first; the command of a picture reads it, since no option has {what}"
-        ),
-        (Err(what), Some(_)) => format!(
-            "Not copied: save the session again; the command of a picture reads it, without later changes, and no option \
-             has {what}"
-        ),
+        (Err(what), None) => not_copied(&what, "Save the session first"),
+        (Err(what), Some(_)) => not_copied(&what, "Save the session again first"),
     };
     state.runtime.notices.status = status.into();
 }

@@ -1,6 +1,6 @@
 //! Measuring the values of voxels that the plot of a transfer function shows.
 
-use crate::compute::Control;
+use crate::compute::{Cancelled, Control};
 use crate::data::Volume;
 use crate::data::joint_histogram::JointSamples;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
@@ -37,9 +37,10 @@ impl Job for MeasureJoint {
         control: &Control,
         _: &PartialSender<Arc<JointSamples>>,
     ) -> Result<Arc<JointSamples>, JobError> {
-        control.check()?;
-        let samples = JointSamples::measure(&self.volume, self.key.frame, self.other.as_ref());
-        Ok(Arc::new(samples))
+        let (frame, other) = (self.key.frame, self.other.as_ref());
+        let is_cancelled = || control.is_cancelled();
+        let samples = JointSamples::measure(&self.volume, frame, other, is_cancelled);
+        Ok(Arc::new(samples.ok_or(Cancelled)?))
     }
 }
 

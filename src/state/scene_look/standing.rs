@@ -3,7 +3,7 @@
 use crate::data::Volume;
 use crate::data::joint_histogram::JointSamples;
 use crate::state::core::layer::LayerId;
-use crate::state::core::live::Standing;
+use crate::state::core::live::{LiveKey as _, Standing};
 use crate::state::core::task::Task;
 use crate::state::core::volume_look::SecondValue;
 use crate::state::scene_look::JointKey;
@@ -39,10 +39,13 @@ impl State {
         Some((key, volume.clone(), other.cloned()))
     }
 
-    /// The values measured last for the plot of a layer, with what they were measured in.
+    /// The values measured last for the plot of a layer, with what they were measured in; not those with an earlier second
+    /// image, since the plot would show them under the name of the present one.
     pub fn joint_samples(&self, layer: LayerId) -> Option<(&JointKey, &Arc<JointSamples>)> {
         let shown = self.runtime.figures.joint.live.shown();
-        shown.filter(|(key, _)| key.layer == layer)
+        let (key, samples) = shown.filter(|(key, _)| key.layer == layer)?;
+        let (requested, ..) = self.joint_request()?;
+        key.stands_in_for(&requested).then_some((key, samples))
     }
 
     /// Whether the plot is dimmed: it shows the values of another volume until those of the present one are measured.

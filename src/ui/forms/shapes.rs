@@ -22,8 +22,12 @@ const FOLD: &str = "Two values";
 
 type OnChange<'a> = dyn FnMut(VolumeLook, Phase) + 'a;
 
-/// Why a derived value cannot be chosen yet.
-const MEASURING: &str = "Being measured";
+/// Why a derived value of a layer cannot be chosen: it is being measured, or that failed.
+fn why_unmeasured(state: &State, layer: LayerId) -> Option<&str> {
+    let live = &state.runtime.figures.joint.live;
+    let why = || live.failure().unwrap_or("Being measured");
+    state.joint_samples(layer).is_none().then(why)
+}
 
 /// The fold; returns whether it is open.
 pub fn show(
@@ -129,7 +133,7 @@ fn contents(
         let back = |v: f64| (v / by) as f32;
         change(Some(two.in_window((back(window.0), back(window.1)))), phase);
     }
-    if let Some(changed) = third_row(ui, &two, samples) {
+    if let Some(changed) = third_row(ui, &two, samples, why_unmeasured(state, layer.id)) {
         change(Some(changed), Phase::Done);
     }
     let units = [short_unit(layer), ""];
@@ -175,7 +179,7 @@ fn second_row(
     look: &VolumeLook,
 ) -> Option<Option<SecondValue>> {
     let now = look.two_values.as_ref().map(|two| two.second);
-    let measuring = state.joint_samples(layer.id).is_none().then_some(MEASURING);
+    let unmeasured = why_unmeasured(state, layer.id);
     let name = match now {
         None => "Off".to_owned(),
         Some(SecondValue::Gradient) => "Gradient".to_owned(),
@@ -189,7 +193,7 @@ fn second_row(
         let mut row = |ui: &mut Ui, name: &str, second: Option<SecondValue>| {
             let derived = second.and_then(SecondValue::derived);
             let item = menu::Item::new(name).chosen(now == second);
-            let item = item.disabled(measuring.filter(|_| derived.is_some()));
+            let item = item.disabled(unmeasured.filter(|_| derived.is_some()));
             if item.show(ui) && now != second {
                 chosen = Some(second);
             }
@@ -271,17 +275,21 @@ fn only_text(value: DerivedValue, (low, high): (f64, f64)) -> String {
 }
 
 /// Chooses the value that limits shapes besides the two of the plot.
-fn third_row(ui: &mut Ui, two: &TwoValues, samples: Option<&JointSamples>) -> Option<TwoValues> {
+fn third_row(
+    ui: &mut Ui,
+    two: &TwoValues,
+    samples: Option<&JointSamples>,
+    unmeasured: Option<&str>,
+) -> Option<TwoValues> {
     let now = two.third.map(|third| third.value);
     let name = now.map_or("Off", derived_name);
     let help = "Each shape can also be limited by a range of this value, in the row “Shape, gradient” or “Shape, curvature”; \
                 the plot then counts the voxels in that range of the chosen shape";
-    let measuring = samples.is_none().then_some(MEASURING);
     let chosen = select_row(ui, "Third value", help, name, |ui| {
         let mut chosen = None;
         let mut row = |ui: &mut Ui, name: &str, value: Option<DerivedValue>| {
             let item = menu::Item::new(name).chosen(now == value);
-            let item = item.disabled(measuring.filter(|_| value.is_some()));
+            let item = item.disabled(unmeasured.filter(|_| value.is_some()));
             if item.show(ui) && now != value {
                 chosen = Some(value);
             }
@@ -319,8 +327,21 @@ fn third_limit_row(
     let by = scale_of(third.value, layer);
     let ends = [third.window.0, third.window.1].map(|v| f64::from(v) * by);
     let [low, high] = shape.third;
-    let ((low, high), phase) = limit_row(ui, (name, help), ends.into(), (low, high), "")?;
-    let third = [low, high];
+    // An open end is shown at the end of the rail, or at the other limit if that lies beyond, so that the row is in order.
+    let shown = [
+        if low == 0.0 { low.min(high) } else { low },
+        if high == 1.0 { high.max(low) } else { high },
+    ];
+    let (limits, phase) = limit_row(ui, (name, help), ends.into(), shown.into(), "")?;
+    let limits = <[f32; 2]>::from(limits);
+    let third = [0, 1].map(|end| {
+        let is_kept = (limits[end] - shown[end]).abs() < 1e-6;
+        if is_kept {
+            shape.third[end]
+        } else {
+            limits[end]
+        }
+    });
     let shape = TransferShape { third, ..shape }.sanitized();
     Some((with(two, chosen, shape), phase))
 }

@@ -150,6 +150,8 @@ fn flat() {
     for option in [
         &["--projection", "a:maximum"][..],
         &["--cloud-shape", "a:gradient:box:5..90:0..60:E69F00:1"],
+        &["--cloud-thickness", "a:4"],
+        &["--cloud-flat", "a"],
         &["--clip", "plane:1,0,0:1"],
         &["--depth-cue", "0.5"],
         &["--no-slices"],

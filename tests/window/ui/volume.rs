@@ -21,6 +21,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a curve of opacity is edited", curve),
         test("ui::a cloud has shapes of two values", shapes),
+        test(
+            "ui::why derived values cannot be chosen is said",
+            unmeasured,
+        ),
         test("ui::a saved view asks for its name", saved_view),
         test("ui::a volume becomes a surface and is cut", surface),
         test("ui::a volume is projected", projected),
@@ -121,11 +125,33 @@ fn curve() {
 fn measure(window: &mut Window) {
     let job = submitted::<MeasureJoint>(window).last().copied();
     let job = job.expect("a request").clone();
-    let samples = JointSamples::measure(&job.volume, job.key.frame, job.other.as_ref());
+    let other = job.other.as_ref();
+    let samples = JointSamples::measure(&job.volume, job.key.frame, other, || false);
+    let samples = samples.expect("values");
     let event = Action::Event(done_event(job, 1, Arc::new(samples)));
     let App { state, effects, .. } = window.state_mut();
     effects.extend(update(state, event));
     window.run();
+}
+
+/// While the values are being measured, or if that failed, derived values are disabled with the reason.
+fn unmeasured() {
+    const WHY: &str = "No memory";
+    let mut window = of_fa_in([1920.0, 2000.0]);
+    click(&mut window, "Shown as: Cloud");
+    click(&mut window, "Two values");
+    let is_said = |window: &Window, reason: &str| {
+        let texts = crate::shapes::texts(&window.output().shapes);
+        texts.iter().any(|(text, _)| text == reason)
+    };
+    click(&mut window, "Second value");
+    assert!(is_said(&window, "Being measured"));
+    window.key_press(egui::Key::Escape);
+    window.run();
+    let App { state, .. } = window.state_mut();
+    state.runtime.figures.joint.live.fail_because(WHY);
+    click(&mut window, "Second value");
+    assert!(is_said(&window, WHY) && !is_said(&window, "Being measured"));
 }
 
 /// The second value, the form of a shape and its place are chosen, and each is one step of undo.

@@ -118,6 +118,17 @@ impl TransferShape {
         }
     }
 
+    /// Finite limits of the third value. An open end has no order with the limit at the other one, which may lie beyond
+    /// the window: there, sorting would turn “at least 1.3” into “from 1 to 1.3”.
+    fn valid_third([low, high]: [f32; 2]) -> [f32; 2] {
+        let or = |v: f32, other: f32| if v.is_finite() { v } else { other };
+        let (low, high) = (or(low, 0.0), or(high, 1.0));
+        match low == 0.0 || high == 1.0 {
+            true => [low, high].map(|v| v.clamp(-100.0, 100.0)),
+            false => Self::valid_limits(low, high).into(),
+        }
+    }
+
     /// The shape with valid numbers: ordered, finite limits, and an opacity and a softness within their ranges.
     pub fn sanitized(self) -> Self {
         let or = |v: f32, other: f32| if v.is_finite() { v } else { other };
@@ -126,7 +137,7 @@ impl TransferShape {
             (shape.low[axis], shape.high[axis]) =
                 Self::valid_limits(self.low[axis], self.high[axis]);
         }
-        shape.third = Self::valid_limits(self.third[0], self.third[1]).into();
+        shape.third = Self::valid_third(self.third);
         shape.opacity = or(self.opacity, 0.5).clamp(0.0, 1.0);
         shape.softness = or(self.softness, 0.3).clamp(Self::MIN_SOFTNESS, 1.0);
         shape.foot = or(self.foot, Self::FOOT).clamp(0.0, 1.0);
@@ -160,16 +171,33 @@ impl TransferShape {
         may_be_open && reached[axis] == end
     }
 
+    /// The shape with the same limits of the third value after its window changed from `old` to `new`. Open ends stay open.
+    pub fn in_third_window(self, old: (f32, f32), new: (f32, f32)) -> Self {
+        let [low, high] = self.third;
+        let third = [
+            if low == 0.0 {
+                low
+            } else {
+                share_in(low, old, new)
+            },
+            if high == 1.0 {
+                high
+            } else {
+                share_in(high, old, new)
+            },
+        ];
+        Self { third, ..self }.sanitized()
+    }
+
     /// The shape whose limits are the same second values after their window changed from `old` to `new`. Open ends stay
     /// open.
     pub fn in_window(self, old: (f32, f32), new: (f32, f32)) -> Self {
-        let share = |share: f32| (value_at(share, old) - new.0) / (new.1 - new.0);
         let mut shape = self;
         if !self.is_open(1, 0.0) {
-            shape.low[1] = share(self.low[1]);
+            shape.low[1] = share_in(self.low[1], old, new);
         }
         if !self.is_open(1, 1.0) {
-            shape.high[1] = share(self.high[1]);
+            shape.high[1] = share_in(self.high[1], old, new);
         }
         shape.sanitized()
     }
@@ -193,7 +221,9 @@ impl TransferShape {
     /// if there are any.
     fn third_texel(&self) -> [f32; 4] {
         let [low, high] = self.third;
-        let rise = (0.5 * (high - low) * self.softness).max(1e-6);
+        // A limit beyond an open end has the width of its distance from that end.
+        let width = (high - low).abs().max(Self::MIN_WIDTH);
+        let rise = (0.5 * width * self.softness).max(1e-6);
         [
             if low == 0.0 { -NO_LIMIT } else { low },
             if high == 1.0 { NO_LIMIT } else { high },
@@ -218,6 +248,11 @@ impl TransferShape {
             self.third_texel(),
         ]
     }
+}
+
+/// The share of another window at which its value is that at a share of a window.
+fn share_in(share: f32, old: (f32, f32), new: (f32, f32)) -> f32 {
+    (value_at(share, old) - new.0) / (new.1 - new.0)
 }
 
 /// The value at a share of a window; at its ends exactly theirs, so that limits there stay open.

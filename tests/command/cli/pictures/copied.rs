@@ -1,6 +1,8 @@
 //! *Copy as command* of a picture: without a saved session, the command has the look of everything as options, and draws
 //! the same pixels as the session.
 
+mod layers;
+
 use crate::cli::{arcuate, split_arguments};
 use crate::support::session_window::Window;
 use crate::support::test;
@@ -45,6 +47,26 @@ pub fn tests() -> Vec<Trial> {
             no_options,
         ),
         test("cli::options of clouds are checked", refused),
+        test(
+            "cli::options of layers that they would not change are refused",
+            layers::refused,
+        ),
+        test(
+            "cli::ranges of clouds apply to their layers",
+            layers::ranges,
+        ),
+        test(
+            "cli::copied pictures have the opacities of all kinds of layers",
+            layers::opacities,
+        ),
+        test(
+            "cli::copied pictures of fixels without values name no values",
+            layers::no_values,
+        ),
+        test(
+            "cli::pictures of selected streamlines are not copied",
+            layers::not_described,
+        ),
     ]
 }
 
@@ -221,6 +243,9 @@ fn clouds() {
             [[0.5, 0.9], [0.2, 0.8]],
             TransferShape::NO_THIRD,
         ),
+        // A limit beyond the window, whose other end is open.
+        shape(ShapeKind::Box, [[0.1, 0.5], [0.2, 0.7]], [0.0, -0.3]),
+        shape(ShapeKind::Box, [[0.4, 0.9], [0.2, 0.9]], [1.25, 1.0]),
     ];
     let by_gradient = TwoValues {
         second: SecondValue::Gradient,
@@ -311,6 +336,19 @@ fn projections() {
     );
 }
 
+/// A folder of fixels, one along x in each voxel.
+fn save_fixels(here: &Path, grid: Arc<Grid>, values: &[(&str, Volume)]) {
+    let n = grid.voxel_count();
+    let mut directions = vec![0.0f32; 3 * n];
+    directions[..n].fill(1.0);
+    let peaks = PeakField::new(grid, 1, directions);
+    std::fs::create_dir(here.join("fixels")).expect("a folder");
+    for (name, volume) in fixels::images(&peaks, values) {
+        let path = here.join("fixels").join(format!("{name}.mif"));
+        image::save_volume(&path, &volume, "", &Control::new()).expect("saved");
+    }
+}
+
 /// Fixels over an image, with their range, colours, limits and lengths.
 fn lines() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -319,16 +357,9 @@ fn lines() {
     let grid = Grid::axis_aligned([12; 3], DVec3::splat(4.0), DVec3::splat(-22.0));
     let grid = Arc::new(grid.expect("regular"));
     let n = grid.voxel_count();
-    let mut values = vec![0.0f32; 3 * n];
-    values[..n].fill(1.0);
-    let peaks = PeakField::new(grid.clone(), 1, values);
     let change_of: Vec<f32> = (0..n).map(|i| 2.0 * i as f32 / n as f32 - 1.0).collect();
-    let listed = Volume::new(grid, 1, VolumeKind::Scalar, change_of);
-    std::fs::create_dir(here.join("fixels")).expect("a folder");
-    for (name, volume) in fixels::images(&peaks, &[("change", listed)]) {
-        let path = here.join("fixels").join(format!("{name}.mif"));
-        image::save_volume(&path, &volume, "", &Control::new()).expect("saved");
-    }
+    let listed = Volume::new(grid.clone(), 1, VolumeKind::Scalar, change_of);
+    save_fixels(here, grid, &[("change", listed)]);
     let mut window = opened(here, &["a.nii", "fixels/change.mif"]);
     let command = compare(&mut window, Pane::Axial, here);
     assert!(
@@ -360,7 +391,7 @@ fn lines() {
     }
 }
 
-/// The status names the first part that no option has; nothing is copied.
+/// The status names the first part that the options cannot describe; nothing is copied.
 fn no_options() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
@@ -374,10 +405,14 @@ fn no_options() {
     };
     let mut window = opened(here, &["a.nii"]);
     let scene = Some(Pane::Scene);
-    refuses(&mut window, None, "no option has the panels of the window");
+    refuses(
+        &mut window,
+        None,
+        "cannot describe the panels of the window. Save the session first",
+    );
     let surface = look(VolumeStyle::Surface);
     show_volume(&mut window, "a", &surface);
-    refuses(&mut window, scene, "no option has the look of “a” in 3-D");
+    refuses(&mut window, scene, "cannot describe the look of “a” in 3-D");
     // A slice does not show it.
     copied(&mut window, Pane::Axial);
     show_volume(&mut window, "a", &look(VolumeStyle::Cloud));
@@ -387,10 +422,14 @@ fn no_options() {
         layer,
         name: "x:y".to_owned(),
     }));
-    refuses(&mut window, scene, "the name “x:y” of a layer");
+    refuses(&mut window, scene, "the layer name “x:y”");
     let mut window = opened(here, &["a.nii"]);
     window.place(Role::Seed, DVec3::ZERO, 5.0);
-    refuses(&mut window, scene, "no option has the regions");
+    refuses(
+        &mut window,
+        scene,
+        "cannot describe the regions. Save the session first",
+    );
 }
 
 /// Texts of options that make no sense.

@@ -362,7 +362,8 @@ fn counted() {
         volume.grid.clone(),
         volume.frame(0).iter().map(|v| v * 2.0).collect::<Vec<_>>(),
     );
-    let samples = JointSamples::measure(&volume, 0, Some(&twice));
+    let samples = JointSamples::measure(&volume, 0, Some(&twice), || false);
+    let samples = samples.expect("values");
     let counts = samples.counts(JointAxis::Image, windows, None, 16);
     let mut expected = vec![0u32; 256];
     for value in volume.frame(0) {

@@ -172,6 +172,7 @@ fn flat_third() {
     assert!(brightest(TransferShape::NO_THIRD) > Some(200));
     assert_eq!(brightest([0.0, 0.9]), Some(0));
     assert_eq!(brightest([0.1, 1.0]), Some(0));
+    assert_eq!(brightest([1.3, 1.0]), Some(0));
 }
 
 /// A third value is stored with its limits; without numbers, or equal to the second value, it is dropped with them.
@@ -213,4 +214,28 @@ pub fn stored(two: &TwoValues) {
         limited.with_third(None).shapes[0].third,
         TransferShape::NO_THIRD
     );
+    // A limit beyond an open end stays: the shape shows nothing within the window, not the part between both.
+    for (third, expected) in [
+        ([1.5, 1.0], (1.0, f32::INFINITY)),
+        ([1.0, 1.0], (0.5, f32::INFINITY)),
+        ([0.0, -0.25], (f32::NEG_INFINITY, -0.75)),
+        ([0.0, 0.0], (f32::NEG_INFINITY, -0.5)),
+        ([1.25, 1.5], (0.75, 1.0)),
+    ] {
+        let mut beyond = limited.clone();
+        beyond.shapes[0].third = third;
+        assert_eq!(beyond.finite(), beyond, "{third:?}");
+        assert_eq!(beyond.third_limits(0), Some((value, expected)));
+        // Another window changes no limit.
+        let (_, (low, high)) = (beyond.in_third_window((-4.0, 4.0)).finite().third_limits(0))
+            .expect("limits in the other window");
+        for (found, expected) in [(low, expected.0), (high, expected.1)] {
+            assert!(
+                found == expected || (found - expected).abs() < 1e-5,
+                "{third:?}: {found} {expected}"
+            );
+        }
+        let [low, high, rise, _] = beyond.shapes[0].texels()[4];
+        assert!(low < 1e6 && high > -1e6 && rise > 1e-4, "{third:?}");
+    }
 }
