@@ -158,7 +158,7 @@ fn wide() {
                     ..lines(&tube, LineColour::Fixed([255; 3]), style)
                 }];
                 let both = in_both_ways(&mut offscreen, &list);
-                let drawn = both.map(|picture| drawn_pixels(&picture, list.background));
+                let drawn = both.map(|picture| drawn_pixels(&picture, list.background, 8));
                 let all = (SIZE * SIZE) as usize;
                 assert_eq!(drawn, [all; 2], "{axis} {shift_mm} {opacity}");
             }
