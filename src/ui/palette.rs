@@ -175,16 +175,16 @@ pub fn match_score(name: &str, typed: &str) -> Option<i32> {
     Some(16 * score - (name.len() as i32).min(64))
 }
 
-/// The words of a text, in lower-case letters.
-fn words_of(text: &str) -> Vec<String> {
+/// The terms of a text, in lower-case letters.
+fn terms_in(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_lowercase).collect()
 }
 
-/// Whether the name and the synonyms together contain all of these words, in any order.
-fn contains_all(entry: &Entry, words: &[String]) -> bool {
+/// Whether the name and the synonyms together contain all of these terms, in any order.
+fn contains_all(entry: &Entry, terms: &[String]) -> bool {
     let (name, synonyms) = (entry.name.to_lowercase(), entry.synonyms.to_lowercase());
     let known = |word: &String| name.contains(word.as_str()) || synonyms.contains(word.as_str());
-    words.iter().all(known)
+    terms.iter().all(known)
 }
 
 /// Matches the name, or else one of the synonyms, which rank below all names; or else each word for itself, which ranks
@@ -201,12 +201,12 @@ fn entry_score(entry: &Entry, typed: &str) -> Option<i32> {
         scores.max().map(|score| score - ALSO)
     };
     let best = |typed: &str| match_score(&entry.name, typed).or_else(|| also(typed));
-    let by_words = || {
-        let words = words_of(typed);
-        let lowest = words.iter().map(|word| best(word)).min().flatten();
-        lowest.filter(|_| contains_all(entry, &words))
+    let by_terms = || {
+        let terms = terms_in(typed);
+        let lowest = terms.iter().map(|term| best(term)).min().flatten();
+        lowest.filter(|_| contains_all(entry, &terms))
     };
-    let score = best(typed).or_else(|| by_words().map(|score| score - ALSO));
+    let score = best(typed).or_else(|| by_terms().map(|score| score - ALSO));
     score.map(|score| score - page)
 }
 
@@ -216,10 +216,10 @@ fn matching_entries(state: &State, typed: &str) -> Vec<Entry> {
     let mut scored: Vec<(i32, Entry)> = scored
         .filter_map(|entry| Some((entry_score(&entry, typed)?, entry)))
         .collect();
-    let words = words_of(typed);
-    if !words.is_empty() {
-        // Scattered letters match only if no name or synonym contains the typed words.
-        let called = |entry: &Entry| contains_all(entry, &words);
+    let terms = terms_in(typed);
+    if !terms.is_empty() {
+        // Scattered letters match only if no name or synonym contains the typed terms.
+        let called = |entry: &Entry| contains_all(entry, &terms);
         if scored.iter().any(|(_, entry)| called(entry)) {
             scored.retain(|(_, entry)| called(entry));
         }

@@ -542,6 +542,6 @@ fn box_within() {
     let expected = (DVec3::new(-4.0, -10.0, -3.0), DVec3::new(5.0, 10.0, 10.0));
     assert_eq!(within(low, high), expected);
     assert_eq!(within(DVec3::splat(-1e5), DVec3::splat(1e5)), bounds);
-    let beside = (DVec3::new(20.0, -1.0, -1.0), DVec3::new(30.0, 1.0, 1.0));
-    assert_eq!(within(beside.0, beside.1), beside);
+    let aside = (DVec3::new(20.0, -1.0, -1.0), DVec3::new(30.0, 1.0, 1.0));
+    assert_eq!(within(aside.0, aside.1), aside);
 }

@@ -89,8 +89,8 @@ impl RangesOfAxis {
     }
 
     /// The range of a layer, or else that of all layers; the last one given counts.
-    fn of(&self, layer: LayerId) -> Option<(f32, f32)> {
-        let last = |of: Option<LayerId>| self.ranges.iter().rev().find(|range| range.0 == of);
+    fn for_layer(&self, layer: LayerId) -> Option<(f32, f32)> {
+        let last = |named: Option<LayerId>| self.ranges.iter().rev().find(|range| range.0 == named);
         last(Some(layer))
             .or_else(|| last(None))
             .map(|range| range.1)
@@ -136,12 +136,12 @@ struct AxisRanges {
 impl AxisRanges {
     /// The transfer function with the ranges of its layer; shapes keep their values.
     fn applied(&self, layer: LayerId, two: TwoValues) -> TwoValues {
-        let second = self.second.of(layer);
+        let second = self.second.for_layer(layer);
         let two = match second.filter(|range| *range != two.window) {
             Some(range) => two.in_window(range),
             None => two,
         };
-        match (two.third, self.third.of(layer)) {
+        match (two.third, self.third.for_layer(layer)) {
             (Some(third), Some(range)) if third.window != range => two.in_third_window(range),
             _ => two,
         }
@@ -336,7 +336,7 @@ impl ShapeOptions {
             .filter(|two| two.second == second)
             .unwrap_or_else(|| TwoValues {
                 second,
-                window: ranges.second.of(layer.id).unwrap_or(default),
+                window: ranges.second.for_layer(layer.id).unwrap_or(default),
                 shapes: Vec::new(),
                 third: None,
             });
@@ -348,7 +348,7 @@ impl ShapeOptions {
             )));
         }
         if let Some((value, _)) = named.more.third {
-            let range = ranges.third.of(layer.id);
+            let range = ranges.third.for_layer(layer.id);
             let window = || range.unwrap_or_else(|| natural(value));
             two.third = Some(named.third_of(&two, value, window)?);
         }

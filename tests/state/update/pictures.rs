@@ -235,7 +235,7 @@ fn copied() {
         Action::View(ViewAction::SetConvention(Convention::Neurological)),
     );
     assert!(copy(&mut state).is_none());
-    assert!(status(&state).contains("without later changes"));
+    assert!(status(&state).contains("Save the session again first"));
     update(&mut state, Action::View(ViewAction::SetConvention(kept)));
     assert!(copy(&mut state).is_some());
     assert!(status(&state).starts_with("Command copied"));

@@ -140,18 +140,18 @@ fn unmeasured() {
     let mut window = of_fa_in([1920.0, 2000.0]);
     click(&mut window, "Shown as: Cloud");
     click(&mut window, "Two values");
-    let is_said = |window: &Window, reason: &str| {
+    let is_shown = |window: &Window, reason: &str| {
         let texts = crate::shapes::texts(&window.output().shapes);
         texts.iter().any(|(text, _)| text == reason)
     };
     click(&mut window, "Second value");
-    assert!(is_said(&window, "Being measured"));
+    assert!(is_shown(&window, "Being measured"));
     window.key_press(egui::Key::Escape);
     window.run();
     let App { state, .. } = window.state_mut();
     state.runtime.figures.joint.live.fail_because(WHY);
     click(&mut window, "Second value");
-    assert!(is_said(&window, WHY) && !is_said(&window, "Being measured"));
+    assert!(is_shown(&window, WHY) && !is_shown(&window, "Being measured"));
 }
 
 /// The second value, the form of a shape and its place are chosen, and each is one step of undo.
