@@ -316,11 +316,11 @@ impl<S: JobState> Jobs<S> {
     /// took about that long or less to its first result: the picture that is drawn next shows them already.
     pub fn wait_for_quick(&self, limit: Duration) {
         let is_awaited = |(slot, lane): &(Slot, Arc<Lane<S>>)| {
-            let queue = lane.lock();
+            let mut queue = lane.lock();
             let is_queued = !queue.waiting.is_empty();
             !slot.queues()
                 && !slot.is_in_background()
-                && queue.first_result.is_due(is_queued, limit)
+                && queue.first_result.is_awaited(is_queued, limit)
         };
         self.arrivals
             .wait_while(limit, || self.lanes.iter().any(is_awaited));

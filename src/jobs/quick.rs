@@ -10,6 +10,10 @@ pub(super) struct FirstResult {
     pending: Option<Instant>,
     /// Duration of the last job that had a result, from its start to the first one.
     last: Option<Duration>,
+    /// The limit of a wait for the next result.
+    awaited: Option<Duration>,
+    /// The limit of a wait in vain, which is not repeated until a job takes no longer than this.
+    missed: Option<Duration>,
 }
 
 impl FirstResult {
@@ -21,25 +25,32 @@ impl FirstResult {
     /// Notes that the running job has a result.
     pub fn arrive(&mut self) {
         if let Some(started) = self.pending.take() {
-            self.last = Some(started.elapsed());
+            let last = started.elapsed();
+            let limit = self.awaited.take().or(self.missed);
+            self.missed = limit.filter(|limit| last > *limit);
+            self.last = Some(last);
         }
     }
 
     /// Notes that the running job has ended. If it was cancelled or failed, its duration tells nothing about the next.
     pub fn end(&mut self) {
-        self.pending = None;
+        (self.pending, self.awaited) = (None, None);
     }
 
-    /// Whether a result is expected within `limit`, from the running job or from one that is queued.
-    pub fn is_due(&self, is_queued: bool, limit: Duration) -> bool {
+    /// Notes a wait if a result is expected within `limit`, from the running job or from one that is queued; returns
+    /// whether it is.
+    pub fn is_awaited(&mut self, is_queued: bool, limit: Duration) -> bool {
         // A job takes longer beside the drawing of a picture, which the waiting frame leaves out.
         let longest = limit + limit / 2;
         let is_young = self
             .pending
             .is_none_or(|started| started.elapsed() <= longest);
-        (self.pending.is_some() || is_queued)
-            && is_young
-            && self.last.is_some_and(|last| last <= longest)
+        let is_due = (self.pending.is_some() || is_queued) && is_young && self.missed.is_none();
+        let is_awaited = is_due && self.last.is_some_and(|last| last <= longest);
+        if is_awaited {
+            self.awaited = Some(limit);
+        }
+        is_awaited
     }
 }
 

@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::a quick result is waited for", quick),
         test("jobs::a slow result is not waited for", slow),
         test("jobs::a slow result after quick ones", slow_after_quick),
+        test("jobs::a wait in vain is not repeated", late_once),
     ]
 }
 
@@ -203,12 +204,36 @@ fn slow() {
     jobs.cancel(slot);
     received(&mut jobs, 1);
     submit(&mut jobs, slot, 2 * LIMIT);
-    others.map(|slot| submit(&mut jobs, slot, Duration::ZERO));
+    for slot in others {
+        submit(&mut jobs, slot, Duration::ZERO);
+    }
     received(&mut jobs, 3);
     for slot in others.into_iter().chain([slot]) {
         submit(&mut jobs, slot, 60 * LIMIT);
         jobs.cancel(slot);
     }
+}
+
+/// A result that came after the wait is not waited for at the next job.
+fn late_once() {
+    const LIMIT: Duration = Duration::from_millis(500);
+    let slot = Slot::latest_wins("late");
+    let mut jobs = counting_jobs();
+    jobs.submit(Counting::new(1, slot));
+    received(&mut jobs, 1);
+    let wait = |jobs: &mut Jobs<Received>| {
+        jobs.submit(Counting {
+            lasts: LIMIT + LIMIT / 5,
+            ..Counting::new(2, slot)
+        });
+        let began = Instant::now();
+        jobs.wait_for_quick(LIMIT);
+        let waited = began.elapsed();
+        received(jobs, 1);
+        waited
+    };
+    assert!(wait(&mut jobs) >= LIMIT);
+    assert!(wait(&mut jobs) < LIMIT);
 }
 
 /// After quick jobs, a frame waits for a slow one only as long as quick ones take.
