@@ -57,8 +57,10 @@ impl Late<[f32; 3]> for OnCard {
 
 /// A window whose rays, after a change in this phase, are on a card; the results of further jobs are held back.
 fn on_card(phase: Phase, is_lost: bool) -> Window {
-    let mut window = tracing(400);
+    let mut window = tracing(20);
     window.holding = true;
+    // As on a card: no drag needs coarse rays.
+    window.state.runtime.track.rays_per_ms = Some(1e6);
     change(&mut window, phase, |rays| {
         rays.params.curves.step_mm = 1.0;
     });
