@@ -167,9 +167,9 @@ fn stopped_copy() {
 /// A cut of rays on a card is a job: it copies their points.
 fn cut_on_a_card() {
     let mut window = on_card(Phase::Live, false);
+    assert!(live(&window).output.kept.len() > 3);
     change(&mut window, Phase::Live, |rays| rays.cut = Cut::Top(3));
     assert_eq!(window.jobs_of::<CutRays>().count(), 1);
-    assert!(live(&window).output.kept.len() > 3);
     window.deliver(|_| {});
     assert_eq!(live(&window).output.kept.len(), 3);
 }
