@@ -79,12 +79,16 @@ pub fn opacities() {
     let mut window = opened(here, &["colours.nii", "mask.nii", "lines.tck"]);
     let command = compare(&mut window, Pane::Axial, here);
     assert!(!command.contains("--opacity"), "{command}");
-    fade(&mut window, "colours", 0.7);
-    fade(&mut window, "lines", 0.3);
-    for pane in [Pane::Axial, Pane::Scene] {
+    // Each comparison saves the session, from which a picture without later changes is copied.
+    for (pane, colours, lines) in [(Pane::Axial, 0.7, 0.3), (Pane::Scene, 0.6, 0.4)] {
+        fade(&mut window, "colours", colours);
+        fade(&mut window, "lines", lines);
         let command = compare(&mut window, pane, here);
-        for option in ["--opacity colours:0.7", "--opacity lines:0.3"] {
-            assert!(command.contains(option), "{option}: {command}");
+        for option in [
+            format!("--opacity colours:{colours}"),
+            format!("--opacity lines:{lines}"),
+        ] {
+            assert!(command.contains(&option), "{option}: {command}");
         }
     }
 }
