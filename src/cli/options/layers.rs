@@ -24,18 +24,17 @@ pub(super) fn layer_of(
     name: &str,
     window: &Headless,
 ) -> Result<Arc<Layer>, Failure> {
-    let layers = window.state.document.layers.iter();
-    let layers = layers.filter(|layer| is_of_kind(layer));
+    let all = window.state.document.layers.iter();
+    let layers = all.clone().filter(|layer| is_of_kind(layer));
     named(layers.clone(), name).cloned().ok_or_else(|| {
+        let found = match named(all, name) {
+            Some(other) => format!("The layer “{}” is no {kind}", other.name),
+            None => format!("There is no {kind} “{name}”"),
+        };
         let names: Vec<&str> = layers.map(|layer| layer.name.as_str()).collect();
         Failure::usage(match names.as_slice() {
-            [] => format!(
-                "There is no {kind} “{name}”, expected one among the opened files: add its file"
-            ),
-            names => format!(
-                "There is no {kind} “{name}”, expected one of {}",
-                names.join(", ")
-            ),
+            [] => format!("{found}, expected one among the opened files: add its file"),
+            names => format!("{found}, expected one of {}", names.join(", ")),
         })
     })
 }
@@ -47,7 +46,8 @@ pub fn layer_named(name: &str, window: &Headless) -> Result<Arc<Layer>, Failure>
 
 /// The scalar image with a name.
 pub(super) fn image(name: &str, window: &Headless) -> Result<Arc<Layer>, Failure> {
-    layer_of("image", |layer| volume_of(layer).is_some(), name, window)
+    let is_image = |layer: &Layer| volume_of(layer).is_some();
+    layer_of("image of numbers", is_image, name, window)
 }
 
 /// The look of an image in 3-D; the default one depends on the window of its values.

@@ -448,12 +448,17 @@ fn shape_text(layer: &Layer, second: &str, two: &TwoValues, shape: &TransferShap
         let [low, high] = shape.third;
         let end = |share: f32, open: f32| match share == open {
             true => String::new(),
-            false => value_at(share, third.window).to_string(),
+            false => six_digits(value_at(share, third.window)).to_string(),
         };
         let (low, high) = (end(low, 0.0), end(high, 1.0));
         let _ = write!(text, ":{}={low}..{high}", third.value.key());
     }
     text
+}
+
+/// A value that was computed in single precision, without the digits that are its rounding errors.
+fn six_digits(value: f32) -> f32 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 /// The options of clips and of the depth cue.
@@ -545,11 +550,14 @@ fn view_options(view: &View, pane: Pane) -> Result<String, NoOption> {
             azimuth,
             elevation,
         } = view.camera;
-        let [azimuth, elevation] = [azimuth, elevation].map(f64::to_degrees);
+        // Thousandths of mm and of degrees move no pixel; adding 0 turns −0 into 0.
+        let rounded = |value: f64| (1e3 * value).round() / 1e3 + 0.0;
+        let [x, y, z] = focus.to_array().map(rounded);
+        let [azimuth, elevation] = [azimuth, elevation].map(|v| rounded(v.to_degrees()));
+        let distance_mm = rounded(distance_mm);
         let _ = write!(
             options,
-            " --camera {},{},{}:{distance_mm}:{azimuth},{elevation}",
-            focus.x, focus.y, focus.z
+            " --camera {x},{y},{z}:{distance_mm}:{azimuth},{elevation}"
         );
     }
     Ok(options)

@@ -462,13 +462,19 @@ fn limit_row(
         return None;
     }
     let value = |share: f32| first + f64::from(share) * span;
+    // A limit that is small on its rail is shown as it was typed, down to a thousandth of the rail.
+    let sizes = [low, high].map(|share| value(share).abs().max(1e-3 * span));
+    let decimals = sizes
+        .map(decimals_of)
+        .into_iter()
+        .fold(decimals_of(span), i32::max);
     let row = RangeRow {
         name,
         values: (value(low), value(high)),
         scale: Scale {
             range: first..=last,
             logarithmic: false,
-            decimals: decimals_of(span),
+            decimals,
         },
         default: &|| (first, last),
         unit,

@@ -91,7 +91,7 @@ fn looks() {
         ),
         (
             ["--projection", "b:maximum"],
-            "There is no image “b”, expected one of a, p",
+            "There is no image of numbers “b”, expected one of a, p",
         ),
         (
             ["--clip", "plane:0,0,0:1"],

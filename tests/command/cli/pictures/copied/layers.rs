@@ -168,7 +168,7 @@ pub fn refused() {
         ),
         (
             [&shape[..], &["--cloud-second-range", "t2:0..90"]].concat(),
-            "There is no image “t2”, expected one of a, b",
+            "There is no image of numbers “t2”, expected one of a, b",
         ),
         (
             [&shape[..], &["--cloud-second-range", "b:0..90"]].concat(),
@@ -188,7 +188,7 @@ pub fn refused() {
         ),
         (
             vec!["--limits", "lines:0..1"],
-            "There is no image “lines”, expected one of a, b",
+            "The layer “lines” is no image, expected one of a, b",
         ),
         (
             vec!["--hide", "c"],
