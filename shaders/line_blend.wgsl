@@ -125,7 +125,7 @@ fn blend_large(
     }
 }
 
-// No layers yet, and the depth of the scene.
+// Clears the layers and the sums of a pixel, and stores the depth of the scene there.
 @compute @workgroup_size(8, 8)
 fn begin_blend(@builtin(global_invocation_id) pixel: vec3<u32>) {
     if any(pixel.xy >= folded.size.xy) {

@@ -260,7 +260,7 @@ fn is_segment_cut(at: u32, along: f32) -> bool {
     return is_cut(dot(style.slab, vec4<f32>(world, 1.0)), value, world);
 }
 
-// Whether a segment covers so many pixels that a workgroup draws it later; it is then in the list.
+// Adds a segment that covers many pixels to the list, from which workgroups draw it later; returns whether it did.
 fn is_postponed(at: u32, cells: Cells) -> bool {
     if cells.columns <= SMALL / cells.rows {
         return false;

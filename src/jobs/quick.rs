@@ -37,8 +37,8 @@ impl FirstResult {
         (self.pending, self.awaited) = (None, None);
     }
 
-    /// Notes a wait if a result is expected within `limit`, from the running job or from one that is queued; returns
-    /// whether it is.
+    /// Whether a wait of `limit` for a result is worthwhile, from the running job or from one that is queued. The answer
+    /// yes counts as a wait.
     pub fn is_awaited(&mut self, is_queued: bool, limit: Duration) -> bool {
         // A job takes longer beside the drawing of a picture, which the waiting frame leaves out.
         let longest = limit + limit / 2;

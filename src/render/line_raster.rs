@@ -45,7 +45,7 @@ pub enum LineRaster {
     Never,
 }
 
-/// Whether there are so many streamlines that compute shaders may draw them.
+/// Whether the streamlines have enough points for compute shaders to be worthwhile.
 pub(super) fn are_many(lines: &[Lines]) -> bool {
     let points = |l: &Lines| {
         let all = l.tractogram.0.offsets.last().copied().unwrap_or(0);

@@ -23,7 +23,7 @@ fn none() {
     assert!(values.is_empty() && values[..].is_empty() && values.is_on_host());
 }
 
-/// What is claimed for lists of curves are the sizes of the lists, of which the card has one batch at a time.
+/// The claim for lists of curves equals the size of one batch of them, the most that a card has at a time.
 fn lists() {
     let claimed = |count: usize, each: usize| {
         let own = CurvesOfCard {

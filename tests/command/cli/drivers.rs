@@ -116,7 +116,10 @@ fn without_vulkan() {
         "{text}"
     );
     assert!(text.contains("install a Vulkan driver") && !here.join("scene.png").exists());
-    // The picture of the window does not wait for the view, either.
+    // The window shows the sentence instead of the view, and does not wait for one.
+    let (text, code) = picture(here, "window", "window.png", &set);
+    assert_eq!((text.as_str(), code), ("", Some(0)));
+    assert!(here.join("window.png").exists());
     let (text, code) = run(here, &["demo", "--out", "demo"], &set);
     assert_eq!(code, Some(0), "{text}");
     assert!(

@@ -1,6 +1,8 @@
 //! Translucent streamlines drawn by compute shaders have the pixels of those drawn as triangles.
 
-use super::line_raster::{any_eye, can_compute, curves, differences, drawn_pixels, in_both_ways};
+use super::line_raster::{
+    STYLES, any_eye, can_compute, curves, differences, drawn_pixels, in_both_ways,
+};
 use super::loading::{PANE, at_rest, pause};
 use super::{fresh_offscreen, lines, offscreen, tractogram};
 use crate::support::panes::scene;
@@ -85,13 +87,7 @@ fn styles() {
     let tangle = curves(&mut random, 120, 70, 0.5);
     let straight = curves(&mut random, 12, 4, 9.0);
     for (name, tractogram) in [("tangle", &tangle), ("long segments", &straight)] {
-        for style in [
-            LineStyle::Lines { width_px: 1.0 },
-            LineStyle::Lines { width_px: 3.0 },
-            LineStyle::Lines { width_px: 17.0 },
-            LineStyle::Tubes { radius_mm: 0.3 },
-            LineStyle::Tubes { radius_mm: 2.0 },
-        ] {
+        for style in STYLES {
             for opacity in [0.05, 0.3, 0.9] {
                 let mut list = scene(SIZE, any_eye(&mut random));
                 list.background = [30, 60, 90];

@@ -112,6 +112,15 @@ pub(super) fn pixels(picture: &Picture) -> impl Iterator<Item = &[u8; 4]> {
     picture.rgba.as_chunks::<4>().0.iter()
 }
 
+/// Thin and wide lines and tubes.
+pub(super) const STYLES: [LineStyle; 5] = [
+    LineStyle::Lines { width_px: 1.0 },
+    LineStyle::Lines { width_px: 3.0 },
+    LineStyle::Lines { width_px: 17.0 },
+    LineStyle::Tubes { radius_mm: 0.3 },
+    LineStyle::Tubes { radius_mm: 2.0 },
+];
+
 /// Thin and wide lines and tubes, by direction and of one colour.
 fn styles() {
     let mut random = Random::fresh("computed_styles");
@@ -122,13 +131,7 @@ fn styles() {
     let tangle = curves(&mut random, 60, 70, 0.5);
     let straight = curves(&mut random, 12, 4, 9.0);
     for (name, tractogram) in [("tangle", &tangle), ("long segments", &straight)] {
-        for style in [
-            LineStyle::Lines { width_px: 1.0 },
-            LineStyle::Lines { width_px: 3.0 },
-            LineStyle::Lines { width_px: 17.0 },
-            LineStyle::Tubes { radius_mm: 0.3 },
-            LineStyle::Tubes { radius_mm: 2.0 },
-        ] {
+        for style in STYLES {
             for colour in [LineColour::Direction, LineColour::Fixed([200, 120, 40])] {
                 let mut list = scene(SIZE, any_eye(&mut random));
                 let what = format!("{name}, {style:?}, {colour:?}");

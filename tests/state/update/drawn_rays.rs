@@ -59,7 +59,7 @@ impl Late<[f32; 3]> for OnCard {
 fn on_card(phase: Phase, is_lost: bool) -> Window {
     let mut window = tracing(20);
     window.holding = true;
-    // As on a card: no drag needs coarse rays.
+    // At the speed of a card, a drag shows all rays and no coarse ones.
     window.state.runtime.track.rays_per_ms = Some(1e6);
     change(&mut window, phase, |rays| {
         rays.params.curves.step_mm = 1.0;

@@ -25,7 +25,8 @@
 //! ([`samples::Samples`]).
 //!
 //! *Solver* ([`solver`]). Accelerated projected gradients with restarts in a diagonal metric, one A x and one Aᵀ y
-//! per iteration. Sums within a voxel are in single precision, all sums over voxels and weights in double. Results are the same bytes at any number of threads.
+//! per iteration. Sums within a voxel are in single precision, all sums over voxels and weights in double. Results are
+//! the same bytes at any number of threads.
 //!
 //! *On graphics cards* the operator is in spherical harmonics, all vectors of the solver stay on the card, and each
 //! iteration reads back a few sums. Each of several cards holds a slab of the voxels, and the cards add up the
